@@ -1,0 +1,12 @@
+# Libraries from Debian; scripts/install names the packages.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(TBB REQUIRED)
+find_package(CapnProto REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc)
+find_package(MPI REQUIRED COMPONENTS C)

@@ -1,0 +1,25 @@
+// The two errors that are not our bugs, both caught once, in io/main.cc.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace exawarp::core {
+
+// The user's input is wrong: exit code 2, nothing written. Thrown before time zero only.
+// The text is one line: `place: what is wrong: "value"; what was expected`, where place is a
+// file, with line or key where known.
+class InputError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+  InputError(const std::string& place, const std::string& what)
+      : std::runtime_error(place + ": " + what) {}
+};
+
+// The world refused (memory, disk, MPI): exit code 4, with the system's own words.
+class SystemError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace exawarp::core

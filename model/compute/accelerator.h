@@ -1,0 +1,33 @@
+// An accelerator's specification: constants of the compute models. Read from
+// configs/accelerators/*.yaml by io/.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "core/time.h"
+
+namespace exawarp::model {
+
+constexpr std::size_t kOperationCount = 9;  // schema::Operation
+constexpr std::size_t kDataTypeCount = 7;   // schema::DataType
+
+// Share of a peak that a kind of operation reaches, each in (0, 1].
+struct Efficiency {
+  double compute = 1;
+  double memory = 1;
+};
+
+struct Accelerator {
+  std::string name;
+  std::array<double, kDataTypeCount> matrix_flops_per_s{};  // by schema::DataType; 0: not offered
+  double vector_flops_per_s = 0;
+  double memory_bytes_per_s = 0;
+  std::int64_t memory_bytes = 0;
+  double host_bytes_per_s = 0;  // link to host memory
+  core::Time launch_latency;    // added to every compute node
+  std::array<Efficiency, kOperationCount> efficiency{};  // by schema::Operation
+};
+
+}  // namespace exawarp::model

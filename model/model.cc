@@ -1,0 +1,1 @@
+// Placeholder of the room until its first files land.

@@ -1,0 +1,132 @@
+// The mapped view of a workload graph: what the simulator reads a program through.
+//
+// A .xwg file is mapped and read in place; ranks on one node share the pages, and no device has a
+// copy of its program. Every accessor is a few loads. Only a validated graph (validate.h) is safe
+// to read: accessors bound nothing.
+// Thread safety: const methods from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/ids.h"
+#include "model/workload/workload.capnp.h"
+
+namespace capnp {
+class MessageBuilder;
+}
+
+namespace exawarp::model {
+
+using core::DeviceId;
+
+constexpr std::uint16_t kNoMicroBatch = 0xffff;
+constexpr std::uint16_t kNoLayer = 0xffff;
+
+// A device's place in a communicator.
+struct Membership {
+  std::uint32_t size = 1;
+  std::uint32_t position = 0;
+};
+
+// One program. Valid as long as its graph.
+class Program {
+ public:
+  explicit Program(schema::Program::Reader reader);
+
+  [[nodiscard]] std::uint32_t node_count() const { return nodes_.size(); }
+  // Fields as in workload.capnp. commBytes, per device: all-reduce: the buffer; reduce-scatter: the
+  // input; all-gather: the input (the device's own shard); all-to-all: the input; send and receive:
+  // the message.
+  [[nodiscard]] schema::Node::Reader node(std::uint32_t index) const { return nodes_[index]; }
+  [[nodiscard]] std::uint32_t stream_count() const { return streams_.size(); }
+  [[nodiscard]] schema::Stream::Reader stream(std::uint32_t index) const {
+    return streams_[index];
+  }
+  [[nodiscard]] std::uint32_t stream_length(std::uint32_t stream) const {
+    return extents_[stream].count;
+  }
+  // The node that stream issues at `position`.
+  [[nodiscard]] std::uint32_t node_at(std::uint32_t stream, std::uint32_t position) const {
+    return order_[extents_[stream].first + position];
+  }
+  // The i-th dependency of `node`: a node index.
+  [[nodiscard]] std::uint32_t dependency(const schema::Node::Reader& node, std::uint32_t i) const {
+    return dependencies_[node.getFirstDependency() + i];
+  }
+  [[nodiscard]] schema::Program::Reader reader() const { return reader_; }
+
+ private:
+  struct Extent {
+    std::uint32_t first, count;
+  };
+  schema::Program::Reader reader_;
+  capnp::List<schema::Node>::Reader nodes_;
+  capnp::List<schema::Stream>::Reader streams_;
+  capnp::List<std::uint32_t>::Reader dependencies_;
+  capnp::List<std::uint32_t>::Reader order_;
+  std::vector<Extent> extents_;  // streams_, decoded once
+};
+
+class WorkloadGraph {
+ public:
+  // Maps `path`. Throws core::InputError when it is no Cap'n Proto message of this schema;
+  // everything else about its content is validate()'s to say.
+  static WorkloadGraph open(const std::string& path);
+  // Takes over a message built in memory (a generator's, a test's).
+  static WorkloadGraph from_message(std::unique_ptr<capnp::MessageBuilder> message);
+
+  WorkloadGraph(WorkloadGraph&&) noexcept;
+  WorkloadGraph& operator=(WorkloadGraph&&) noexcept;
+  ~WorkloadGraph();
+
+  // Writes to a temporary name beside `path` and renames. Throws core::SystemError.
+  void write(const std::string& path) const;
+
+  // Derives the small tables below from a message whose references are sound. validate() calls it;
+  // accessors other than root() and place() require it.
+  void index();
+
+  [[nodiscard]] schema::Workload::Reader root() const { return root_; }
+  // What messages about this graph start with: the file name, or "generated workload".
+  [[nodiscard]] const std::string& place() const { return place_; }
+
+  [[nodiscard]] std::uint32_t device_count() const { return device_count_; }
+  [[nodiscard]] std::uint32_t axis_count() const {
+    return static_cast<std::uint32_t>(axis_size_.size());
+  }
+  [[nodiscard]] std::uint32_t axis_size(std::uint32_t axis) const { return axis_size_[axis]; }
+  [[nodiscard]] std::uint32_t axis_stride(std::uint32_t axis) const { return axis_stride_[axis]; }
+  [[nodiscard]] std::uint32_t coordinate(DeviceId device, std::uint32_t axis) const {
+    return device.value / axis_stride_[axis] % axis_size_[axis];
+  }
+  [[nodiscard]] std::uint32_t program_count() const {
+    return static_cast<std::uint32_t>(programs_.size());
+  }
+  [[nodiscard]] const Program& program(std::uint32_t index) const { return programs_[index]; }
+  // The program `device` runs. O(bindings) at worst, O(1) for rules over one axis.
+  [[nodiscard]] std::uint32_t program_of(DeviceId device) const;
+
+  // `device` in its communicator of family `group`.
+  [[nodiscard]] Membership membership(std::uint32_t group, DeviceId device) const;
+  // The member at `position` of the communicator of family `group` that `device` is in.
+  [[nodiscard]] DeviceId member(std::uint32_t group, DeviceId device, std::uint32_t position) const;
+  // The peer of a send or receive node run by `device`.
+  [[nodiscard]] DeviceId peer(const schema::Node::Reader& node, DeviceId device) const;
+  // The name of a node, or "" where it has none.
+  [[nodiscard]] std::string node_name(const schema::Node::Reader& node) const;
+
+ private:
+  struct Storage;
+  explicit WorkloadGraph(std::unique_ptr<Storage> storage);
+  std::unique_ptr<Storage> storage_;
+  schema::Workload::Reader root_;
+  std::string place_;
+  std::uint32_t device_count_ = 0;
+  std::vector<std::uint32_t> axis_size_, axis_stride_;
+  std::vector<Program> programs_;
+};
+
+}  // namespace exawarp::model

@@ -1,0 +1,128 @@
+# The workload graph: what every device does, one Cap'n Proto message, mapped and read in place.
+#
+# Programs are shared: a program is a graph of nodes; devices bind to a program by a rule over mesh
+# coordinates or by list. Peers and groups are expressed over mesh axes, so a 32,768-device SPMD
+# job is a few megabytes. model/workload/graph.h is the view the simulator reads through;
+# model/workload/validate.h makes any file safe to run.
+@0xd6b8a2f3c4e15970;
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("exawarp::model::schema");
+
+const formatVersion :UInt32 = 1;
+const noDuration :UInt64 = 0xffffffffffffffff;  # no recorded duration
+const noAxis :UInt8 = 0xff;                     # peer is an absolute device id
+const noName :UInt32 = 0xffffffff;
+
+struct Workload {
+  version @0 :UInt32;        # formatVersion
+  name @1 :Text;
+  deviceCount @2 :UInt32;    # product of the axes' sizes
+  axes @3 :List(Axis);       # fastest-varying first: device id = sum of coordinate * stride
+  groups @4 :List(Group);
+  programs @5 :List(Program);
+  bindings @6 :List(Binding);  # every device is bound exactly once
+  names @7 :List(Text);      # node names, shared by index
+  training @8 :Training;
+}
+
+struct Axis {
+  name @0 :Text;             # tensor, context, expert, data, pipeline, ...
+  size @1 :UInt32;
+}
+
+# A communicator family. Over axes: two devices are in one group when they differ only along those
+# axes, and a member's position counts the first listed axis fastest. By lists: each list is one group,
+# position = index in the list; no device occurs twice.
+struct Group {
+  name @0 :Text;
+  union {
+    axes @1 :List(UInt8);
+    lists @2 :List(List(UInt32));
+  }
+}
+
+struct Binding {
+  program @0 :UInt32;
+  union {
+    rule @1 :Rule;
+    devices @2 :List(UInt32);
+  }
+}
+
+# Devices whose coordinate on `axis` lies in [first, first + count).
+struct Rule {
+  axis @0 :UInt8;
+  first @1 :UInt32;
+  count @2 :UInt32;
+}
+
+struct Program {
+  name @0 :Text;
+  streams @1 :List(Stream);
+  nodes @2 :List(Node);
+  dependencies @3 :List(UInt32);  # CSR: node indices; node i's are [firstDependency(i), +dependencyCount(i))
+  order @4 :List(UInt32);         # CSR: node indices stream by stream, in issue order
+  parameterCount @5 :UInt64;      # parameters a device of this program holds
+}
+
+# A stream executes its nodes one after the other, in order, as a device runtime's streams do.
+struct Stream {
+  name @0 :Text;
+  kind @1 :StreamKind;
+  first @2 :UInt32;   # into Program.order
+  count @3 :UInt32;
+}
+
+enum StreamKind { compute @0; communication @1; }
+
+enum NodeKind { compute @0; memory @1; collective @2; send @3; receive @4; marker @5; }
+
+# For compute nodes; an accelerator file gives an efficiency for each.
+enum Operation {
+  other @0; gemm @1; attention @2; norm @3; elementwise @4; embedding @5; softmax @6; optimizer @7; convolution @8;
+}
+
+enum CollectiveType { allReduce @0; reduceScatter @1; allGather @2; allToAll @3; broadcast @4; reduce @5; barrier @6; }
+
+enum Phase { none @0; forward @1; backward @2; optimizer @3; }
+
+enum DataType { none @0; bf16 @1; fp16 @2; fp32 @3; fp8 @4; int8 @5; fp64 @6; }
+
+enum MemoryPlace { device @0; host @1; }
+
+# Data only (no pointers), so that a node is read in place with plain loads.
+struct Node {
+  kind @0 :NodeKind;
+  stream @1 :UInt8;             # index into Program.streams
+  operation @2 :Operation;      # compute
+  collective @3 :CollectiveType;
+  phase @4 :Phase;
+  dataType @5 :DataType;
+  place @6 :MemoryPlace;        # memory: where the bytes are
+  peerAxis @7 :UInt8;           # send, receive: axis the peer lies along, or noAxis
+  group @8 :UInt16;             # collective: index into Workload.groups
+  microBatch @9 :UInt16;        # 0xffff: none
+  layer @10 :UInt16;            # 0xffff: none
+  firstDependency @11 :UInt32;  # into Program.dependencies
+  dependencyCount @12 :UInt32;
+  peer @13 :Int32;              # send, receive: offset along peerAxis (no wrap-around), or the device id
+  tag @14 :UInt32;              # send, receive: matched with the peer's, in posted order
+  name @15 :UInt32;             # into Workload.names, or noName
+  flops @16 :UInt64;            # compute
+  bytesRead @17 :UInt64;        # compute, memory (load)
+  bytesWritten @18 :UInt64;     # compute, memory (store)
+  commBytes @19 :UInt64;        # see model/workload/graph.h, comm_bytes
+  durationPs @20 :UInt64;       # recorded duration, or noDuration
+  position @21 :UInt32;         # place in its stream: order[stream.first + position] is this node
+}
+
+# What a training report needs; zero where the workload is no training step.
+struct Training {
+  tokensPerStep @0 :UInt64;
+  modelFlopsPerStep @1 :Float64;  # the model's own arithmetic, no recomputation (docs/model.md)
+  parameters @2 :UInt64;
+  sequencesPerStep @3 :UInt64;
+  microBatches @4 :UInt32;        # a pipeline and step
+  steps @5 :UInt32;
+}

@@ -1,0 +1,96 @@
+// What a handler may do: read its state, change it through set() and add(), send, emit.
+//
+// A handler has no other side effect. Under Time Warp it may run on a state that never was, run
+// again, or be undone; so every change is recorded when the run is optimistic and is a plain
+// store otherwise, and one handler serves every mode. The rollback audit (pdes/audit.h) finds a
+// write that by-passed the context.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "pdes/emission.h"
+#include "pdes/event.h"
+#include "pdes/undo.h"
+
+namespace exawarp::pdes {
+
+class Model;
+class Partition;
+struct LpHeader;
+
+// Owner: one partition; handed to one handler at a time.
+class Context {
+ public:
+  Context(Partition& partition, const Model& model, std::uint64_t seed)
+      : partition_(&partition), model_(&model), seed_(seed) {}
+
+  [[nodiscard]] Time now() const { return now_; }
+  [[nodiscard]] LpId self() const { return self_; }
+  [[nodiscard]] std::uint64_t seed() const { return seed_; }
+
+  // The model the run was started with. Requires M to be its type.
+  template <class M>
+  [[nodiscard]] const M& model() const {
+    return static_cast<const M&>(*model_);
+  }
+
+  // field = value, undone on rollback. The field is inside this LP's state or a block of one of
+  // its containers.
+  template <class T>
+  void set(T& field, std::type_identity_t<T> value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    if (undo_ != nullptr) undo_->save(&field, sizeof(T));
+    field = value;
+  }
+  template <class T>
+  void add(T& field, std::type_identity_t<T> delta) {
+    set(field, static_cast<T>(field + delta));
+  }
+
+  // Schedules an event of `kind` at `to`, `delay` from now. Requires delay >= 1 ps.
+  template <class P>
+  void send(LpId to, Time delay, EventKind kind, const P& payload) {
+    static_assert(std::is_trivially_copyable_v<P> && sizeof(P) <= kPayloadBytes);
+    static_assert(std::has_unique_object_representations_v<P>, "padding would reach the digest");
+    Event event;
+    std::memcpy(event.payload.data(), &payload, sizeof(P));
+    schedule(to, delay, kind, event);
+  }
+  void send(LpId to, Time delay, EventKind kind) {
+    Event event;
+    schedule(to, delay, kind, event);
+  }
+
+  // Output: delivered to the run's sink only if and when the event commits.
+  void emit(std::uint32_t channel, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0);
+
+  // A condition a handler cannot act on: ends the run, with `text`, only if this event commits.
+  // `text` must outlive the run (a literal).
+  void check(bool condition, const char* text) {
+    if (!condition) [[unlikely]]
+      fail(text);
+  }
+
+  // Memory for the undoable containers: a block lives until its release commits.
+  // `size_class` is the block's size as a power of two, 4 (16 bytes) to 30.
+  [[nodiscard]] void* allocate_block(std::uint32_t size_class);
+  void release_block(void* block, std::uint32_t size_class);
+
+ private:
+  friend class Partition;
+  void schedule(LpId to, Time delay, EventKind kind, Event& event);
+  void fail(const char* text);
+
+  Partition* partition_;
+  const Model* model_;
+  UndoLog* undo_ = nullptr;  // null: the run never rolls back
+  LpHeader* header_ = nullptr;
+  Time now_;
+  LpId self_;
+  std::uint64_t seed_;
+};
+
+}  // namespace exawarp::pdes

@@ -1,0 +1,30 @@
+// Output of a handler, held back until its event commits.
+#pragma once
+
+#include <cstdint>
+
+#include "pdes/event.h"
+
+namespace exawarp::pdes {
+
+struct Emission {
+  EventKey key;           // of the event whose handler emitted it
+  LpId lp;
+  std::uint32_t channel;  // the model's; kFailureChannel is the engine's
+  std::uint64_t a = 0, b = 0, c = 0;
+};
+
+constexpr std::uint32_t kFailureChannel = 0xffffffffu;
+
+// Where committed emissions go. Within a partition they arrive in event order.
+// Thread safety: called by several workers at once, each with its own `partition`.
+class EmissionSink {
+ public:
+  EmissionSink() = default;
+  EmissionSink(const EmissionSink&) = delete;
+  EmissionSink& operator=(const EmissionSink&) = delete;
+  virtual ~EmissionSink() = default;
+  virtual void deliver(core::PartitionId partition, const Emission& emission) = 0;
+};
+
+}  // namespace exawarp::pdes

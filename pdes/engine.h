@@ -1,0 +1,75 @@
+// The engine's front door: a model, a placement and options in; statistics and a digest out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "core/digest.h"
+#include "core/placement.h"
+#include "pdes/emission.h"
+#include "pdes/logical_process.h"
+#include "pdes/statistics.h"
+
+namespace exawarp::pdes {
+
+class Transport;
+
+enum class Sync { sequential, conservative, optimistic };
+
+struct EngineOptions {
+  Sync sync = Sync::optimistic;
+  std::uint32_t threads = 1;             // workers on this rank, >= 1
+  std::uint64_t seed = 1;
+  Time end = Time::max();                // events at or after `end` are not executed
+  std::uint64_t memory_budget_bytes = 0; // for events and history of this rank; 0: half of what
+                                         // the machine and the control group allow
+  Time window{0};                        // optimistic: 0 adapts, else fixed
+  double audit_probability = 0;          // share of events undone, compared and run again
+  double time_limit_s = 0;               // host seconds; 0: none
+};
+
+// How far a run has come; for progress output. Called on the rank's main thread.
+struct Progress {
+  Time gvt;
+  std::uint64_t committed_events = 0;  // all ranks
+  std::uint64_t processed_events = 0;  // all ranks
+  double run_s = 0;
+};
+using ProgressListener = std::function<void(const Progress&)>;
+
+struct RunResult {
+  core::Digest digest;        // of all ranks: equal in every mode
+  Statistics total;           // of all ranks
+  std::vector<Statistics> partitions;  // of this rank's partitions
+  Time last_event;            // receive time of the last committed event, over all ranks
+  double setup_s = 0;         // from construction to the first event
+  double run_s = 0;
+  std::uint32_t threads = 0;  // as used
+  std::uint32_t partition_count = 0;  // over all ranks
+  bool stopped_at_limit = false;
+};
+
+// One simulation on this rank; every rank of the transport constructs one and calls run().
+// Owner: the thread that constructs it.
+class Engine {
+ public:
+  // Builds this rank's LPs. `model`, `transport` and `sink` outlive the engine; `sink` may be null.
+  Engine(const Model& model, const core::Placement& placement, const EngineOptions& options,
+         Transport& transport, EmissionSink* sink = nullptr);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Executes every event before options.end. Call once.
+  RunResult run(const ProgressListener& progress = {});
+
+  // The final state of each LP of this rank, in ascending id order. Call after run().
+  void visit(const std::function<void(LpId, const void* state)>& visitor) const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace exawarp::pdes

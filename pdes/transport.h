@@ -1,0 +1,67 @@
+// How ranks talk. The engine uses nothing else, so the MPI transport, the single-rank one and the
+// in-process one of the tests (ranks as threads, with chaotic delivery) are interchangeable.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/ids.h"
+#include "pdes/event.h"
+
+namespace exawarp::pdes {
+
+// What a rank contributes to a GVT round, and, combined, what all did.
+struct GvtVote {
+  Time least;                        // minimum: unprocessed, or sent and maybe still in transit
+  std::int64_t in_transit = 0;       // sum: buffers sent minus buffers received, ever
+  std::uint64_t processed = 0;       // sum: executions, ever
+  std::uint64_t rolled_back = 0;     // sum: executions undone, ever
+  std::uint64_t stop = 0;            // maximum: non-zero when a rank wants to end the run
+};
+
+using EventReceiver = std::function<void(std::span<const Event>)>;
+
+// Owner: the rank's main thread (MPI is funneled).
+class Transport {
+ public:
+  Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+  virtual ~Transport() = default;
+
+  [[nodiscard]] virtual core::RankId rank() const = 0;
+  [[nodiscard]] virtual std::uint32_t ranks() const = 0;
+
+  // Starts sending one buffer of events; returns at once. Requires a non-empty buffer, to != rank.
+  virtual void send(core::RankId to, std::vector<Event> events) = 0;
+
+  // One GVT round: combines everyone's vote. The cut is consistent: no buffer sent after a rank's
+  // vote is counted as received in another's. Buffers that arrive meanwhile go to `receive`, but
+  // count in the next round. Blocks until every rank has voted.
+  virtual GvtVote round(const GvtVote& vote, const EventReceiver& receive) = 0;
+
+  // Delivers what has arrived; returns the number of buffers.
+  virtual std::uint64_t poll(const EventReceiver& receive) = 0;
+  // Buffers handed to a receiver so far, by poll() and round().
+  [[nodiscard]] virtual std::uint64_t buffers_received() const = 0;
+
+  // Element-wise over all ranks, in place. Every rank passes the same size.
+  virtual void all_reduce_sum(std::span<std::uint64_t> values) = 0;
+  virtual void all_reduce_max(std::span<std::uint64_t> values) = 0;
+  // Concatenates every rank's bytes, in rank order, on rank 0; empty elsewhere.
+  virtual std::vector<std::byte> gather(std::span<const std::byte> bytes) = 0;
+  virtual void barrier() = 0;
+};
+
+// One rank, no peers.
+std::unique_ptr<Transport> make_single_transport();
+
+// Under mpirun, joins MPI (once per process); otherwise a single rank.
+// Throws core::SystemError where MPI refuses.
+std::unique_ptr<Transport> make_transport();
+
+}  // namespace exawarp::pdes

@@ -1,0 +1,56 @@
+// Incremental state saving: the old bytes of every field a handler changed, in order.
+// Idea: 16 bytes an entry, address and size packed into one word (user-space addresses use 48
+// bits), so that undoing is a backward scan with one store an entry.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "pdes/ring_lane.h"
+
+namespace exawarp::pdes {
+
+// Owner: one partition. Invariant: entries of one event are contiguous, oldest first.
+class UndoLog {
+ public:
+  // Saves `size` bytes at `field`, eight at a time.
+  void save(void* field, std::size_t size) {
+    auto* at = static_cast<std::byte*>(field);
+    for (; size > 8; at += 8, size -= 8) save_word(at, 8);
+    save_word(at, size);
+  }
+
+  [[nodiscard]] std::uint64_t head() const { return lane_.head(); }
+  [[nodiscard]] std::size_t capacity_bytes() const { return lane_.capacity_bytes(); }
+
+  // Puts the bytes of entries [begin, end) back, newest first.
+  void restore(std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = end; i-- != begin;) {
+      const Entry& entry = lane_[i];
+      std::memcpy(std::bit_cast<void*>(entry.packed & kAddressMask), &entry.old_value,
+                  entry.packed >> kAddressBits);
+    }
+  }
+  void drop_before(std::uint64_t index) { lane_.drop_before(index); }
+  void drop_from(std::uint64_t index) { lane_.drop_from(index); }
+
+ private:
+  struct Entry {
+    std::uint64_t packed;
+    std::uint64_t old_value;
+  };
+  static constexpr int kAddressBits = 48;
+  static constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kAddressBits) - 1;
+
+  void save_word(void* at, std::size_t size) {
+    Entry entry{std::bit_cast<std::uint64_t>(at) | (std::uint64_t{size} << kAddressBits), 0};
+    std::memcpy(&entry.old_value, at, size);
+    lane_.push(entry);
+  }
+
+  RingLane<Entry> lane_{10};
+};
+
+}  // namespace exawarp::pdes

@@ -1,0 +1,62 @@
+// A vector in an LP's state whose every change can be rolled back.
+// The elements lie in a block of the partition; the state holds pointer, size and capacity, so
+// the state stays trivially copyable. Growth allocates a new block; the old one is released when
+// the event commits.
+// Cost: one undo entry per 8 bytes changed. Meant for short lists of what is in flight.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "pdes/context.h"
+
+namespace exawarp::pdes {
+
+template <class T>
+class UndoVector {
+  static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 16);
+
+ public:
+  [[nodiscard]] std::uint32_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  // Requires i < size().
+  [[nodiscard]] const T& operator[](std::uint32_t i) const { return data_[i]; }
+  [[nodiscard]] const T* begin() const { return data_; }
+  [[nodiscard]] const T* end() const { return data_ + size_; }
+
+  // Requires i < size().
+  void assign(Context& ctx, std::uint32_t i, const T& value) { ctx.set(data_[i], value); }
+
+  void push_back(Context& ctx, const T& value) {
+    if (size_ == capacity_) grow(ctx);
+    ctx.set(data_[size_], value);
+    ctx.set(size_, size_ + 1);
+  }
+
+  // Removes element i and keeps the order of the rest. Requires i < size().
+  void erase(Context& ctx, std::uint32_t i) {
+    for (; i + 1 < size_; ++i) ctx.set(data_[i], data_[i + 1]);
+    ctx.set(size_, size_ - 1);
+  }
+
+ private:
+  void grow(Context& ctx) {
+    const std::uint32_t wider = capacity_ == 0 ? 4 : 2 * capacity_;
+    const auto size_class = size_class_of(wider);
+    T* fresh = static_cast<T*>(ctx.allocate_block(size_class));
+    if (size_ != 0) std::memcpy(static_cast<void*>(fresh), data_, size_ * sizeof(T));
+    if (capacity_ != 0) ctx.release_block(data_, size_class_of(capacity_));
+    ctx.set(data_, fresh);
+    ctx.set(capacity_, wider);
+  }
+  static std::uint32_t size_class_of(std::uint32_t elements) {
+    return static_cast<std::uint32_t>(std::bit_width(elements * sizeof(T) - 1));
+  }
+
+  T* data_ = nullptr;
+  std::uint32_t size_ = 0;
+  std::uint32_t capacity_ = 0;
+};
+
+}  // namespace exawarp::pdes
