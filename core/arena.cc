@@ -63,9 +63,10 @@ std::byte* Arena::map_region(std::size_t bytes) {
   else
     errno = ENOMEM;
   if (raw == MAP_FAILED)
-    throw SystemError(fmt::format("cannot map {} MiB of memory: {}; more ranks, or a smaller "
-                                  "study, would need less",
-                                  bytes >> 20, std::strerror(errno)));
+    throw SystemError(
+        fmt::format("cannot map {} MiB of memory: {}; more ranks, or a smaller "
+                    "study, would need less",
+                    bytes >> 20, std::strerror(errno)));
   auto* const begin = static_cast<std::byte*>(raw);
   std::byte* const region = aligned_up(begin, kHugePageBytes);
   const auto before = static_cast<std::size_t>(region - begin);

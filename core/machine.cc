@@ -31,8 +31,7 @@ std::optional<std::string> first_line(const fs::path& file) {
 std::optional<std::uint64_t> limit_in(const fs::path& file) {
   const std::optional<std::string> line = first_line(file);
   std::uint64_t value = 0;
-  if (!line || line->starts_with('-') || !(std::istringstream(*line) >> value))
-    return std::nullopt;
+  if (!line || line->starts_with('-') || !(std::istringstream(*line) >> value)) return std::nullopt;
   return value;
 }
 
