@@ -318,11 +318,10 @@ DeviceId WorkloadGraph::member(std::uint32_t group, DeviceId device, std::uint32
   return {id};
 }
 
-DeviceId WorkloadGraph::peer(const schema::Node::Reader& node, DeviceId device) const {
-  const std::uint8_t axis = node.getPeerAxis();
-  const auto offset = static_cast<std::uint32_t>(node.getPeer());  // modulo 2^32, as the sum is
-  if (axis == schema::NO_AXIS) return {offset};
-  return {device.value + offset * axis_stride_[axis]};
+DeviceId WorkloadGraph::shifted(DeviceId device, std::uint8_t axis, std::int32_t offset) const {
+  const auto distance = static_cast<std::uint32_t>(offset);  // modulo 2^32, as the sum is
+  if (axis == schema::NO_AXIS) return {distance};
+  return {device.value + distance * axis_stride_[axis]};
 }
 
 std::string WorkloadGraph::node_name(const schema::Node::Reader& node) const {

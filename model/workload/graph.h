@@ -56,6 +56,9 @@ class Program {
   [[nodiscard]] std::uint32_t dependency(const schema::Node::Reader& node, std::uint32_t i) const {
     return dependencies_[node.getFirstDependency() + i];
   }
+  // Entries of the shared lists, for validation.
+  [[nodiscard]] std::uint32_t dependency_count() const { return dependencies_.size(); }
+  [[nodiscard]] std::uint32_t order_count() const { return order_.size(); }
   [[nodiscard]] schema::Program::Reader reader() const { return reader_; }
 
  private:
@@ -139,6 +142,9 @@ class WorkloadGraph {
   [[nodiscard]] std::uint32_t group_count() const {
     return static_cast<std::uint32_t>(groups_.size());
   }
+  [[nodiscard]] std::uint32_t name_count() const {
+    return static_cast<std::uint32_t>(names_.size());
+  }
   // Devices by rule, sorted by (axis, first); and by list, sorted by (device, program).
   [[nodiscard]] const std::vector<BoundRange>& bound_ranges() const { return ranges_; }
   [[nodiscard]] const std::vector<BoundDevice>& bound_devices() const { return listed_; }
@@ -148,7 +154,11 @@ class WorkloadGraph {
   // The member at `position` of the communicator of family `group` that `device` is in.
   [[nodiscard]] DeviceId member(std::uint32_t group, DeviceId device, std::uint32_t position) const;
   // The peer of a send or receive node run by `device`.
-  [[nodiscard]] DeviceId peer(const schema::Node::Reader& node, DeviceId device) const;
+  [[nodiscard]] DeviceId peer(const schema::Node::Reader& node, DeviceId device) const {
+    return shifted(device, node.getPeerAxis(), node.getPeer());
+  }
+  // The device `offset` further along `axis`, or device number `offset` for schema::NO_AXIS.
+  [[nodiscard]] DeviceId shifted(DeviceId device, std::uint8_t axis, std::int32_t offset) const;
   // The name of a node, or "" where it has none. Any bytes: printable() is for messages.
   [[nodiscard]] std::string node_name(const schema::Node::Reader& node) const;
 
