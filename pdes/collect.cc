@@ -1,6 +1,6 @@
-// Committing: what lies before GVT can never be undone.
+// Committing: what does not lie beyond GVT can never be undone.
 //
-// The tail of the log advances over records that are dead or earlier than GVT; their events go
+// The tail of the log advances over records that are dead or not later than GVT; their events go
 // back to the pool. After rollbacks the log is not quite sorted by time, so a few committed
 // records may wait behind a later one; nothing depends on when they go, save emissions, which
 // are picked from the whole log so that they leave in order of time.
@@ -18,7 +18,7 @@ void Partition::collect(Time gvt) {
   while (tail != records.head()) {
     const Record& record = records[tail];
     if (record.event != nullptr) {
-      if (record.time >= gvt) break;
+      if (record.time > gvt) break;
       last_committed_ = std::max(last_committed_, record.time);
       events_.release(record.event);
     }
@@ -36,7 +36,7 @@ void Partition::collect(Time gvt) {
 void Partition::deliver_emissions(Time gvt) {
   std::vector<Emission> ready;
   for (Extra& extra : extras_) {
-    if (extra.kind != Extra::Kind::emission || extra.emission.key.time >= gvt) continue;
+    if (extra.kind != Extra::Kind::emission || extra.emission.key.time > gvt) continue;
     ready.push_back(extra.emission);
     extra.kind = Extra::Kind::settled;
   }

@@ -46,18 +46,21 @@ void Partition::initialise(const Model& model) {
 
 void Partition::run_epoch(const EpochOrder& order) {
   const std::uint64_t start_ns = now_ns();
-  if (setup_.records_history) collect(order.gvt);
-  const std::uint64_t collected_ns = now_ns();
   least_sent_ = Time::max();
   mailboxes_.drain(setup_.id.value - setup_.first_local,
                    [this](const Event& event) { take_in(event); });
   const std::uint64_t drained_ns = now_ns();
+  if (setup_.records_history) {
+    collect(order.gvt);
+    make_room(order.gvt);
+  }
+  const std::uint64_t collected_ns = now_ns();
   run_until(order.horizon, order.event_limit);
   least_ = std::min(pending_.least(), least_sent_);
 
-  statistics_.collect_ns += collected_ns - start_ns;
-  statistics_.exchange_ns += drained_ns - collected_ns;
-  statistics_.process_ns += now_ns() - drained_ns;
+  statistics_.exchange_ns += drained_ns - start_ns;
+  statistics_.collect_ns += collected_ns - drained_ns;
+  statistics_.process_ns += now_ns() - collected_ns;
   ++statistics_.epochs;
   statistics_.pending_peak = std::max<std::uint64_t>(statistics_.pending_peak, pending_.size());
   statistics_.history_peak =
@@ -78,13 +81,6 @@ void Partition::take_in(const Event& event) {
 }
 
 void Partition::run_until(Time horizon, std::uint64_t event_limit) {
-  // Out of memory for history with the next event at GVT: give up the speculation, so that
-  // this event, which is certain to commit, has room.
-  if (setup_.records_history && history_.records.size() >= setup_.history_limit) {
-    const Event* next = pending_.peek();
-    const Record& oldest = history_.records[history_.records.tail()];
-    if (next != nullptr && next->receive_time < oldest.time) roll_back_everything();
-  }
   while (event_limit != 0) {
     if (setup_.records_history && history_.records.size() >= setup_.history_limit) break;
     Event* event = pending_.pop_before(horizon);
@@ -135,8 +131,10 @@ void Partition::execute(Event* event) {
     events_.release(event);
     return;
   }
-  if (setup_.audit_probability > 0 && is_audited(*event)) audit(event, slot);
-  execute_recorded(event, slot);
+  if (setup_.audit_probability > 0 && is_audited(*event))
+    audit(event, slot);
+  else
+    execute_recorded(event, slot);
   if (!suspects_.empty()) settle_suspects();
 }
 
@@ -161,8 +159,7 @@ void Partition::call_handler(const Event& event, LpSlot slot) {
   directory_.types()[slot.type].handle(state_of(slot.header), event, context_);
 }
 
-void Partition::route(const Event& event) {
-  const std::uint32_t owner = directory_.partition_of(event.destination);
+void Partition::route(const Event& event, std::uint32_t owner) {
   if (owner == setup_.id.value) {
     Event* mine = events_.allocate();
     *mine = event;

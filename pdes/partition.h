@@ -3,7 +3,8 @@
 // Owner:     one worker at a time (the executor's barrier hands it over).
 // Invariant: within the partition events execute in order, except that an LP that was rolled back
 //            catches up; a record in the history is executed and not undone, or dead.
-// Files:     partition.cc (executing), rollback.cc (undoing), collect.cc (committing).
+// Files:     partition.cc (executing), rollback.cc (undoing), collect.cc (committing),
+//            audit.cc (the check of undoing).
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,9 @@ class Partition {
   void initialise(const Model& model);
   // Commits below order.gvt, takes in messages, executes.
   void run_epoch(const EpochOrder& order);
-  // Commits everything before `gvt`: frees events and history, delivers emissions.
+  // Commits everything up to and including `gvt`. Requires that all events and anti-messages at
+  // `gvt` or before have been taken in: later ones can then only lie beyond it, as every event
+  // is scheduled at least 1 ps ahead. Frees events and history, delivers emissions.
   void collect(Time gvt);
 
   // The earliest event this partition knows of or sent in this epoch.
@@ -57,13 +60,11 @@ class Partition {
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }
 
   // For Context: the services a handler reaches.
-  void route(const Event& event);
+  [[nodiscard]] std::uint32_t owner_of(LpId lp) const { return directory_.partition_of(lp); }
+  void route(const Event& event, std::uint32_t owner);
   void emit(const Emission& emission);
   [[nodiscard]] void* allocate_block(std::uint32_t size_class);
   void release_block(void* block, std::uint32_t size_class);
-  [[nodiscard]] bool knows(LpId lp) const {
-    return directory_.partition_of(lp) != Directory::kNoPartition;
-  }
 
  private:
   // What a record did besides state and sends; kept apart because it is rare.
@@ -75,10 +76,10 @@ class Partition {
     void* block;
     Emission emission;
   };
-  struct Snapshot;
 
   void take_in(const Event& event);
   void take_in_anti(const Event& event);
+  void make_room(Time gvt);
   void run_until(Time horizon, std::uint64_t event_limit);
   bool annihilates(Event* event);
   void execute(Event* event);
@@ -87,7 +88,8 @@ class Partition {
   void prefetch_ahead() const;
   void settle_suspects();
 
-  void audit(Event* event, LpSlot slot);
+  void audit(Event* event, LpSlot slot);  // audit.cc
+  [[nodiscard]] std::uint64_t newest_sends_hash();
   [[nodiscard]] bool is_audited(const Event& event) const;
 
   void roll_back_if_straggler(const Event& event);

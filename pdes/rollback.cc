@@ -157,6 +157,13 @@ void Partition::work_off_cancellations() {
   }
 }
 
+// Out of room for history with the next event at GVT: gives up the speculation, so that this
+// event, which is certain to commit, can run. A run slows down but never dies of optimism.
+void Partition::make_room(Time gvt) {
+  if (history_.records.size() < setup_.history_limit || pending_.least() > gvt) return;
+  roll_back_everything();
+}
+
 void Partition::roll_back_everything() {
   ++statistics_.forced_rollbacks;
   for (std::uint64_t i = history_.records.head(); i-- != history_.records.tail();) {
