@@ -138,10 +138,15 @@ std::pair<const CLI::App*, std::string> understood(const CLI::App& app) {
 
 [[noreturn]] void fail(const CLI::App& app, const CLI::ParseError& error) {
   const auto [at, path] = understood(app);
-  std::string hint;
+  std::string what = one_line(error.what());
   const std::vector<std::string> extras = app.remaining(true);
-  if (!extras.empty()) hint = did_you_mean(extras.front(), names_in(*at));
-  throw InputError(path, fmt::format("{}{}; see {} --help", one_line(error.what()), hint, path));
+  if (!extras.empty()) {
+    const auto option = std::ranges::find_if(extras, [](const auto& s) { return s[0] == '-'; });
+    const std::string& extra = option == extras.end() ? extras.front() : *option;
+    what = fmt::format("{} is not known here{}", in_quotes(extra),
+                       did_you_mean(extra, names_in(*at)));
+  }
+  throw InputError(path, fmt::format("{}; see {} --help", what, path));
 }
 
 }  // namespace

@@ -53,8 +53,6 @@ int report_current_error(const Console& console) {
     return report(console, kOutOfResources,
                   "memory: the system gives no more; fewer devices a rank, a smaller "
                   "engine.memory or more ranks would help");
-  } catch (const OtherRankFailed& other) {
-    return other.exit_code;
   } catch (const std::exception& error) {
     return report(console, kInternalFault,
                   fmt::format("internal fault: {}: this is a bug in exawarp, please report it",
@@ -66,21 +64,19 @@ int report_current_error(const Console& console) {
 
 int run_main(const std::vector<std::string>& arguments, const Console& console) {
   std::unique_ptr<pdes::Transport> transport;
-  bool agreed = true;  // every rank fails together, so all can leave in good order
   try {
     transport = pdes::make_transport();
     Command command;
     agree(*transport, [&] { command = parse_command_line(arguments); });
     return std::visit(Dispatch{console, *transport}, command);
+  } catch (const core::InputError&) {
+    return report_current_error(console);  // all ranks fail together: agreement.h
   } catch (const OtherRankFailed& other) {
     return other.exit_code;
-  } catch (const core::InputError&) {
-    return report_current_error(console);
   } catch (...) {
-    agreed = transport == nullptr || transport->ranks() == 1;
     const int exit_code = report_current_error(console);
     // Other ranks may wait for this one; leaving without farewell makes mpirun end them all.
-    if (!agreed) std::_Exit(exit_code);
+    if (transport != nullptr && transport->ranks() > 1) std::_Exit(exit_code);
     return exit_code;
   }
 }

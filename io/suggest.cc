@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
+#include <system_error>
 #include <vector>
 
 namespace exawarp::io {
@@ -27,7 +29,27 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// Names of the files beside `path`, in order of their names.
+std::vector<std::string> neighbours(const std::filesystem::path& path) {
+  constexpr std::size_t kNeighboursMax = 1'000;
+  const std::filesystem::path parent = path.parent_path();
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator entries(parent.empty() ? "." : parent, error);
+  for (; !error && entries != std::filesystem::directory_iterator{} &&
+         names.size() < kNeighboursMax;
+       entries.increment(error)) {
+    names.push_back(entries->path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 }  // namespace
+
+std::string did_you_mean_file(const std::string& path) {
+  return did_you_mean(std::filesystem::path(path).filename().string(), neighbours(path));
+}
 
 std::string closest(std::string_view name, std::span<const std::string> candidates) {
   if (name.size() > kComparedMax) return {};

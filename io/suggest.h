@@ -14,6 +14,9 @@ std::string closest(std::string_view name, std::span<const std::string> candidat
 // `; did you mean "bandwidth"?`, or "" where nothing is near.
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
 
+// The same among the files beside `path`.
+std::string did_you_mean_file(const std::string& path);
+
 // In double quotes, control characters escaped, shortened to about 60 characters.
 std::string in_quotes(std::string_view text);
 

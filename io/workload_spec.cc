@@ -114,14 +114,13 @@ WorkloadSpec read_workload_spec(const YamlSection& section) {
   section.skip("name");
   section.skip("description");
   section.skip("source");
-  const std::optional<YamlSection> transformer = section.optional_section("transformer");
-  const std::optional<YamlSection> microbenchmark = section.optional_section("microbenchmark");
-  if (transformer && microbenchmark) {
-    section.fail("microbenchmark", "stands beside transformer; expected one of them");
+  if (section.has("microbenchmark")) {
+    if (section.has("transformer")) {
+      section.fail("microbenchmark", "stands beside transformer; expected one of them");
+    }
+    return read_in_place(section.section("microbenchmark"), read_microbenchmark);
   }
-  if (transformer) return read_in_place(*transformer, read_transformer);
-  if (microbenchmark) return read_in_place(*microbenchmark, read_microbenchmark);
-  section.fail("transformer", "is missing; expected a transformer or a microbenchmark");
+  return read_in_place(section.section("transformer"), read_transformer);
 }
 
 model::WorkloadGraph generate(const WorkloadSpec& spec) {

@@ -32,21 +32,6 @@ std::string_view kind_name(Kind kind) {
   throw InputError(node.where(), what);
 }
 
-// Names of the files beside `path`, for "did you mean".
-std::vector<std::string> neighbours(const std::filesystem::path& path) {
-  constexpr std::size_t kNeighboursMax = 1'000;
-  std::vector<std::string> names;
-  std::error_code error;
-  std::filesystem::directory_iterator entries(path.parent_path(), error);
-  for (; !error && entries != std::filesystem::directory_iterator{} &&
-         names.size() < kNeighboursMax;
-       entries.increment(error)) {
-    names.push_back(entries->path().filename().string());
-  }
-  std::ranges::sort(names);
-  return names;
-}
-
 std::string resolve(const YamlNode& scalar) {
   const std::filesystem::path path(scalar.text);
   if (path.is_absolute() || scalar.directory == ".") return path.lexically_normal().string();
@@ -59,7 +44,7 @@ void load_in_place(YamlNode& node) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
     fail_node(node, fmt::format("there is no file {}{}", in_quotes(path.string()),
-                                did_you_mean(path.filename().string(), neighbours(path))));
+                                did_you_mean_file(path.string())));
   }
   std::unique_ptr<YamlNode> loaded = load_yaml(path.string());
   if (loaded->kind != Kind::mapping) {

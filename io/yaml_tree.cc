@@ -150,7 +150,10 @@ std::string read_file(const std::string& path) {
     throw InputError(path, "is a directory; expected a YAML file");
   }
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw InputError(path, fmt::format("cannot open: {}", std::strerror(errno)));
+  if (!in) {
+    const std::string reason = std::strerror(errno);
+    throw InputError(path, fmt::format("cannot open: {}{}", reason, did_you_mean_file(path)));
+  }
   std::string text(kYamlBytesMax + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
