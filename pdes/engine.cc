@@ -85,8 +85,8 @@ struct Engine::Parts {
                          .records_history = optimistic,
                          .lookahead = model.lookahead(),
                          .audit_probability = options.audit_probability,
-                         .history_limit =
-                             optimistic ? history_limit(options, transport.machine_ranks(), locals) : 0};
+                         .history_limit = 0};
+    if (optimistic) setup.history_limit = history_limit(options, transport.machine_ranks(), locals);
     for (std::uint32_t i = 0; i < locals; ++i) {
       setup.id = {setup.first_local + i};
       partitions.push_back(

@@ -22,7 +22,8 @@ class Binder final : public tbb::task_scheduler_observer {
   ~Binder() override { observe(false); }
   void on_scheduler_entry(bool) override {
     const int slot = tbb::this_task_arena::current_thread_index();
-    if (slot >= 0) core::bind_calling_thread(machine_, first_core_ + static_cast<std::uint32_t>(slot));
+    if (slot < 0) return;
+    core::bind_calling_thread(machine_, first_core_ + static_cast<std::uint32_t>(slot));
   }
 
  private:
