@@ -28,25 +28,25 @@ struct SpecProblem : std::runtime_error {
 // A decoder-only transformer: GPT (ffn not gated, kv_heads = heads) or Llama (gated).
 // Keys: model.NAME.
 struct ModelSpec {
-  std::string name;                 // model.name
-  std::int64_t layers = 0;          // model.layers: transformer blocks
-  std::int64_t hidden = 0;          // model.hidden: width of the residual stream
-  std::int64_t ffn = 0;             // model.ffn: inner width of the feed-forward block
-  std::int64_t heads = 0;           // model.heads: query heads
-  std::int64_t kv_heads = 0;        // model.kv_heads: key and value heads; 0: as many as heads
-  std::int64_t head_dim = 0;        // model.head_dim; 0: hidden / heads
-  std::int64_t vocabulary = 0;      // model.vocabulary: rows of the embedding, padding included
-  bool gated_ffn = true;            // model.gated_ffn: up and gate (SwiGLU), or up alone (GELU)
-  bool tied_embeddings = false;     // model.tied_embeddings: input embedding and head share weights
-  bool causal = true;               // model.causal: attention skips what lies in the future
+  std::string name;              // model.name
+  std::int64_t layers = 0;       // model.layers: transformer blocks
+  std::int64_t hidden = 0;       // model.hidden: width of the residual stream
+  std::int64_t ffn = 0;          // model.ffn: inner width of the feed-forward block
+  std::int64_t heads = 0;        // model.heads: query heads
+  std::int64_t kv_heads = 0;     // model.kv_heads: key and value heads; 0: as many as heads
+  std::int64_t head_dim = 0;     // model.head_dim; 0: hidden / heads
+  std::int64_t vocabulary = 0;   // model.vocabulary: rows of the embedding, padding included
+  bool gated_ffn = true;         // model.gated_ffn: up and gate (SwiGLU), or up alone (GELU)
+  bool tied_embeddings = false;  // model.tied_embeddings: input embedding and head share weights
+  bool causal = true;            // model.causal: attention skips what lies in the future
 };
 
 // Keys: parallel.NAME. devices = tensor * pipeline * data.
 struct ParallelSpec {
-  std::int64_t tensor = 1;          // parallel.tensor
-  std::int64_t pipeline = 1;        // parallel.pipeline
-  std::int64_t data = 1;            // parallel.data
-  bool sequence_parallel = true;    // parallel.sequence_parallel; no effect when tensor is 1
+  std::int64_t tensor = 1;        // parallel.tensor
+  std::int64_t pipeline = 1;      // parallel.pipeline
+  std::int64_t data = 1;          // parallel.data
+  bool sequence_parallel = true;  // parallel.sequence_parallel; no effect when tensor is 1
   // parallel.order: mesh axes, fastest-varying first; a permutation of these three.
   std::vector<std::string> order = {"tensor", "data", "pipeline"};
 };
@@ -91,12 +91,12 @@ struct MicrobenchmarkSpec {
   std::string name;  // empty: made from the kind
   MicrobenchmarkKind kind = MicrobenchmarkKind::kCollective;
   schema::CollectiveType collective = schema::CollectiveType::ALL_REDUCE;  // kCollective
-  std::int64_t devices = 2;    // kPingPong and kSend: exactly 2
-  std::int64_t bytes = 0;      // commBytes of each message or collective; see graph.h
-  std::int64_t flops = 0;      // kCompute: floating-point operations of one node
+  std::int64_t devices = 2;        // kPingPong and kSend: exactly 2
+  std::int64_t bytes = 0;          // commBytes of each message or collective; see graph.h
+  std::int64_t flops = 0;          // kCompute: floating-point operations of one node
   std::int64_t bytes_read = 0;     // kCompute
   std::int64_t bytes_written = 0;  // kCompute
-  std::int64_t repeats = 1;    // how often, one after the other
+  std::int64_t repeats = 1;        // how often, one after the other
 };
 
 // The types by the names users write ("bf16", "all_reduce"); throw SpecProblem under `key`.

@@ -15,12 +15,12 @@
 namespace exawarp::model {
 
 // Limits that keep every sum in range and every table small. In docs/model.md.
-constexpr std::uint32_t kStreamsMax = 32;                  // a program
-constexpr std::uint32_t kAxesMax = 16;                     // a workload
-constexpr std::uint32_t kDevicesMax = 1u << 24;            // a workload
-constexpr std::uint64_t kSizeMax = 1ull << 62;             // bytes, flops: exclusive
-constexpr std::uint64_t kCommBytesMax = 1ull << 40;        // one message or collective: exclusive
-constexpr std::uint64_t kDurationMaxPs = 1ull << 62;       // summed over a program: exclusive
+constexpr std::uint32_t kStreamsMax = 32;             // a program
+constexpr std::uint32_t kAxesMax = 16;                // a workload
+constexpr std::uint32_t kDevicesMax = 1u << 24;       // a workload
+constexpr std::uint64_t kSizeMax = 1ull << 62;        // bytes, flops: exclusive
+constexpr std::uint64_t kCommBytesMax = 1ull << 40;   // one message or collective: exclusive
+constexpr std::uint64_t kDurationMaxPs = 1ull << 62;  // summed over a program: exclusive
 
 // Throws core::InputError "PLACE: programs[3] "stage 3" nodes[17]: what is wrong: value; expected
 // ..." at the first thing that makes `graph` unsafe; otherwise indexes it (graph.index()).
@@ -29,7 +29,6 @@ void validate(WorkloadGraph& graph);
 
 // Sends that no receive takes and receives that no send feeds, by (sending program, receiving
 // program, tag), one line each, at most `findings_max` and then a count. Requires validate().
-std::vector<std::string> find_unmatched(const WorkloadGraph& graph,
-                                        std::size_t findings_max = 20);
+std::vector<std::string> find_unmatched(const WorkloadGraph& graph, std::size_t findings_max = 20);
 
 }  // namespace exawarp::model
