@@ -220,7 +220,8 @@ void Outcome::waiting_from_bytes(std::span<const std::byte> bytes) {
 }
 
 ClassTotals Outcome::total() const {
-  ClassTotals all{.name = "all"};
+  ClassTotals all;
+  all.name = "all";
   for (const ClassTotals& c : classes_) {
     all.devices += c.devices;
     all.finished += c.finished;

@@ -10,16 +10,17 @@
 namespace exawarp::model {
 namespace {
 
-// Beyond any run, far from overflow once 2^20 of them are added up.
-constexpr double kDurationMaxS = 1e6;
+// 11 days: beyond any node, and a few of them still fit a Time.
+constexpr double kDurationMaxPs = 1e18;
 
 bool uses_matrix_rate(schema::Operation operation) {
   return operation == schema::Operation::GEMM || operation == schema::Operation::ATTENTION ||
          operation == schema::Operation::CONVOLUTION;
 }
 
-// amount / (efficiency * rate) in seconds; 0 for nothing to do.
-double seconds(std::uint64_t amount, double efficiency, double rate, const char* key,
+// amount / (efficiency * rate) in picoseconds; 0 for nothing to do. The product comes first: it
+// is exact for the round figures of a test.
+double picoseconds(std::uint64_t amount, double efficiency, double rate, const char* key,
                const Accelerator& accelerator) {
   if (amount == 0) return 0;
   if (!(rate > 0) || !(efficiency > 0)) {
@@ -28,16 +29,16 @@ double seconds(std::uint64_t amount, double efficiency, double rate, const char*
                     "and an efficiency above 0 there",
                     accelerator.name, key));
   }
-  return static_cast<double>(amount) / (efficiency * rate);
+  return static_cast<double>(amount) * static_cast<double>(core::kPicosecondsPerSecond) /
+         (efficiency * rate);
 }
 
-core::Time rounded_up(double s) {
-  if (!(s <= kDurationMaxS)) {
+core::Time rounded_up(double ps) {
+  if (!(ps <= kDurationMaxPs)) {
     throw core::InputError(
-        fmt::format("takes {:.3g} s; expected at most {:.0e} s a node", s, kDurationMaxS));
+        fmt::format("takes {:.3g} ps; expected at most {:.0e} ps a node", ps, kDurationMaxPs));
   }
-  return {static_cast<std::int64_t>(
-      std::ceil(s * static_cast<double>(core::kPicosecondsPerSecond)))};
+  return {static_cast<std::int64_t>(std::ceil(ps))};
 }
 
 }  // namespace
@@ -60,14 +61,14 @@ core::Time node_duration(const Accelerator& accelerator, schema::Node::Reader no
   const auto operation = memory_node ? schema::Operation::OTHER : node.getOperation();
   const Efficiency& efficiency = accelerator.efficiency.at(static_cast<std::size_t>(operation));
   const bool to_host = memory_node && node.getPlace() == schema::MemoryPlace::HOST;
-  const double compute_s = seconds(
+  const double compute_ps = picoseconds(
       flops, efficiency.compute, peak_flops_per_s(accelerator, operation, node.getDataType()),
       uses_matrix_rate(operation) ? "matrix rate of the data type" : "vector rate", accelerator);
-  const double memory_s =
-      to_host ? seconds(bytes, 1.0, accelerator.host_bytes_per_s, "host link", accelerator)
-              : seconds(bytes, efficiency.memory, accelerator.memory_bytes_per_s,
-                        "memory bandwidth", accelerator);
-  return accelerator.launch_latency + rounded_up(std::max(compute_s, memory_s));
+  const double memory_ps =
+      to_host ? picoseconds(bytes, 1.0, accelerator.host_bytes_per_s, "host link", accelerator)
+              : picoseconds(bytes, efficiency.memory, accelerator.memory_bytes_per_s,
+                            "memory bandwidth", accelerator);
+  return accelerator.launch_latency + rounded_up(std::max(compute_ps, memory_ps));
 }
 
 }  // namespace exawarp::model
