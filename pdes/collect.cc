@@ -41,7 +41,9 @@ void Partition::deliver_emissions(Time gvt) {
     extra.kind = Extra::Kind::settled;
   }
   std::stable_sort(ready.begin(), ready.end(),
-                   [](const Emission& a, const Emission& b) { return a.key < b.key; });
+                   [](const Emission& a, const Emission& b) {
+                     return a.key != b.key ? a.key < b.key : a.ordinal < b.ordinal;
+                   });
   for (const Emission& emission : ready) deliver(emission);
 }
 

@@ -21,9 +21,7 @@ void Context::schedule(LpId to, Time delay, EventKind kind, Event& event) {
 }
 
 void Context::emit(std::uint32_t channel, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
-  // The sequence after the last send orders emissions of one event; it is rolled back with the LP.
-  const EventKey key{now_, (std::uint64_t{self_.value} << 32) | header_->sequence};
-  partition_->emit({key, self_, channel, a, b, c});
+  partition_->emit({{now_, event_origin_}, emissions_++, self_, channel, a, b, c});
 }
 
 void Context::fail(const char* text) {

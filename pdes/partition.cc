@@ -38,6 +38,8 @@ void Partition::initialise(const Model& model) {
     context_.now_ = Time{0};
     context_.self_ = lp;
     context_.header_ = slot.header;
+    context_.event_origin_ = std::uint64_t{lp.value} << 32;
+    context_.emissions_ = 0;
     model.initialise(lp, state_of(slot.header), context_);
   });
   if (setup_.records_history) context_.undo_ = &history_.undo;
@@ -156,6 +158,8 @@ void Partition::call_handler(const Event& event, LpSlot slot) {
   context_.now_ = event.receive_time;
   context_.self_ = event.destination;
   context_.header_ = slot.header;
+  context_.event_origin_ = key_of(event).origin;
+  context_.emissions_ = 0;
   directory_.types()[slot.type].handle(state_of(slot.header), event, context_);
 }
 

@@ -96,7 +96,7 @@ class Partition {
   // Undoes the LP's events that do not come before `bound`; `victim` (may be null) is dropped, the
   // others become pending again.
   void roll_back(LpSlot slot, const Event& bound, const Event* victim);
-  void roll_back_everything();
+  void roll_back_beyond(Time gvt);
   void undo_record(std::uint64_t index, LpHeader& header);
   void undo_extras(std::uint64_t index);
   void trim_dead_head();
