@@ -63,6 +63,9 @@ class ProgramBuilder {
                          std::initializer_list<std::uint32_t> dependencies) {
     return add_node(fields, std::span(dependencies.begin(), dependencies.size()));
   }
+  [[nodiscard]] std::uint8_t stream_of(std::uint32_t node) const {
+    return nodes_[node].fields.stream;
+  }
   void set_parameter_count(std::uint64_t count) { parameter_count_ = count; }
 
   // An upper bound of the words write() takes from the message.
