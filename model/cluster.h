@@ -16,16 +16,12 @@
 #include "core/ids.h"
 #include "core/time.h"
 #include "model/compute/accelerator.h"
+#include "model/compute/roofline.h"
 #include "model/network/fabric.h"
 #include "model/workload/graph.h"
 #include "pdes/logical_process.h"
 
 namespace exawarp::model {
-
-enum class ComputeFidelity : std::uint8_t {
-  roofline,  // from operations and bytes; see model/compute/roofline.h
-  recorded,  // a node's recorded duration where it has one, else as roofline
-};
 
 struct ClusterOptions {
   ComputeFidelity compute_fidelity = ComputeFidelity::roofline;
