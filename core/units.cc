@@ -264,7 +264,7 @@ std::string format_bytes(std::uint64_t bytes) {
 }
 
 std::string format_count(double count) {
-  constexpr std::array<std::string_view, 6> kSymbols{"", " K", " M", " G", " T", " P"};
+  constexpr std::array<std::string_view, 7> kSymbols{"", " K", " M", " G", " T", " P", " E"};
   std::size_t i = 0;
   for (; i + 1 < kSymbols.size() && count >= 999.5; ++i) count /= 1'000;
   return significant(count, 3) + std::string(kSymbols[i]);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "model/compute/jitter.h"
 
 namespace exawarp::io {
 namespace {
@@ -20,7 +21,7 @@ const std::vector<Choice<NetworkFidelity>> kNetwork{{"message", NetworkFidelity:
 const std::vector<Choice<ComputeFidelity>> kCompute{{"roofline", ComputeFidelity::roofline},
                                                     {"recorded", ComputeFidelity::recorded}};
 
-constexpr RealRange kJitter{.min = 0, .max = 1, .max_excluded = true};
+constexpr RealRange kJitter{.min = 0, .max = model::kJitterMax};
 constexpr std::size_t kNameMax = 100;
 
 template <class E>

@@ -9,8 +9,9 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "io/agreement.h"
-#include "io/suggest.h"
+#include "io/workload_facts.h"
 #include "io/workload_spec.h"
+#include "model/workload/inspect.h"
 #include "model/workload/validate.h"
 
 namespace exawarp::io {
@@ -55,9 +56,8 @@ void validate_file(const WorkloadArguments& a, const Console& console) {
 }
 
 void inspect_file(const WorkloadArguments& a, const Console& console) {
-  const model::WorkloadGraph graph = open_workload(a.input);
-  static_cast<void>(graph);
-  static_cast<void>(console);
+  const model::WorkloadFacts facts = model::inspect(open_workload(a.input));
+  console.out << (a.json ? facts_json(facts) : facts_text(facts)) << std::flush;
 }
 
 }  // namespace

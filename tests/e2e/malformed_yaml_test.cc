@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"BrokenYaml", kStudy, "other: {compute", "other: {{compute",
                   "study.yaml:", "", {}},
         Malformed{"JitterOfOne", kStudy, "study: tiny", "study: tiny\ncompute: {jitter: 1.0}",
-                  "study.yaml:2: key \"compute.jitter\": ", "expected a number in [0, 1)", {}},
+                  "study.yaml:2: key \"compute.jitter\": ", "expected a number in [0, 0.25]", {}},
         Malformed{"UnknownFidelity", kStudy, "study: tiny",
                   "study: tiny\nnetwork: {fidelity: mesage}",
                   "study.yaml:2: key \"network.fidelity\": ", "did you mean \"message\"?", {}},

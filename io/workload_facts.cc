@@ -1,0 +1,119 @@
+#include "io/workload_facts.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "core/units.h"
+
+namespace exawarp::io {
+namespace {
+
+using core::format_count;
+using core::format_grouped;
+using Json = nlohmann::ordered_json;
+
+std::string bytes_text(double bytes) { return format_count(bytes) + "B"; }
+
+auto append(std::string& out) { return std::back_inserter(out); }
+
+double node_count(const model::WorkTotals& totals) {
+  double sum = 0;
+  for (const double n : totals.nodes) sum += n;
+  return sum;
+}
+
+Json totals_json(const model::WorkTotals& t) {
+  Json nodes = Json::object();
+  for (std::size_t k = 0; k < t.nodes.size(); ++k) {
+    nodes[model::name_of(static_cast<model::schema::NodeKind>(k))] = t.nodes[k];
+  }
+  return {{"flops", t.flops},
+          {"bytes_read", t.bytes_read},
+          {"bytes_written", t.bytes_written},
+          {"communication_bytes", t.comm_bytes},
+          {"nodes", std::move(nodes)}};
+}
+
+void add_head(const model::WorkloadFacts& f, std::string& out) {
+  fmt::format_to(append(out), "{}\nDevices     {}", f.name, format_grouped(f.devices));
+  const char* separator = " = ";
+  for (const model::AxisFacts& axis : f.axes) {
+    fmt::format_to(append(out), "{}{} {}", separator, axis.name, axis.size);
+    separator = " x ";
+  }
+  out += "\n";
+  if (f.steps > 0) {
+    fmt::format_to(append(out),
+                   "Training    {} parameters; {} step{} of {} sequences, {} tokens, "
+                   "{} micro-batches a pipeline, {}FLOP\n",
+                   format_count(static_cast<double>(f.parameters)), f.steps,
+                   f.steps == 1 ? "" : "s", format_grouped(f.sequences_per_step),
+                   format_grouped(f.tokens_per_step), f.micro_batches,
+                   format_count(f.model_flops_per_step) + (f.model_flops_per_step < 1e3 ? " " : ""));
+  }
+  fmt::format_to(append(out), "Work        {} nodes on all devices, {}FLOP, {} communicated\n",
+                 format_count(node_count(f.total)), format_count(f.total.flops),
+                 bytes_text(f.total.comm_bytes));
+}
+
+}  // namespace
+
+std::string facts_text(const model::WorkloadFacts& f) {
+  std::string out;
+  add_head(f, out);
+  out += "\n";
+  fmt::format_to(append(out), "  {:<22} {:>8} {:>10} {:>12} {:>10} {:>12}\n", "program", "devices",
+                 "nodes", "parameters", "FLOP", "communicated");
+  for (const model::ProgramFacts& p : f.programs) {
+    fmt::format_to(append(out), "  {:<22.22} {:>8} {:>10} {:>12} {:>10} {:>12}\n", p.name,
+                   format_grouped(p.devices), format_count(node_count(p.per_device)),
+                   format_count(static_cast<double>(p.parameters)),
+                   format_count(p.per_device.flops), bytes_text(p.per_device.comm_bytes));
+  }
+  out += "\n";
+  fmt::format_to(append(out), "  {:<22} {:<16} {:>8} {:>12} {:>12}\n", "communication over", "type",
+                 "members", "operations", "bytes");
+  for (const model::CommunicationFacts& c : f.communication) {
+    fmt::format_to(append(out), "  {:<22.22} {:<16} {:>8} {:>12} {:>12}\n", c.over, c.type,
+                   c.members_max, format_count(c.operations), bytes_text(c.bytes));
+  }
+  return out;
+}
+
+std::string facts_json(const model::WorkloadFacts& f) {
+  Json axes = Json::array(), programs = Json::array(), communication = Json::array();
+  for (const model::AxisFacts& a : f.axes) axes.push_back({{"name", a.name}, {"size", a.size}});
+  for (const model::ProgramFacts& p : f.programs) {
+    programs.push_back({{"name", p.name},
+                        {"devices", p.devices},
+                        {"parameters_per_device", p.parameters},
+                        {"streams", p.streams},
+                        {"per_device", totals_json(p.per_device)}});
+  }
+  for (const model::CommunicationFacts& c : f.communication) {
+    communication.push_back({{"over", c.over},
+                             {"type", c.type},
+                             {"members_max", c.members_max},
+                             {"operations", c.operations},
+                             {"bytes", c.bytes}});
+  }
+  const Json json{{"schema", "exawarp-workload-facts-1"},
+                  {"name", f.name},
+                  {"devices", f.devices},
+                  {"axes", std::move(axes)},
+                  {"steps", f.steps},
+                  {"micro_batches", f.micro_batches},
+                  {"tokens_per_step", f.tokens_per_step},
+                  {"sequences_per_step", f.sequences_per_step},
+                  {"parameters", f.parameters},
+                  {"model_flops_per_step", f.model_flops_per_step},
+                  {"total", totals_json(f.total)},
+                  {"programs", std::move(programs)},
+                  {"communication", std::move(communication)}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace exawarp::io
