@@ -135,8 +135,10 @@ std::string text_summary(const RunReport& r) {
   out += "\n";
   add_step(r, out);
   out += "\n";
-  add_breakdown(*r.outcome, out);
-  out += "\n";
+  if (r.status == RunStatus::finished) {  // shares of an unfinished step would mean nothing
+    add_breakdown(*r.outcome, out);
+    out += "\n";
+  }
   add_engine(*r.result, r.sync, r.ranks, out);
   fmt::format_to(append(out), "Host        setup {:.2f} s, run {:.2f} s, peak memory {}\n",
                  r.setup_s, r.result->run_s, format_bytes(r.peak_rss_bytes));

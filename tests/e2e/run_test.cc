@@ -1,0 +1,181 @@
+// Whole runs through the program's commands: results, modes that agree, deadlocks.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "model/workload/builder.h"
+#include "tests/e2e/workspace.h"
+
+namespace exawarp::tests {
+namespace {
+
+using nlohmann::json;
+namespace schema = model::schema;
+
+// What the contract promises (docs/user_guide.md).
+const std::vector<std::string> kSummaryKeys{
+    "schema", "study", "devices", "switches", "network_fidelity", "compute_fidelity", "sync",
+    "ranks", "threads", "partitions", "seed", "simulated_time_ps", "iteration_time_ps",
+    "committed_events", "processed_events", "rolled_back_events", "rollbacks", "gvt_rounds",
+    "events_per_s", "setup_s", "run_s", "peak_rss_bytes", "digest", "breakdown", "tokens_per_s",
+    "model_flops_utilisation", "tflops_per_device"};
+
+class Run : public testing::Test {
+ protected:
+  Run() {
+    workspace.write("study.yaml", small_study());
+    workspace.write("workload.yaml", small_workload());
+  }
+
+  // Runs the study and returns its summary.
+  json summary(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), {"run", "study.yaml", "--json"});
+    const Ran ran = workspace.run(arguments);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return json::parse(ran.out);
+  }
+
+  const Workspace workspace;
+};
+
+TEST_F(Run, JsonOnStandardOutputIsTheSummaryFileAndNothingElse) {
+  const Ran ran = workspace.run({"run", "study.yaml", "--json"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.err, "");
+  EXPECT_EQ(ran.out, workspace.read("results/tiny/summary.json"));
+  const json summary = json::parse(ran.out);
+  for (const std::string& key : kSummaryKeys) EXPECT_TRUE(summary.contains(key)) << key;
+  EXPECT_EQ(summary["schema"], "exawarp-summary-1");
+  EXPECT_EQ(summary["status"], "finished");
+  EXPECT_EQ(summary["devices"], 8);
+}
+
+TEST_F(Run, TheBreakdownAddsUpToTheWholeOfDeviceTime) {
+  const json b = summary({})["breakdown"];
+  const double sum = b["compute"].get<double>() + b["exposed_communication"].get<double>() +
+                     b["waiting"].get<double>() + b["idle"].get<double>();
+  EXPECT_NEAR(sum, 1.0, 1e-12);
+}
+
+TEST_F(Run, TheTextSummaryIsPrintedAndKept) {
+  const Ran ran = workspace.run({"run", "study.yaml", "--out", "deep/er"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.out, workspace.read("deep/er/summary.txt"));
+  for (const char* word : {"Step time", "TFLOP/s per device", "stage 0", "stage 1", "Digest",
+                           "deep/er/summary.json"}) {
+    EXPECT_NE(ran.out.find(word), std::string::npos) << word;
+  }
+  EXPECT_FALSE(workspace.has("results"));
+}
+
+TEST_F(Run, QuietPrintsNothingAndStillWrites) {
+  const Ran ran = workspace.run({"run", "study.yaml", "--quiet"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.out + ran.err, "");
+  EXPECT_TRUE(workspace.has("results/tiny/summary.json"));
+}
+
+TEST_F(Run, EveryModePlacementAndPartitioningHasTheSameDigestAndFigures) {
+  const json reference = summary({"--sync", "sequential"});
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--sync", "conservative", "--threads", "2"},
+        {"--threads", "1", "--partitions", "1"},
+        {"--threads", "2", "--partitions", "2", "--placement", "block"},
+        {"--threads", "2", "--partitions", "2", "--placement", "topology-aware"},
+        {"--threads", "2", "--partitions", "2", "--window", "1 ms"}}) {
+    const json other = summary(arguments);
+    for (const char* key : {"digest", "simulated_time_ps", "committed_events", "breakdown",
+                            "classes", "tokens_per_s"}) {
+      EXPECT_EQ(other[key], reference[key]) << key << " with " << arguments[1];
+    }
+  }
+}
+
+TEST_F(Run, AnOverrideReachesIntoReferencedFiles) {
+  const json fast = summary({});
+  const json slow = summary({"--set", "system.accelerator.launch_latency=9 us", "--set",
+                             "workload.transformer.parallel.data=4"});
+  EXPECT_EQ(slow["devices"], 16);
+  EXPECT_GT(slow["iteration_time_ps"], fast["iteration_time_ps"]);
+}
+
+TEST_F(Run, TheSeedMattersOnlyWhereTheStudyDrawsRandomNumbers) {
+  EXPECT_EQ(summary({"--seed", "1"})["digest"], summary({"--seed", "2"})["digest"]);
+  const std::string jitter = "compute={jitter: 0.1}";
+  EXPECT_NE(summary({"--seed", "1", "--set", jitter})["digest"],
+            summary({"--seed", "2", "--set", jitter})["digest"]);
+}
+
+TEST_F(Run, AGeneratedFileRunsAsItsSpecificationDoes) {
+  ASSERT_EQ(workspace.run({"workload", "generate", "workload.yaml", "-o", "w.xwg"}).exit_code, 0);
+  EXPECT_EQ(workspace.run({"workload", "validate", "w.xwg"}).exit_code, 0);
+  const Ran inspected = workspace.run({"workload", "inspect", "w.xwg", "--json"});
+  EXPECT_EQ(json::parse(inspected.out)["devices"], 8);
+  const json generated = summary({});
+  EXPECT_EQ(summary({"--set", "workload=w.xwg"})["digest"], generated["digest"]);
+}
+
+TEST_F(Run, AnUnmatchedReceiveEndsAsADeadlockThatNamesTheDevice) {
+  model::WorkloadBuilder workload("alone");
+  const std::uint8_t axis = workload.add_axis("device", 2);
+  model::ProgramBuilder& program = workload.add_program("waiter");
+  program.add_stream("in", schema::StreamKind::COMMUNICATION);
+  program.add_node({.kind = schema::NodeKind::RECEIVE, .tag = 7, .comm_bytes = 8});
+  model::ProgramBuilder& idle = workload.add_program("idler");
+  idle.add_stream("in", schema::StreamKind::COMPUTE);
+  idle.add_node({.kind = schema::NodeKind::COMPUTE, .flops = 1});
+  workload.bind_range(program.index(), {.axis = axis, .first = 1, .count = 1});
+  workload.bind_range(idle.index(), {.axis = axis, .first = 0, .count = 1});
+  workload.build().write("w.xwg");
+
+  const Ran ran = workspace.run({"run", "study.yaml", "--set", "workload=w.xwg", "--quiet"});
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_NE(ran.err.find("deadlocked: 1 of 2 devices wait"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("device 1"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("tag 7"), std::string::npos) << ran.err;
+  const json summary = json::parse(workspace.read("results/tiny/summary.json"));
+  EXPECT_EQ(summary["status"], "deadlocked");
+
+  const Ran validated = workspace.run({"workload", "validate", "w.xwg"});
+  EXPECT_EQ(validated.exit_code, 2);
+  EXPECT_NE(validated.err.find("cannot finish"), std::string::npos) << validated.err;
+}
+
+TEST_F(Run, ADirectoryThatCannotBeMadeEndsWithCodeFour) {
+  workspace.write("file", "");
+  const Ran ran = workspace.run({"run", "study.yaml", "--out", "file/below"});
+  EXPECT_EQ(ran.exit_code, 4);
+  EXPECT_NE(ran.err.find("file/below: cannot create"), std::string::npos) << ran.err;
+}
+
+TEST(Commands, HelpAndVersionPrintOnStandardOutput) {
+  const Workspace workspace;
+  EXPECT_EQ(workspace.run({"--version"}).out.rfind("exawarp ", 0), 0u);
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--help"}, {"run", "--help"}, {"workload", "generate", "-h"}}) {
+    const Ran ran = workspace.run(arguments);
+    EXPECT_EQ(ran.exit_code, 0);
+    EXPECT_NE(ran.out.find("Usage"), std::string::npos);
+    EXPECT_EQ(ran.err, "");
+  }
+}
+
+TEST(Commands, PholdAgreesInEveryMode) {
+  const Workspace workspace;
+  std::string digest;
+  for (const char* sync : {"sequential", "conservative", "optimistic"}) {
+    const Ran ran = workspace.run({"phold", "--lps", "64", "--start-events", "2", "--remote",
+                                   "0.5", "--end", "20", "--sync", sync, "--json"});
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    const json out = json::parse(ran.out);
+    for (const char* key : {"committed_events", "run_s", "events_per_s", "rolled_back_events",
+                            "digest", "peak_rss_bytes"}) {
+      EXPECT_TRUE(out.contains(key)) << key;
+    }
+    if (digest.empty()) digest = out["digest"];
+    EXPECT_EQ(out["digest"], digest) << sync;
+  }
+}
+
+}  // namespace
+}  // namespace exawarp::tests

@@ -1,0 +1,78 @@
+#include "io/study.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace exawarp::io {
+namespace {
+
+const std::filesystem::path kConfigs = std::filesystem::path(EXAWARP_SOURCE_DIR) / "configs";
+
+model::TransformerSpec transformer_of(const std::string& name) {
+  const Study study = read_study((kConfigs / "studies" / (name + ".yaml")).string(), {});
+  return std::get<model::TransformerSpec>(std::get<WorkloadSpec>(study.workload));
+}
+
+TEST(Studies, EveryOneInConfigsIsReadAndNamedAsItsFile) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kConfigs / "studies")) {
+    const Study study = read_study(entry.path().string(), {});
+    EXPECT_EQ(study.name, entry.path().stem().string());
+    ++count;
+  }
+  EXPECT_GE(count, 11u);
+}
+
+TEST(Studies, EverySystemInConfigsIsRead) {
+  const std::string study = (kConfigs / "studies/llama2_7b_8.yaml").string();
+  for (const auto& entry : std::filesystem::directory_iterator(kConfigs / "systems")) {
+    const Study read = read_study(study, {"system=" + entry.path().string()});
+    EXPECT_EQ(read.system.name, entry.path().stem().string());
+  }
+}
+
+TEST(Studies, EveryModelInConfigsIsRead) {
+  const std::string study = (kConfigs / "studies/llama3_70b_512.yaml").string();
+  for (const auto& entry : std::filesystem::directory_iterator(kConfigs / "models")) {
+    const Study read = read_study(
+        study, {"workload.transformer.model=" + entry.path().string()});
+    const auto& spec = std::get<model::TransformerSpec>(std::get<WorkloadSpec>(read.workload));
+    EXPECT_EQ(spec.model.name, entry.path().stem().string());
+  }
+}
+
+TEST(Studies, TheMainOneIsLlama3OnAllDevices) {
+  const model::TransformerSpec spec = transformer_of("llama3_405b_32k");
+  EXPECT_EQ(spec.model.layers, 126);
+  EXPECT_EQ(spec.model.hidden, 16'384);
+  EXPECT_EQ(spec.model.ffn, 53'248);
+  EXPECT_EQ(spec.model.heads, 128);
+  EXPECT_EQ(spec.model.kv_heads, 8);
+  EXPECT_EQ(spec.model.vocabulary, 128'256);
+  EXPECT_EQ(spec.parallel.tensor * spec.parallel.pipeline * spec.parallel.data, 32'768);
+  EXPECT_EQ(spec.global_batch_sequences, 4'096);
+  EXPECT_EQ(spec.sequence_length, 8'192);
+}
+
+TEST(Studies, ThePublishedOnesHaveTheSameTokensAStep) {
+  const model::TransformerSpec small = transformer_of("llama3_405b_8k_published");
+  const model::TransformerSpec large = transformer_of("llama3_405b_16k_published");
+  EXPECT_EQ(small.global_batch_sequences, 2'048);
+  EXPECT_EQ(large.global_batch_sequences, 2'048);
+  EXPECT_EQ(large.parallel.data, 2 * small.parallel.data);
+}
+
+TEST(Systems, AnH100IsAsItsDatasheetSays) {
+  const Study study = read_study((kConfigs / "studies/llama2_7b_8.yaml").string(), {});
+  const model::Accelerator& a = study.system.accelerator;
+  EXPECT_EQ(a.matrix_flops_per_s[static_cast<std::size_t>(model::schema::DataType::BF16)],
+            989.4e12);
+  EXPECT_EQ(a.memory_bytes_per_s, 3.35e12);
+  EXPECT_EQ(a.memory_bytes, 80'000'000'000);
+  EXPECT_EQ(a.launch_latency, core::Time{2'000'000});
+  EXPECT_EQ(study.system.fabric.scale_out.bandwidth_bytes_per_s, 48'000'000'000);
+}
+
+}  // namespace
+}  // namespace exawarp::io
