@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/ids.h"
@@ -24,6 +25,7 @@ using core::DeviceId;
 
 constexpr std::uint16_t kNoMicroBatch = 0xffff;
 constexpr std::uint16_t kNoLayer = 0xffff;
+constexpr std::uint32_t kNoProgram = 0xffffffff;  // a device that nothing binds
 
 // A device's place in a communicator.
 struct Membership {
@@ -42,9 +44,7 @@ class Program {
   // the message.
   [[nodiscard]] schema::Node::Reader node(std::uint32_t index) const { return nodes_[index]; }
   [[nodiscard]] std::uint32_t stream_count() const { return streams_.size(); }
-  [[nodiscard]] schema::Stream::Reader stream(std::uint32_t index) const {
-    return streams_[index];
-  }
+  [[nodiscard]] schema::Stream::Reader stream(std::uint32_t index) const { return streams_[index]; }
   [[nodiscard]] std::uint32_t stream_length(std::uint32_t stream) const {
     return extents_[stream].count;
   }
@@ -56,6 +56,9 @@ class Program {
   [[nodiscard]] std::uint32_t dependency(const schema::Node::Reader& node, std::uint32_t i) const {
     return dependencies_[node.getFirstDependency() + i];
   }
+  // Entries of the shared lists, for validation.
+  [[nodiscard]] std::uint32_t dependency_count() const { return dependencies_.size(); }
+  [[nodiscard]] std::uint32_t order_count() const { return order_.size(); }
   [[nodiscard]] schema::Program::Reader reader() const { return reader_; }
 
  private:
@@ -70,6 +73,29 @@ class Program {
   std::vector<Extent> extents_;  // streams_, decoded once
 };
 
+// A communicator family, decoded once (schema::Group).
+struct GroupTable {
+  struct Place {
+    std::uint32_t device, list, position;
+    friend constexpr auto operator<=>(const Place&, const Place&) = default;
+  };
+  bool by_lists = false;
+  std::vector<std::uint8_t> axes;
+  std::uint32_t size = 1;                 // by axes: members of each communicator
+  std::vector<std::uint32_t> list_first;  // by lists: into members, one more than lists
+  std::vector<std::uint32_t> members;
+  std::vector<Place> places;  // members, sorted by device
+};
+
+// Devices whose coordinate on `axis` lies in [first, first + count) run `program`.
+struct BoundRange {
+  std::uint32_t axis, first, count, program;
+};
+struct BoundDevice {
+  std::uint32_t device, program;
+  friend constexpr auto operator<=>(const BoundDevice&, const BoundDevice&) = default;
+};
+
 class WorkloadGraph {
  public:
   // Maps `path`. Throws core::InputError when it is no Cap'n Proto message of this schema;
@@ -82,11 +108,13 @@ class WorkloadGraph {
   WorkloadGraph& operator=(WorkloadGraph&&) noexcept;
   ~WorkloadGraph();
 
-  // Writes to a temporary name beside `path` and renames. Throws core::SystemError.
+  // Writes to a temporary name beside `path`, syncs and renames, so that a reader sees the old file
+  // or the new one, whole. Throws core::SystemError.
   void write(const std::string& path) const;
 
-  // Derives the small tables below from a message whose references are sound. validate() calls it;
-  // accessors other than root() and place() require it.
+  // Derives the small tables below. validate() calls it; accessors other than root() and place()
+  // require it. Safe on any message; what it decodes is sound only once validate() says so.
+  // Throws core::InputError where the message is no readable workload.
   void index();
 
   [[nodiscard]] schema::Workload::Reader root() const { return root_; }
@@ -106,27 +134,51 @@ class WorkloadGraph {
     return static_cast<std::uint32_t>(programs_.size());
   }
   [[nodiscard]] const Program& program(std::uint32_t index) const { return programs_[index]; }
-  // The program `device` runs. O(bindings) at worst, O(1) for rules over one axis.
+  // The program `device` runs, kNoProgram where none does (in a graph that is not valid).
+  // O(axes * log bindings).
   [[nodiscard]] std::uint32_t program_of(DeviceId device) const;
 
-  // `device` in its communicator of family `group`.
+  [[nodiscard]] const GroupTable& group(std::uint32_t index) const { return groups_[index]; }
+  [[nodiscard]] std::uint32_t group_count() const {
+    return static_cast<std::uint32_t>(groups_.size());
+  }
+  [[nodiscard]] std::uint32_t name_count() const {
+    return static_cast<std::uint32_t>(names_.size());
+  }
+  // Devices by rule, sorted by (axis, first); and by list, sorted by (device, program).
+  [[nodiscard]] const std::vector<BoundRange>& bound_ranges() const { return ranges_; }
+  [[nodiscard]] const std::vector<BoundDevice>& bound_devices() const { return listed_; }
+
+  // `device` in its communicator of family `group`; {1, 0} where lists leave it out.
   [[nodiscard]] Membership membership(std::uint32_t group, DeviceId device) const;
   // The member at `position` of the communicator of family `group` that `device` is in.
   [[nodiscard]] DeviceId member(std::uint32_t group, DeviceId device, std::uint32_t position) const;
   // The peer of a send or receive node run by `device`.
-  [[nodiscard]] DeviceId peer(const schema::Node::Reader& node, DeviceId device) const;
-  // The name of a node, or "" where it has none.
+  [[nodiscard]] DeviceId peer(const schema::Node::Reader& node, DeviceId device) const {
+    return shifted(device, node.getPeerAxis(), node.getPeer());
+  }
+  // The device `offset` further along `axis`, or device number `offset` for schema::NO_AXIS.
+  [[nodiscard]] DeviceId shifted(DeviceId device, std::uint8_t axis, std::int32_t offset) const;
+  // The name of a node, or "" where it has none. Any bytes: printable() is for messages.
   [[nodiscard]] std::string node_name(const schema::Node::Reader& node) const;
 
  private:
   struct Storage;
   explicit WorkloadGraph(std::unique_ptr<Storage> storage);
+  void index_bindings();
   std::unique_ptr<Storage> storage_;
   schema::Workload::Reader root_;
   std::string place_;
   std::uint32_t device_count_ = 0;
   std::vector<std::uint32_t> axis_size_, axis_stride_;
   std::vector<Program> programs_;
+  std::vector<GroupTable> groups_;
+  std::vector<BoundRange> ranges_;
+  std::vector<BoundDevice> listed_;
+  std::vector<std::string_view> names_;
 };
+
+// `text` of unknown origin for a message: what is not printable becomes '?', what is long is cut.
+[[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace exawarp::model

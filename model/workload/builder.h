@@ -1,0 +1,157 @@
+// Builds a workload graph in memory, node by node, as generators, importers and tests do.
+//
+//   WorkloadBuilder workload("two devices");
+//   const auto axis = workload.add_axis("device", 2);
+//   ProgramBuilder& sender = workload.add_program("sender");
+//   const auto stream = sender.add_stream("send", schema::StreamKind::COMMUNICATION);
+//   sender.add_node({.kind = schema::NodeKind::SEND, .stream = stream, .comm_bytes = 8, ...});
+//   workload.bind_range(sender.index(), {.axis = axis, .first = 0, .count = 1});
+//   WorkloadGraph graph = workload.build();   // then validate(graph)
+//
+// The builder checks nothing about content: validate() does, and tests of it build bad graphs here.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/workload/graph.h"
+
+namespace exawarp::model {
+
+// A node's fields (workload.capnp, Node), less those the builder fills in.
+struct NodeFields {
+  schema::NodeKind kind = schema::NodeKind::COMPUTE;
+  std::uint8_t stream = 0;
+  schema::Operation operation = schema::Operation::OTHER;
+  schema::CollectiveType collective = schema::CollectiveType::ALL_REDUCE;
+  schema::Phase phase = schema::Phase::NONE;
+  schema::DataType data_type = schema::DataType::NONE;
+  schema::MemoryPlace place = schema::MemoryPlace::DEVICE;
+  std::uint8_t peer_axis = schema::NO_AXIS;
+  std::uint16_t group = 0;
+  std::uint16_t micro_batch = kNoMicroBatch;
+  std::uint16_t layer = kNoLayer;
+  std::int32_t peer = 0;
+  std::uint32_t tag = 0;
+  std::uint32_t name = schema::NO_NAME;  // from WorkloadBuilder::name()
+  std::uint64_t flops = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+  std::uint64_t comm_bytes = 0;
+  std::uint64_t duration_ps = schema::NO_DURATION;
+};
+
+class ProgramBuilder {
+ public:
+  ProgramBuilder(std::uint32_t index, std::string name) : index_(index), name_(std::move(name)) {}
+
+  [[nodiscard]] std::uint32_t index() const { return index_; }
+  [[nodiscard]] std::uint32_t node_count() const {
+    return static_cast<std::uint32_t>(nodes_.size());
+  }
+  // Returns the stream's index. At most 256 streams.
+  std::uint8_t add_stream(std::string name, schema::StreamKind kind);
+  // Appends a node to its stream's order and returns its index. `dependencies` are node indices,
+  // those of nodes still to come included.
+  std::uint32_t add_node(const NodeFields& fields,
+                         std::span<const std::uint32_t> dependencies = {});
+  std::uint32_t add_node(const NodeFields& fields,
+                         std::initializer_list<std::uint32_t> dependencies) {
+    return add_node(fields, std::span(dependencies.begin(), dependencies.size()));
+  }
+  [[nodiscard]] std::uint8_t stream_of(std::uint32_t node) const {
+    return nodes_[node].fields.stream;
+  }
+  void set_parameter_count(std::uint64_t count) { parameter_count_ = count; }
+
+  // An upper bound of the words write() takes from the message.
+  [[nodiscard]] std::uint64_t size_words() const;
+  void write(schema::Program::Builder out) const;
+
+ private:
+  struct Node {
+    NodeFields fields;
+    std::uint32_t first_dependency, dependency_count, position;
+  };
+  struct Stream {
+    std::string name;
+    schema::StreamKind kind;
+    std::vector<std::uint32_t> order;
+  };
+  std::uint32_t index_;
+  std::string name_;
+  std::vector<Stream> streams_;
+  std::vector<Node> nodes_;
+  std::vector<std::uint32_t> dependencies_;
+  std::uint64_t parameter_count_ = 0;
+};
+
+class WorkloadBuilder {
+ public:
+  struct Range {
+    std::uint8_t axis = 0;
+    std::uint32_t first = 0, count = 1;
+  };
+  struct Training {
+    std::uint64_t tokens_per_step = 0;
+    double model_flops_per_step = 0;
+    std::uint64_t parameters = 0;
+    std::uint64_t sequences_per_step = 0;
+    std::uint32_t micro_batches = 0;
+    std::uint32_t steps = 0;
+  };
+
+  explicit WorkloadBuilder(std::string name) : name_(std::move(name)) {}
+
+  // Axes, groups and programs are numbered in the order they are added.
+  std::uint8_t add_axis(std::string name, std::uint32_t size);
+  std::uint16_t add_group(std::string name, std::vector<std::uint8_t> axes);
+  std::uint16_t add_group_lists(std::string name, std::vector<std::vector<std::uint32_t>> lists);
+  // The reference stays valid as long as the builder.
+  ProgramBuilder& add_program(std::string name);
+  void bind_range(std::uint32_t program, Range range);
+  void bind_devices(std::uint32_t program, std::vector<std::uint32_t> devices);
+  // The index of `text` among the names; equal texts share one.
+  std::uint32_t name(const std::string& text);
+  void set_training(const Training& training) { training_ = training; }
+
+  // A graph of what was added; not validated, not indexed.
+  [[nodiscard]] WorkloadGraph build() const;
+
+ private:
+  struct Axis {
+    std::string name;
+    std::uint32_t size;
+  };
+  struct Group {
+    std::string name;
+    bool by_lists;
+    std::vector<std::uint8_t> axes;
+    std::vector<std::vector<std::uint32_t>> lists;
+  };
+  struct Binding {
+    std::uint32_t program;
+    bool by_devices;
+    Range range;
+    std::vector<std::uint32_t> devices;
+  };
+  [[nodiscard]] std::uint64_t size_words() const;
+  void write_groups(schema::Workload::Builder root) const;
+  void write_bindings(schema::Workload::Builder root) const;
+  void write_training(schema::Training::Builder out) const;
+
+  std::string name_;
+  std::vector<Axis> axes_;
+  std::vector<Group> groups_;
+  std::deque<ProgramBuilder> programs_;
+  std::vector<Binding> bindings_;
+  std::map<std::string, std::uint32_t> name_index_;
+  std::vector<const std::string*> names_;  // keys of name_index_, by index
+  Training training_;
+};
+
+}  // namespace exawarp::model

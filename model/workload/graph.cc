@@ -1,0 +1,332 @@
+// The mapped view of a workload graph; see graph.h.
+//
+// A file is hostile until validate() has seen it. Cap'n Proto checks each pointer when it is
+// followed and throws kj::Exception; none leaves this file (reading() below). A pointer may lead
+// to what another one leads to, so a small file can look huge: the traversal limit, a multiple of
+// the file's size, bounds all work and memory by O(file). To stay within it, and to keep pointers
+// out of the simulation, index() follows each pointer once and keeps plain tables.
+#include "model/workload/graph.h"
+
+#include <capnp/message.h>
+#include <capnp/serialize.h>
+#include <fcntl.h>
+#include <kj/exception.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <limits>
+#include <system_error>
+#include <tuple>
+
+#include "core/error.h"
+#include "core/mapped_file.h"
+
+namespace exawarp::model {
+namespace {
+
+constexpr std::uint64_t kTraversalsOfFile = 16;  // a sound file is read twice or so
+constexpr std::uint64_t kTraversalSlackWords = 1 << 16;
+constexpr int kNestingMax = 16;  // the schema nests 5 deep
+
+[[noreturn]] void unreadable(const std::string& place, const std::string& why) {
+  throw core::InputError(
+      place, "not a workload graph: " + why + "; expected a whole file made by `exawarp workload`");
+}
+
+// Runs `read`, turning Cap'n Proto's exceptions into the user's error.
+template <class Function>
+auto reading(const std::string& place, const Function& read) {
+  try {
+    return read();
+  } catch (const kj::Exception& problem) {
+    unreadable(place, printable(problem.getDescription().cStr()));
+  }
+}
+
+GroupTable decode(const schema::Group::Reader& group) {
+  GroupTable table;
+  table.by_lists = group.isLists();
+  if (group.isAxes()) {
+    for (const std::uint8_t axis : group.getAxes()) table.axes.push_back(axis);
+  }
+  if (!table.by_lists) return table;
+  table.list_first.push_back(0);
+  std::uint32_t list_index = 0;
+  for (const capnp::List<std::uint32_t>::Reader list : group.getLists()) {
+    for (std::uint32_t position = 0; position < list.size(); ++position) {
+      table.members.push_back(list[position]);
+      table.places.push_back({list[position], list_index, position});
+    }
+    table.list_first.push_back(static_cast<std::uint32_t>(table.members.size()));
+    ++list_index;
+  }
+  std::sort(table.places.begin(), table.places.end());
+  return table;
+}
+
+// A temporary file beside its destination; removed unless renamed.
+class PendingFile {
+ public:
+  explicit PendingFile(const std::string& path)
+      : path_(path), temporary_(path + ".tmp." + std::to_string(::getpid())) {
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) fail("cannot create");
+  }
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+  ~PendingFile() {
+    if (descriptor_ < 0) return;
+    ::close(descriptor_);
+    ::unlink(temporary_.c_str());
+  }
+
+  void write(const void* data, std::size_t size) {
+    const auto* next = static_cast<const char*>(data);
+    while (size > 0) {
+      const ssize_t written = ::write(descriptor_, next, size);
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail("cannot write");
+      next += written;
+      size -= static_cast<std::size_t>(written);
+    }
+  }
+
+  void commit() {
+    if (::fsync(descriptor_) != 0) fail("cannot sync");
+    if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot rename into place");
+    ::close(descriptor_);
+    descriptor_ = -1;
+  }
+
+ private:
+  [[noreturn]] void fail(const char* what) const {
+    throw core::SystemError(path_ + ": " + what + ": " + std::generic_category().message(errno));
+  }
+  std::string path_, temporary_;
+  int descriptor_ = -1;
+};
+
+// The table of segments that precedes a message in a stream: count - 1, each size in words, padded
+// to a whole word (capnproto.org/encoding.html, "Serialization Over a Stream").
+std::vector<std::uint32_t> segment_table(
+    kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) {
+  std::vector<std::uint32_t> table;
+  table.push_back(static_cast<std::uint32_t>(segments.size() - 1));
+  for (const auto& segment : segments) {
+    table.push_back(static_cast<std::uint32_t>(segment.size()));
+  }
+  if (table.size() % 2 != 0) table.push_back(0);
+  return table;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  constexpr std::size_t kLengthMax = 160;
+  std::string out{text.substr(0, kLengthMax)};
+  for (char& c : out) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  if (text.size() > kLengthMax) out += "...";
+  return out;
+}
+
+Program::Program(schema::Program::Reader reader)
+    : reader_(reader),
+      nodes_(reader.getNodes()),
+      streams_(reader.getStreams()),
+      dependencies_(reader.getDependencies()),
+      order_(reader.getOrder()) {
+  extents_.reserve(streams_.size());
+  for (const schema::Stream::Reader stream : streams_) {
+    extents_.push_back({stream.getFirst(), stream.getCount()});
+  }
+}
+
+struct WorkloadGraph::Storage {
+  core::MappedFile file;                           // a mapped graph, or
+  std::unique_ptr<capnp::MessageReader> reader;    // (reads `file`)
+  std::unique_ptr<capnp::MessageBuilder> message;  // one built in memory
+};
+
+WorkloadGraph::WorkloadGraph(std::unique_ptr<Storage> storage) : storage_(std::move(storage)) {}
+WorkloadGraph::WorkloadGraph(WorkloadGraph&&) noexcept = default;
+WorkloadGraph& WorkloadGraph::operator=(WorkloadGraph&&) noexcept = default;
+WorkloadGraph::~WorkloadGraph() = default;
+
+WorkloadGraph WorkloadGraph::open(const std::string& path) {
+  auto storage = std::make_unique<Storage>();
+  storage->file = core::MappedFile(path);
+  const std::span<const std::byte> bytes = storage->file.bytes();
+  if (bytes.empty()) unreadable(path, "the file is empty");
+  if (bytes.size() % sizeof(capnp::word) != 0) {
+    unreadable(path, "its size, " + std::to_string(bytes.size()) +
+                         " bytes, is no multiple of 8: it is cut off or of another kind");
+  }
+  return reading(path, [&] {
+    // Sound: a mapping starts on a page boundary, and Cap'n Proto reads words as raw bytes.
+    const kj::ArrayPtr<const capnp::word> words(reinterpret_cast<const capnp::word*>(bytes.data()),
+                                                bytes.size() / sizeof(capnp::word));
+    capnp::ReaderOptions options;
+    options.traversalLimitInWords = words.size() * kTraversalsOfFile + kTraversalSlackWords;
+    options.nestingLimit = kNestingMax;
+    auto reader = std::make_unique<capnp::FlatArrayMessageReader>(words, options);
+    if (reader->getEnd() != words.end()) {
+      unreadable(path, "bytes follow the end of the message");
+    }
+    storage->reader = std::move(reader);
+    WorkloadGraph graph(std::move(storage));
+    graph.place_ = path;
+    graph.root_ = graph.storage_->reader->getRoot<schema::Workload>();
+    return graph;
+  });
+}
+
+WorkloadGraph WorkloadGraph::from_message(std::unique_ptr<capnp::MessageBuilder> message) {
+  auto storage = std::make_unique<Storage>();
+  storage->message = std::move(message);
+  WorkloadGraph graph(std::move(storage));
+  graph.place_ = "generated workload";
+  graph.root_ = graph.storage_->message->getRoot<schema::Workload>().asReader();
+  return graph;
+}
+
+void WorkloadGraph::write(const std::string& path) const {
+  PendingFile out(path);
+  if (storage_->message == nullptr) {
+    out.write(storage_->file.bytes().data(), storage_->file.bytes().size());
+  } else {
+    const auto segments = storage_->message->getSegmentsForOutput();
+    const std::vector<std::uint32_t> table = segment_table(segments);
+    out.write(table.data(), table.size() * sizeof(std::uint32_t));
+    for (const auto& segment : segments) {
+      out.write(segment.begin(), segment.size() * sizeof(capnp::word));
+    }
+  }
+  out.commit();
+}
+
+void WorkloadGraph::index() {
+  reading(place_, [this] {
+    device_count_ = root_.getDeviceCount();
+    axis_size_.clear();
+    axis_stride_.clear();
+    std::uint32_t stride = 1;
+    for (const schema::Axis::Reader axis : root_.getAxes()) {
+      axis_size_.push_back(axis.getSize());
+      axis_stride_.push_back(stride);
+      stride *= axis.getSize();
+    }
+    groups_.clear();
+    for (const schema::Group::Reader group : root_.getGroups()) {
+      groups_.push_back(decode(group));
+      GroupTable& table = groups_.back();
+      for (const std::uint8_t axis : table.axes) {
+        table.size *= axis < axis_size_.size() ? axis_size_[axis] : 0;
+      }
+    }
+    programs_.clear();
+    for (const schema::Program::Reader program : root_.getPrograms()) {
+      programs_.emplace_back(program);
+    }
+    names_.clear();
+    for (const capnp::Text::Reader name : root_.getNames()) {
+      names_.emplace_back(name.begin(), name.size());
+    }
+    index_bindings();
+  });
+}
+
+void WorkloadGraph::index_bindings() {
+  ranges_.clear();
+  listed_.clear();
+  for (const schema::Binding::Reader binding : root_.getBindings()) {
+    if (binding.isRule()) {
+      const schema::Rule::Reader rule = binding.getRule();
+      ranges_.push_back({rule.getAxis(), rule.getFirst(), rule.getCount(), binding.getProgram()});
+    } else if (binding.isDevices()) {
+      for (const std::uint32_t device : binding.getDevices()) {
+        listed_.push_back({device, binding.getProgram()});
+      }
+    }
+  }
+  std::sort(ranges_.begin(), ranges_.end(), [](const BoundRange& a, const BoundRange& b) {
+    return std::tie(a.axis, a.first, a.program) < std::tie(b.axis, b.first, b.program);
+  });
+  std::sort(listed_.begin(), listed_.end());
+}
+
+std::uint32_t WorkloadGraph::program_of(DeviceId device) const {
+  for (auto begin = ranges_.begin(); begin != ranges_.end();) {
+    const std::uint32_t axis = begin->axis;
+    const auto end = std::find_if(begin, ranges_.end(),
+                                  [axis](const BoundRange& range) { return range.axis != axis; });
+    const std::uint32_t here = coordinate(device, axis);
+    const auto after = std::upper_bound(
+        begin, end, here,
+        [](std::uint32_t value, const BoundRange& range) { return value < range.first; });
+    if (after != begin && here - (after - 1)->first < (after - 1)->count) {
+      return (after - 1)->program;
+    }
+    begin = end;
+  }
+  const auto found = std::lower_bound(listed_.begin(), listed_.end(), BoundDevice{device.value, 0});
+  return found != listed_.end() && found->device == device.value ? found->program : kNoProgram;
+}
+
+namespace {
+
+const GroupTable::Place* find_place(const GroupTable& table, DeviceId device) {
+  const auto found = std::lower_bound(table.places.begin(), table.places.end(),
+                                      GroupTable::Place{device.value, 0, 0});
+  return found != table.places.end() && found->device == device.value ? &*found : nullptr;
+}
+
+}  // namespace
+
+Membership WorkloadGraph::membership(std::uint32_t group, DeviceId device) const {
+  const GroupTable& table = groups_[group];
+  if (table.by_lists) {
+    const GroupTable::Place* const place = find_place(table, device);
+    if (place == nullptr) return {};
+    return {table.list_first[place->list + 1] - table.list_first[place->list], place->position};
+  }
+  Membership result{table.size, 0};
+  std::uint32_t weight = 1;
+  for (const std::uint8_t axis : table.axes) {
+    result.position += coordinate(device, axis) * weight;
+    weight *= axis_size_[axis];
+  }
+  return result;
+}
+
+DeviceId WorkloadGraph::member(std::uint32_t group, DeviceId device, std::uint32_t position) const {
+  const GroupTable& table = groups_[group];
+  if (table.by_lists) {
+    const GroupTable::Place* const place = find_place(table, device);
+    return place == nullptr ? device
+                            : DeviceId{table.members[table.list_first[place->list] + position]};
+  }
+  std::uint32_t id = device.value;
+  for (const std::uint8_t axis : table.axes) {
+    id -= coordinate(device, axis) * axis_stride_[axis];
+    id += position % axis_size_[axis] * axis_stride_[axis];
+    position /= axis_size_[axis];
+  }
+  return {id};
+}
+
+DeviceId WorkloadGraph::shifted(DeviceId device, std::uint8_t axis, std::int32_t offset) const {
+  const auto distance = static_cast<std::uint32_t>(offset);  // modulo 2^32, as the sum is
+  if (axis == schema::NO_AXIS) return {distance};
+  return {device.value + distance * axis_stride_[axis]};
+}
+
+std::string WorkloadGraph::node_name(const schema::Node::Reader& node) const {
+  if (node.getName() >= names_.size()) return {};
+  return std::string(names_[node.getName()]);
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,17 @@
+// The smallest workloads: one collective, one message, one chain of computations. Their times are
+// closed formulas, so tests hold the simulator against them.
+#pragma once
+
+#include "model/workload/graph.h"
+#include "model/workload/spec.h"
+
+namespace exawarp::model {
+
+// Throws SpecProblem naming the first key that makes `spec` impossible.
+void check(const MicrobenchmarkSpec& spec);
+
+// The workload of `spec`, validated and indexed, over one axis named "device" and one group
+// "all" of every device. Throws SpecProblem as check() does.
+WorkloadGraph generate_microbenchmark(const MicrobenchmarkSpec& spec);
+
+}  // namespace exawarp::model

@@ -1,0 +1,80 @@
+// Names of the enumerators that users write; see spec.h.
+#include "model/workload/spec.h"
+
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace exawarp::model {
+namespace {
+
+template <class Enum>
+struct Named {
+  std::string_view name;
+  Enum value;
+};
+
+template <class Enum>
+Enum find(const std::string& key, const std::string& name, std::span<const Named<Enum>> table) {
+  std::string known;
+  for (const Named<Enum>& entry : table) {
+    if (entry.name == name) return entry.value;
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  throw SpecProblem(key, "no such value: \"" + name + "\"; expected one of " + known);
+}
+
+}  // namespace
+
+schema::DataType data_type_from_name(const std::string& key, const std::string& name) {
+  using enum schema::DataType;
+  static constexpr std::array<Named<schema::DataType>, 6> kTable{{{"bf16", BF16},
+                                                                  {"fp16", FP16},
+                                                                  {"fp32", FP32},
+                                                                  {"fp8", FP8},
+                                                                  {"int8", INT8},
+                                                                  {"fp64", FP64}}};
+  return find<schema::DataType>(key, name, kTable);
+}
+
+schema::CollectiveType collective_from_name(const std::string& key, const std::string& name) {
+  using enum schema::CollectiveType;
+  static constexpr std::array<Named<schema::CollectiveType>, 7> kTable{
+      {{"all_reduce", ALL_REDUCE},
+       {"reduce_scatter", REDUCE_SCATTER},
+       {"all_gather", ALL_GATHER},
+       {"all_to_all", ALL_TO_ALL},
+       {"broadcast", BROADCAST},
+       {"reduce", REDUCE},
+       {"barrier", BARRIER}}};
+  return find<schema::CollectiveType>(key, name, kTable);
+}
+
+MicrobenchmarkKind microbenchmark_from_name(const std::string& key, const std::string& name) {
+  using enum MicrobenchmarkKind;
+  static constexpr std::array<Named<MicrobenchmarkKind>, 4> kTable{{{"collective", kCollective},
+                                                                    {"ping_pong", kPingPong},
+                                                                    {"send", kSend},
+                                                                    {"compute", kCompute}}};
+  return find<MicrobenchmarkKind>(key, name, kTable);
+}
+
+std::int64_t bytes_of(schema::DataType type) {
+  switch (type) {
+    case schema::DataType::NONE:
+      return 0;
+    case schema::DataType::FP8:
+    case schema::DataType::INT8:
+      return 1;
+    case schema::DataType::BF16:
+    case schema::DataType::FP16:
+      return 2;
+    case schema::DataType::FP32:
+      return 4;
+    case schema::DataType::FP64:
+      return 8;
+  }
+  return 0;
+}
+
+}  // namespace exawarp::model

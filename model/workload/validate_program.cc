@@ -1,0 +1,297 @@
+// The checks of one program; see validate_program.h.
+//
+// A program cannot deadlock by itself: check_finishes() runs it as a device does, with all nodes
+// taking no time and all messages there. A stream's head waits for one dependency at a time, and
+// a dependency is done when its stream has passed it; so the state is one position a stream, and
+// the cost O(nodes * streams + dependencies) at worst, O(nodes + dependencies) in practice.
+#include "model/workload/validate_program.h"
+
+#include <fmt/format.h>
+#include <kj/exception.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/digest.h"
+#include "core/error.h"
+
+namespace exawarp::model {
+namespace {
+
+// Enumerators are 0 to these; a file may hold any 16 bits.
+constexpr auto kStreamKindLast = schema::StreamKind::COMMUNICATION;
+constexpr auto kNodeKindLast = schema::NodeKind::MARKER;
+constexpr auto kOperationLast = schema::Operation::CONVOLUTION;
+constexpr auto kCollectiveLast = schema::CollectiveType::BARRIER;
+constexpr auto kPhaseLast = schema::Phase::OPTIMIZER;
+constexpr auto kDataTypeLast = schema::DataType::FP64;
+constexpr auto kMemoryPlaceLast = schema::MemoryPlace::HOST;
+
+class ProgramCheck {
+ public:
+  ProgramCheck(const WorkloadGraph& graph, std::uint32_t index, ProgramTables& tables)
+      : graph_(graph), program_(graph.program(index)), index_(index), tables_(tables) {}
+
+  void run() {
+    check_streams();
+    for (node_ = 0; node_ < program_.node_count(); ++node_) check_node(program_.node(node_));
+    check_finishes();
+    collect_uses();
+  }
+
+ private:
+  template <class... Values>
+  [[noreturn]] void refuse(fmt::format_string<Values...> text, Values&&... values) const {
+    throw core::InputError(program_place(graph_, index_),
+                           fmt::format(text, std::forward<Values>(values)...));
+  }
+  template <class... Values>
+  [[noreturn]] void refuse_node(fmt::format_string<Values...> text, Values&&... values) const {
+    throw core::InputError(fmt::format("{} nodes[{}]", program_place(graph_, index_), node_),
+                           fmt::format(text, std::forward<Values>(values)...));
+  }
+  template <class Enum>
+  void check_enum(const char* field, Enum value, Enum last) const {
+    if (value <= last) return;
+    refuse_node("{}: no such value: {}; expected 0 to {}", field, static_cast<unsigned>(value),
+                static_cast<unsigned>(last));
+  }
+  void check_streams() const;
+  void check_node(const schema::Node::Reader& node);
+  void check_place_in_stream(const schema::Node::Reader& node) const;
+  void check_dependencies(const schema::Node::Reader& node);
+  void check_sizes(const schema::Node::Reader& node);
+  void check_peer(const schema::Node::Reader& node) const;
+  void check_size(const char* field, std::uint64_t value, std::uint64_t limit,
+                  std::uint64_t& sum) const;
+  void check_finishes() const;
+  void collect_uses();
+
+  const WorkloadGraph& graph_;
+  const Program& program_;
+  std::uint32_t index_;
+  ProgramTables& tables_;
+  std::uint32_t node_ = 0;
+  std::uint64_t dependencies_ = 0;  // of the nodes so far
+  std::uint64_t flops_ = 0, bytes_read_ = 0, bytes_written_ = 0, comm_bytes_ = 0, duration_ps_ = 0;
+};
+
+void ProgramCheck::check_streams() const {
+  const std::uint32_t nodes = program_.node_count();
+  if (program_.stream_count() > kStreamsMax) {
+    refuse("streams: too many: {}; expected at most {}", program_.stream_count(), kStreamsMax);
+  }
+  if (program_.order_count() != nodes) {
+    refuse("order: has {} entries; expected one for each of the {} nodes", program_.order_count(),
+           nodes);
+  }
+  std::uint64_t total = 0;
+  for (std::uint32_t i = 0; i < program_.stream_count(); ++i) {
+    const schema::Stream::Reader stream = program_.stream(i);
+    if (stream.getKind() > kStreamKindLast) {
+      refuse("streams[{}]: kind: no such value: {}; expected 0 to {}", i,
+             static_cast<unsigned>(stream.getKind()), static_cast<unsigned>(kStreamKindLast));
+    }
+    if (stream.getFirst() > nodes || stream.getCount() > nodes - stream.getFirst()) {
+      refuse("streams[{}]: nodes {} to {} (exclusive) of the order; expected at most {}", i,
+             stream.getFirst(), std::uint64_t{stream.getFirst()} + stream.getCount(), nodes);
+    }
+    total += stream.getCount();
+  }
+  if (total != nodes) {
+    refuse("streams: hold {} nodes in all; expected each of the {} nodes once", total, nodes);
+  }
+}
+
+void ProgramCheck::check_node(const schema::Node::Reader& node) {
+  check_enum("kind", node.getKind(), kNodeKindLast);
+  check_enum("operation", node.getOperation(), kOperationLast);
+  check_enum("collective", node.getCollective(), kCollectiveLast);
+  check_enum("phase", node.getPhase(), kPhaseLast);
+  check_enum("dataType", node.getDataType(), kDataTypeLast);
+  check_enum("place", node.getPlace(), kMemoryPlaceLast);
+  check_place_in_stream(node);
+  check_dependencies(node);
+  check_sizes(node);
+  const std::uint32_t names = graph_.name_count();
+  if (node.getName() != schema::NO_NAME && node.getName() >= names) {
+    refuse_node("name: no such name: {}; expected less than {}", node.getName(), names);
+  }
+  if (node.getKind() == schema::NodeKind::COLLECTIVE && node.getGroup() >= graph_.group_count()) {
+    refuse_node("group: no such group: {}; expected less than {}", node.getGroup(),
+                graph_.group_count());
+  }
+  if (node.getKind() == schema::NodeKind::SEND || node.getKind() == schema::NodeKind::RECEIVE) {
+    check_peer(node);
+  }
+}
+
+// With as many places as nodes (check_streams), a place for each node means a node for each place.
+void ProgramCheck::check_place_in_stream(const schema::Node::Reader& node) const {
+  const std::uint32_t stream = node.getStream();
+  if (stream >= program_.stream_count()) {
+    refuse_node("stream: no such stream: {}; expected less than {}", stream,
+                program_.stream_count());
+  }
+  const std::uint32_t length = program_.stream_length(stream);
+  if (node.getPosition() >= length) {
+    refuse_node("position: {} in stream {}; expected less than its length, {}", node.getPosition(),
+                stream, length);
+  }
+  const std::uint32_t there = program_.node_at(stream, node.getPosition());
+  if (there != node_) {
+    refuse_node("position: place {} of stream {} holds node {}; expected this node",
+                node.getPosition(), stream, there);
+  }
+}
+
+void ProgramCheck::check_dependencies(const schema::Node::Reader& node) {
+  const std::uint32_t count = program_.dependency_count();
+  const std::uint32_t first = node.getFirstDependency();
+  if (first > count || node.getDependencyCount() > count - first) {
+    refuse_node("dependencies: {} to {} (exclusive); expected at most {}", first,
+                std::uint64_t{first} + node.getDependencyCount(), count);
+  }
+  dependencies_ += node.getDependencyCount();
+  if (dependencies_ > count) {
+    refuse_node("dependencies: nodes share entries of the list; expected each its own");
+  }
+  for (std::uint32_t i = 0; i < node.getDependencyCount(); ++i) {
+    const std::uint32_t on = program_.dependency(node, i);
+    if (on >= program_.node_count()) {
+      refuse_node("dependencies: no such node: {}; expected less than {}", on,
+                  program_.node_count());
+    }
+    if (on == node_) refuse_node("dependencies: the node waits for itself");
+  }
+}
+
+void ProgramCheck::check_size(const char* field, std::uint64_t value, std::uint64_t limit,
+                              std::uint64_t& sum) const {
+  if (value >= limit) {
+    refuse_node("{}: out of range: {}; expected less than {}", field, value, limit);
+  }
+  sum += value;  // both below 2^62: no overflow
+  if (sum >= kSizeMax) {
+    refuse_node("{}: the program's nodes sum up to {} so far; expected less than {}", field, sum,
+                kSizeMax);
+  }
+}
+
+void ProgramCheck::check_sizes(const schema::Node::Reader& node) {
+  check_size("flops", node.getFlops(), kSizeMax, flops_);
+  check_size("bytesRead", node.getBytesRead(), kSizeMax, bytes_read_);
+  check_size("bytesWritten", node.getBytesWritten(), kSizeMax, bytes_written_);
+  check_size("commBytes", node.getCommBytes(), kCommBytesMax, comm_bytes_);
+  if (node.getDurationPs() != schema::NO_DURATION) {
+    check_size("durationPs", node.getDurationPs(), kDurationMaxPs, duration_ps_);
+  }
+}
+
+void ProgramCheck::check_peer(const schema::Node::Reader& node) const {
+  const std::int64_t peer = node.getPeer();
+  const std::uint8_t axis = node.getPeerAxis();
+  if (axis == schema::NO_AXIS) {
+    if (peer < 0 || peer >= graph_.device_count()) {
+      refuse_node("peer: no such device: {}; expected 0 to {}", peer, graph_.device_count() - 1);
+    }
+    if (graph_.program_of({static_cast<std::uint32_t>(peer)}) == index_) {
+      refuse_node("peer: device {} runs this program, so it is its own peer", peer);
+    }
+    return;
+  }
+  if (axis >= graph_.axis_count()) {
+    refuse_node("peerAxis: no such axis: {}; expected less than {}, or {}", axis,
+                graph_.axis_count(), schema::NO_AXIS);
+  }
+  if (peer == 0) refuse_node("peer: offset 0 along axis {}: a device is its own peer", axis);
+  const CoordinateSpan span = tables_.spans[index_][axis];
+  if (span.first > span.last) return;  // no device runs the program
+  const std::int64_t first = span.first + peer;
+  const std::int64_t last = span.last + peer;
+  if (first < 0 || last >= graph_.axis_size(axis)) {
+    refuse_node(
+        "peer: offset {} along axis {}, from coordinates {} to {}, leaves the axis; expected peers "
+        "in 0 to {}",
+        peer, axis, span.first, span.last, graph_.axis_size(axis) - 1);
+  }
+}
+
+void ProgramCheck::check_finishes() const {
+  const std::uint32_t streams = program_.stream_count();
+  std::vector<std::uint32_t> cursor(streams), next_dependency(streams);
+  const auto done = [&](std::uint32_t node) {
+    const schema::Node::Reader other = program_.node(node);
+    return cursor[other.getStream()] > other.getPosition();
+  };
+  // Moves a stream as far as it goes; a head resumes at the dependency it waited for.
+  const auto advance = [&](std::uint32_t stream) {
+    const std::uint32_t before = cursor[stream];
+    for (; cursor[stream] < program_.stream_length(stream); ++cursor[stream]) {
+      const auto node = program_.node(program_.node_at(stream, cursor[stream]));
+      std::uint32_t& next = next_dependency[stream];
+      while (next < node.getDependencyCount() && done(program_.dependency(node, next))) ++next;
+      if (next < node.getDependencyCount()) break;
+      next = 0;
+    }
+    return cursor[stream] != before;
+  };
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::uint32_t stream = 0; stream < streams; ++stream) moved |= advance(stream);
+  }
+  for (std::uint32_t stream = 0; stream < streams; ++stream) {
+    if (cursor[stream] == program_.stream_length(stream)) continue;
+    const std::uint32_t head = program_.node_at(stream, cursor[stream]);
+    const std::uint32_t on = program_.dependency(program_.node(head), next_dependency[stream]);
+    refuse(
+        "nodes[{}]: waits for nodes[{}], which waits for it through dependencies and the order "
+        "of streams; expected no cycle",
+        head, on);
+  }
+}
+
+void ProgramCheck::collect_uses() {
+  std::map<std::uint32_t, core::Hasher> hashes;
+  for (std::uint32_t stream = 0; stream < program_.stream_count(); ++stream) {
+    for (std::uint32_t at = 0; at < program_.stream_length(stream); ++at) {
+      node_ = program_.node_at(stream, at);
+      const schema::Node::Reader node = program_.node(node_);
+      if (node.getKind() != schema::NodeKind::COLLECTIVE) continue;
+      const auto [found, is_new] = tables_.uses[index_].try_emplace(node.getGroup());
+      GroupUse& use = found->second;
+      if (is_new) use.stream = stream;
+      if (use.stream != stream) {
+        refuse_node("group: collectives of group {} are on streams {} and {}; expected one stream",
+                    node.getGroup(), use.stream, stream);
+      }
+      core::Hasher& hash = hashes[node.getGroup()];
+      hash.word(static_cast<std::uint64_t>(node.getCollective()));
+      hash.word(node.getCommBytes());
+      ++use.count;
+      use.hash = hash.value();
+    }
+  }
+}
+
+}  // namespace
+
+std::string program_place(const WorkloadGraph& graph, std::uint32_t program) {
+  return fmt::format("{}: programs[{}] \"{}\"", graph.place(), program,
+                     printable(graph.program(program).reader().getName().cStr()));
+}
+
+void check_program(const WorkloadGraph& graph, std::uint32_t program, ProgramTables& tables) {
+  ProgramCheck(graph, program, tables).run();
+}
+
+void decoding(const std::string& place, const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const kj::Exception& problem) {
+    throw core::InputError(place,
+                           "not a workload graph: " + printable(problem.getDescription().cStr()));
+  }
+}
+
+}  // namespace exawarp::model
