@@ -2,6 +2,7 @@
 //
 // A buffer of events is one non-blocking message; a GVT vote is one non-blocking all-reduce, and
 // while it is under way arriving buffers are taken in, so no rank waits for another's receive.
+#define OMPI_SKIP_MPICXX 1  // no C++ bindings: they would want another library
 #include <mpi.h>
 
 #include <algorithm>
