@@ -1,5 +1,5 @@
 // Accelerators, fabrics and systems from YAML (configs/accelerators, configs/fabrics,
-// configs/systems). docs/user_guide.md lists the keys.
+// configs/systems). configs/README.md lists the keys.
 #pragma once
 
 #include <string>

@@ -15,7 +15,12 @@ using core::format_count;
 using core::format_grouped;
 using Json = nlohmann::ordered_json;
 
-std::string bytes_text(double bytes) { return format_count(bytes) + "B"; }
+// "160 GB", "12 B".
+std::string with_unit(double count, const char* unit) {
+  const std::string text = format_count(count);
+  return text + (text.find(' ') == std::string::npos ? " " : "") + unit;
+}
+std::string bytes_text(double bytes) { return with_unit(bytes, "B"); }
 
 auto append(std::string& out) { return std::back_inserter(out); }
 
@@ -48,14 +53,14 @@ void add_head(const model::WorkloadFacts& f, std::string& out) {
   if (f.steps > 0) {
     fmt::format_to(append(out),
                    "Training    {} parameters; {} step{} of {} sequences, {} tokens, "
-                   "{} micro-batches a pipeline, {}FLOP\n",
+                   "{} micro-batches a pipeline, {}\n",
                    format_count(static_cast<double>(f.parameters)), f.steps,
                    f.steps == 1 ? "" : "s", format_grouped(f.sequences_per_step),
                    format_grouped(f.tokens_per_step), f.micro_batches,
-                   format_count(f.model_flops_per_step) + (f.model_flops_per_step < 1e3 ? " " : ""));
+                   with_unit(f.model_flops_per_step, "FLOP"));
   }
-  fmt::format_to(append(out), "Work        {} nodes on all devices, {}FLOP, {} communicated\n",
-                 format_count(node_count(f.total)), format_count(f.total.flops),
+  fmt::format_to(append(out), "Work        {} nodes on all devices, {}, {} communicated\n",
+                 format_count(node_count(f.total)), with_unit(f.total.flops, "FLOP"),
                  bytes_text(f.total.comm_bytes));
 }
 

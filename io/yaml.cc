@@ -184,7 +184,8 @@ double YamlSection::real(std::string_view key, RealRange range,
                             range.max, range.max_excluded ? ")" : "]")
               : fmt::format("a number {} {}", range.min_excluded ? ">" : ">=", range.min);
   if (!value || !std::isfinite(*value)) {
-    fail_node(*found, fmt::format("{} is no number; expected {}", in_quotes(found->text), expected));
+    fail_node(*found,
+              fmt::format("{} is no number; expected {}", in_quotes(found->text), expected));
   }
   const bool inside = (range.min_excluded ? *value > range.min : *value >= range.min) &&
                       (range.max_excluded ? *value < range.max : *value <= range.max);

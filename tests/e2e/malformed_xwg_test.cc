@@ -19,7 +19,7 @@ using model::WorkloadBuilder;
 
 constexpr NodeFields kCompute{.kind = schema::NodeKind::COMPUTE, .flops = 1'000'000};
 
-// Two devices; device 0 sends to device 1. `spoil` may change the nodes before they are added.
+// A workload of two devices: 0 computes and sends, 1 computes and receives. A case spoils it.
 struct Nodes {
   NodeFields send{.kind = schema::NodeKind::SEND,
                   .stream = 1,
@@ -107,8 +107,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "not a workload graph"},
         Malformed{"Text", {}, [](std::string& s) { s = "transformer: {}\n"; },
                   "not a workload graph"},
-        Malformed{"HugeSegmentTable", {}, [](std::string& s) { s.replace(0, 4, "\xff\xff\xff\x7f"); },
-                  "not a workload graph"},
+        Malformed{"HugeSegmentTable", {},
+                  [](std::string& s) { s.replace(0, 4, "\xff\xff\xff\x7f"); }, "not a workload graph"},
         Malformed{"FlippedRootPointer", {},
                   [](std::string& s) { s[11] = static_cast<char>(s[11] ^ 0x7f); }, ""},
         Malformed{"OtherSchema", {},
@@ -124,8 +124,12 @@ INSTANTIATE_TEST_SUITE_P(
                   },
                   {}, "peer"},
         Malformed{"NoSuchAxis", [](Nodes& n) { n.send.peer_axis = 9; }, {}, "axis"},
-        Malformed{"NoSuchStream", [](Nodes& n) { n.send.kind = schema::NodeKind::COLLECTIVE;
-                                                 n.send.group = 3; }, {}, "group"},
+        Malformed{"NoSuchGroup",
+                  [](Nodes& n) {
+                    n.send.kind = schema::NodeKind::COLLECTIVE;
+                    n.send.group = 3;
+                  },
+                  {}, "group"},
         Malformed{"MessageTooLarge", [](Nodes& n) { n.send.comm_bytes = 1ull << 41; }, {},
                   "commBytes"},
         Malformed{"DeviceWithoutProgram", [](Nodes& n) { n.devices_bound = 1; }, {}, "bind"},

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "core/error.h"
+#include "io/study.h"
 #include "tests/e2e/workspace.h"
 
 namespace exawarp::tests {
@@ -158,6 +160,26 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"OverrideBelowAValue", kStudy, "", "", "--set study.name: ", "is no mapping",
                   {"--set", "study.name=x"}}),
     [](const auto& param) { return param.param.name; });
+
+TEST(YamlMutations, OfAStudyAreReadOrRefusedAndNeverCrash) {
+  const Workspace workspace;
+  workspace.write("workload.yaml", small_workload());
+  const std::string sound = small_study();
+  const std::string replacements = "x0:-{[\"'&*!|>%@\n\t \x01\xff";
+  std::size_t refused = 0;
+  for (std::size_t at = 0; at < sound.size(); ++at) {
+    std::string text = sound;
+    text[at] = replacements[at * 7 % replacements.size()];
+    workspace.write("study.yaml", text);
+    try {
+      static_cast<void>(io::read_study("study.yaml", {}));
+    } catch (const core::InputError& error) {
+      ++refused;
+      EXPECT_NE(std::string(error.what()).find("yaml"), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_GT(refused, sound.size() / 2);
+}
 
 }  // namespace
 }  // namespace exawarp::tests
