@@ -62,8 +62,7 @@ class Matcher {
   void report(std::uint32_t program, std::uint32_t peer_program, const End& end, const Amount& here,
               const Amount& there);
   [[nodiscard]] std::string show(std::uint32_t program) const {
-    return fmt::format("programs[{}] \"{}\"", program,
-                       printable(graph_.program(program).reader().getName().cStr()));
+    return fmt::format("programs[{}] \"{}\"", program, printable(graph_.program(program).name()));
   }
 
   const WorkloadGraph& graph_;

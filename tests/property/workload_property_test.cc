@@ -65,10 +65,10 @@ TEST(WorkloadProperty, ModelFlopsDoNotDependOnTheParallelism) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     TransformerSpec spec = random_transformer(seed);
     spec.steps = 1;
-    const double split = generate_transformer(spec).root().getTraining().getModelFlopsPerStep();
+    const double split = generate_transformer(spec).training().getModelFlopsPerStep();
     spec.parallel = {};
     spec.schedule = {};
-    const double whole = generate_transformer(spec).root().getTraining().getModelFlopsPerStep();
+    const double whole = generate_transformer(spec).training().getModelFlopsPerStep();
     EXPECT_DOUBLE_EQ(split, whole);
   }
 }

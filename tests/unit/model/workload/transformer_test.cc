@@ -105,7 +105,7 @@ TEST(Transformer, GradientsAreReducedOnceAStepAsTheLastMicroBatchFinishesThem) {
   EXPECT_EQ(awaited.getLayer(), 3);
   EXPECT_EQ(awaited.getMicroBatch(), 1);
   EXPECT_EQ(awaited.getPhase(), schema::Phase::BACKWARD);
-  EXPECT_EQ(program.reader().getParameterCount(), 4 * layer + 64 + 2 * 512 * 64);
+  EXPECT_EQ(program.parameter_count(), 4 * layer + 64 + 2 * 512 * 64);
 }
 
 TEST(Transformer, OptimizerWorksOnTheShareOfEachDataParallelRank) {
@@ -114,7 +114,7 @@ TEST(Transformer, OptimizerWorksOnTheShareOfEachDataParallelRank) {
   spec.gradient_buckets = 1;
   const WorkloadGraph graph = generate_transformer(spec);
   const auto adam = graph.program(0).node(find(graph, 0, "adam"));
-  const std::uint64_t share = graph.program(0).reader().getParameterCount() / 4;
+  const std::uint64_t share = graph.program(0).parameter_count() / 4;
   EXPECT_EQ(adam.getFlops(), 10 * share);
   EXPECT_EQ(adam.getBytesRead(), 16 * share);
   EXPECT_EQ(adam.getBytesWritten(), 14 * share);
@@ -169,7 +169,7 @@ TEST(Transformer, WeightGradientsRunBesideTheReduceScatter) {
 
 TEST(Transformer, ModelFlopsAreSixTimesParametersTimesTokensAndAttention) {
   const WorkloadGraph graph = generate_transformer(llama_405b(64));
-  const schema::Training::Reader training = graph.root().getTraining();
+  const schema::Training::Reader training = graph.training();
   const auto tokens = static_cast<double>(training.getTokensPerStep());
   // Causal: forward 2, backward 4 operations for each of S, q and a layer, a token.
   const double attention = 6.0 * tokens * 8192 * 16384 * 126;
@@ -193,7 +193,7 @@ TEST(Transformer, ModelFlopsEqualTheNodesOwnLessRecomputation) {
       }
     }
   }
-  EXPECT_DOUBLE_EQ(graph.root().getTraining().getModelFlopsPerStep(), sum);
+  EXPECT_DOUBLE_EQ(graph.training().getModelFlopsPerStep(), sum);
 }
 
 TEST(Transformer, MainJobIsUnderSixteenMebibytesAndMatches) {
