@@ -121,6 +121,20 @@ TEST(Transformer, OptimizerWorksOnTheShareOfEachDataParallelRank) {
   EXPECT_EQ(adam.getPhase(), schema::Phase::OPTIMIZER);
 }
 
+TEST(Transformer, GradientNormIsSummedOneAxisAfterTheOther) {
+  TransformerSpec spec = tiny_llama();
+  spec.parallel = {.tensor = 2, .pipeline = 2, .data = 2};
+  const WorkloadGraph graph = generate_transformer(spec);
+  const std::uint32_t node = find(graph, 0, "gradient_norm.all_reduce");
+  const Program& program = graph.program(0);
+  for (const std::uint32_t i : {1u, 2u}) {
+    EXPECT_EQ(graph.node_name(program.node(node + i)), "gradient_norm.all_reduce");
+    EXPECT_EQ(program.dependency(program.node(node + i), 0), node + i - 1);
+  }
+  EXPECT_EQ(program.node(node).getCommBytes(), 4u);
+  EXPECT_EQ(graph.node_name(program.node(node + 3)), "adam");
+}
+
 TEST(Transformer, StagesPassActivationsAndGradients) {
   TransformerSpec spec = tiny_llama();
   spec.parallel.tensor = 2;

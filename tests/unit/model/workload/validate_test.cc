@@ -17,7 +17,7 @@ using test_support::two_devices;
 using Change = std::function<void(schema::Workload::Builder)>;
 
 // Eight devices: tensor 2 (stride 1), data 2, pipeline 2 (stride 4); programs "stage 0" and
-// "stage 1"; groups tensor, data, all and, by lists, embedding.
+// "stage 1"; groups tensor, data, pipeline and, by lists, embedding.
 const WorkloadGraph& sound() {
   static const WorkloadGraph graph = [] {
     TransformerSpec spec = test_support::tiny_gpt();
@@ -90,10 +90,10 @@ const Case kCases[] = {
      "programs: there is none; expected at least one"},
     {"GroupAxis", [](W w) { w.getGroups()[0].getAxes().set(0, 3); },
      "groups[0] \"tensor\": axes: no such axis: 3; expected less than 3"},
-    {"GroupAxisTwice", [](W w) { w.getGroups()[2].getAxes().set(1, 0); },
-     "groups[2] \"all\": axes: axis 0 is listed twice"},
+    {"GroupAxisTwice", [](W w) { w.getGroups()[2].initAxes(2); },
+     "groups[2] \"pipeline\": axes: axis 0 is listed twice"},
     {"GroupWithoutAxes", [](W w) { w.getGroups()[2].initAxes(0); },
-     "groups[2] \"all\": axes: there is none; expected at least one"},
+     "groups[2] \"pipeline\": axes: there is none; expected at least one"},
     {"GroupDevice", [](W w) { w.getGroups()[3].getLists()[1].set(0, 8); },
      "groups[3] \"embedding\": lists[1][0]: no such device: 8; expected less than 8"},
     {"GroupDeviceTwice", [](W w) { w.getGroups()[3].getLists()[1].set(1, 0); },
@@ -134,12 +134,12 @@ const Case kCases[] = {
     {"ManyStreams", [](W w) { w.getPrograms()[0].initStreams(33); },
      "programs[0] \"stage 0\": streams: too many: 33; expected at most 32"},
     {"NoOrder", [](W w) { w.getPrograms()[0].initOrder(3); },
-     "programs[0] \"stage 0\": order: has 3 entries; expected one for each of the 52 nodes"},
+     "programs[0] \"stage 0\": order: has 3 entries; expected one for each of the 54 nodes"},
     {"StreamOutside", [](W w) { w.getPrograms()[0].getStreams()[0].setCount(0xffffffffu); },
      "programs[0] \"stage 0\": streams[0]: nodes 0 to 4294967295 (exclusive) of the order; "
-     "expected at most 52"},
+     "expected at most 54"},
     {"StreamsMiss", [](W w) { w.getPrograms()[0].getStreams()[1].setCount(1); },
-     "programs[0] \"stage 0\": streams: hold 41 nodes in all; expected each of the 52 nodes once"},
+     "programs[0] \"stage 0\": streams: hold 42 nodes in all; expected each of the 54 nodes once"},
     {"NodeStream", [](W w) { w.getPrograms()[1].getNodes()[5].setStream(77); },
      "programs[1] \"stage 1\" nodes[5]: stream: no such stream: 77; expected less than 7"},
     {"NodePosition", [](W w) { w.getPrograms()[1].getNodes()[5].setPosition(1); },
@@ -152,13 +152,13 @@ const Case kCases[] = {
      "programs[0] \"stage 0\" nodes[1]: operation: no such value: 99; expected 0 to 8"},
     {"DependencyRange", [](W w) { w.getPrograms()[0].getNodes()[4].setFirstDependency(1000); },
      "programs[0] \"stage 0\" nodes[4]: dependencies: 1000 to 1001 (exclusive); expected at most "
-     "34"},
+     "36"},
     {"DependencyOverflow",
      [](W w) { w.getPrograms()[0].getNodes()[4].setDependencyCount(0xffffffffu); },
      "programs[0] \"stage 0\" nodes[4]: dependencies: 1 to 4294967296 (exclusive); expected at "
-     "most 34"},
+     "most 36"},
     {"DependencyNode", [](W w) { w.getPrograms()[0].getDependencies().set(2, 500); },
-     "programs[0] \"stage 0\" nodes[5]: dependencies: no such node: 500; expected less than 52"},
+     "programs[0] \"stage 0\" nodes[5]: dependencies: no such node: 500; expected less than 54"},
     {"DependencyOnItself", [](W w) { w.getPrograms()[0].getDependencies().set(2, 5); },
      "programs[0] \"stage 0\" nodes[5]: dependencies: the node waits for itself"},
     {"Cycle", [](W w) { w.getPrograms()[0].getDependencies().set(0, 6); },
