@@ -191,6 +191,15 @@ TEST(Transformer, ModelFlopsAreSixTimesParametersTimesTokensAndAttention) {
   EXPECT_NEAR(training.getModelFlopsPerStep() / expected, 1.0, 0.01);
 }
 
+// Narayanan et al. (SC 2021), without recomputation: 72 B S L H^2 (1 + S/(6H) + V/(12 L H)).
+TEST(Transformer, ModelFlopsOfAGptEqualTheClosedFormula) {
+  TransformerSpec spec = tiny_gpt();
+  spec.model.causal = false;
+  const double h = 64, s = 32, l = 4, v = 512, b = 8;
+  EXPECT_DOUBLE_EQ(generate_transformer(spec).training().getModelFlopsPerStep(),
+                   72 * b * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h)));
+}
+
 TEST(Transformer, ModelFlopsEqualTheNodesOwnLessRecomputation) {
   TransformerSpec spec = tiny_llama();
   spec.parallel = {.tensor = 2, .pipeline = 2, .data = 2};
