@@ -281,6 +281,17 @@ TEST(Unmatched, AbsoluteAndRelativePeersMeet) {
   EXPECT_TRUE(find_unmatched(graph).empty());
 }
 
+TEST(Unmatched, DevicesBoundByListAreMatchedByProgram) {
+  const WorkloadGraph base = two_devices(5).build();
+  WorkloadGraph graph = changed(base, [](W w) {
+    for (unsigned program : {0u, 1u}) {
+      w.getBindings()[program].initDevices(1).set(0, program);
+    }
+  });
+  validate(graph);
+  EXPECT_EQ(find_unmatched(graph).size(), 2u);
+}
+
 TEST(Unmatched, OtherSizesAreFound) {
   const WorkloadGraph base = two_devices().build();
   WorkloadGraph graph =
