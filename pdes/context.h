@@ -88,6 +88,8 @@ class Context {
   const Model* model_;
   UndoLog* undo_ = nullptr;  // null: the run never rolls back
   LpHeader* header_ = nullptr;
+  std::uint64_t event_origin_ = 0;  // of the event being handled
+  std::uint32_t emissions_ = 0;     // by its handler so far
   Time now_;
   LpId self_;
   std::uint64_t seed_;

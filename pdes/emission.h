@@ -9,6 +9,7 @@ namespace exawarp::pdes {
 
 struct Emission {
   EventKey key;           // of the event whose handler emitted it
+  std::uint32_t ordinal;  // among the emissions of that event; (key, ordinal) is a total order
   LpId lp;
   std::uint32_t channel;  // the model's; kFailureChannel is the engine's
   std::uint64_t a = 0, b = 0, c = 0;

@@ -1,0 +1,87 @@
+// The cluster as logical processes: what the engine runs and the only place that knows how a
+// workload, an accelerator and a fabric become LPs.
+//
+// LP ids: devices 0 .. N-1 (the id is the device id of the workload), then, from the next multiple
+// of the atom, switches. An atom is a node's devices where their number is a power of two, else one
+// device. Devices start in initialise(), at time 0 itself: there is no start event, so the closed
+// forms of docs/model.md hold exactly and every reported time counts from 0.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/time.h"
+#include "model/compute/accelerator.h"
+#include "model/compute/roofline.h"
+#include "model/network/fabric.h"
+#include "model/workload/graph.h"
+#include "pdes/logical_process.h"
+
+namespace exawarp::model {
+
+struct ClusterOptions {
+  ComputeFidelity compute_fidelity = ComputeFidelity::roofline;
+  double compute_jitter = 0;  // relative standard deviation, 0 to kJitterMax (compute/jitter.h)
+  std::uint64_t seed = 1;     // of the jitter
+};
+
+// Who synchronises with whom, as a symmetric weighted graph of atoms in CSR form.
+struct Traffic {
+  std::vector<std::uint64_t> work;         // per atom: events that its LPs will execute
+  std::vector<std::uint64_t> first_edge;   // atom a's edges are [first_edge[a], first_edge[a + 1])
+  std::vector<std::uint32_t> neighbour;    // atom at the other end, ascending within an atom
+  std::vector<std::uint64_t> weight;       // node executions that synchronise the two atoms
+};
+
+struct DeviceModel;  // model/device/device_model.h: what device handlers read
+
+// Thread safety: const methods from any thread, after construction.
+class Cluster final : public pdes::Model {
+ public:
+  // Requires a validated graph, which outlives the cluster. Throws core::InputError, naming the
+  // node or the key, where the workload asks for what this fidelity does not simulate, or the
+  // accelerator or fabric lacks a figure.
+  Cluster(const WorkloadGraph& graph, const Accelerator& accelerator, const Fabric& fabric,
+          const ClusterOptions& options);
+  ~Cluster() override;
+
+  [[nodiscard]] std::span<const pdes::LpType> types() const override { return types_; }
+  [[nodiscard]] std::span<const pdes::LpRange> ranges() const override { return ranges_; }
+  [[nodiscard]] core::Time lookahead() const override { return lookahead_; }
+  void initialise(core::LpId lp, void* state, pdes::Context& context) const override;
+
+  [[nodiscard]] std::uint32_t atom_shift() const { return atom_shift_; }
+  [[nodiscard]] std::uint32_t atom_count() const;
+  [[nodiscard]] std::uint32_t lp_count() const { return lp_count_; }  // ids end here
+  [[nodiscard]] std::uint32_t device_count() const { return graph_->device_count(); }
+  [[nodiscard]] std::uint32_t switch_count() const { return switch_count_; }
+  [[nodiscard]] std::uint32_t device_state_bytes() const { return types_[0].state_bytes; }
+
+  // Cost: O(devices x (communicators + peers) of a program), no (device, node) pair is visited.
+  [[nodiscard]] Traffic traffic() const;
+
+  [[nodiscard]] const WorkloadGraph& graph() const { return *graph_; }
+  [[nodiscard]] const Accelerator& accelerator() const { return accelerator_; }
+  [[nodiscard]] const Fabric& fabric() const { return fabric_; }
+  [[nodiscard]] const ClusterOptions& options() const { return options_; }
+  [[nodiscard]] const DeviceModel& devices() const { return *devices_; }
+
+ private:
+  const WorkloadGraph* graph_;
+  Accelerator accelerator_;
+  Fabric fabric_;
+  ClusterOptions options_;
+  std::unique_ptr<DeviceModel> devices_;
+  std::array<pdes::LpType, 2> types_{};
+  std::vector<pdes::LpRange> ranges_;
+  core::Time lookahead_;
+  std::uint32_t atom_shift_ = 0;
+  std::uint32_t lp_count_ = 0;
+  std::uint32_t switch_count_ = 0;
+};
+
+}  // namespace exawarp::model

@@ -1,0 +1,30 @@
+#include "model/collective/ring.h"
+
+#include "core/check.h"
+
+namespace exawarp::model {
+
+bool ring_supports(schema::CollectiveType type) {
+  switch (type) {
+    case schema::CollectiveType::ALL_REDUCE:
+    case schema::CollectiveType::REDUCE_SCATTER:
+    case schema::CollectiveType::ALL_GATHER:
+    case schema::CollectiveType::BARRIER: return true;
+    default: return false;
+  }
+}
+
+RingPlan ring_plan(schema::CollectiveType type, std::int64_t bytes, std::uint32_t members) {
+  EXAWARP_CHECK(members >= 1 && bytes >= 0, members, bytes);
+  const std::uint32_t around = members - 1;
+  const std::int64_t share = (bytes + members - 1) / members;
+  switch (type) {
+    case schema::CollectiveType::ALL_REDUCE: return {2 * around, share};
+    case schema::CollectiveType::REDUCE_SCATTER: return {around, share};
+    case schema::CollectiveType::ALL_GATHER: return {around, bytes};
+    case schema::CollectiveType::BARRIER: return {2 * around, 0};
+    default: EXAWARP_CHECK(ring_supports(type)); return {};
+  }
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,108 @@
+// What a device remembers: one block of words, hot first, as long as the largest program needs.
+//
+//   48 bytes  clocks, masks     with the engine's 16-byte header: one cache line
+//   32 each   channels          progress of the collective of a (stream, group) pair
+//   16 each   streams           cursor and who waits for it
+//   96 bytes  account           where its time went; messages that came before their receive
+//
+// A chunk of a collective touches the first line and its channel, nothing else. A device of a
+// Llama step (2 channels, 8 streams) takes 336 bytes.
+// Everything is in the digest; nothing is a pointer but the early messages' block.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "core/time.h"
+#include "model/device/time_class.h"
+#include "model/network/network.h"
+#include "pdes/undo_vector.h"
+
+namespace exawarp::model {
+
+struct DeviceState {
+  std::array<core::Time, kInterfaceCount> tx_free;  // when each interface's send side is free
+  std::array<core::Time, kInterfaceCount> rx_free;
+  std::uint32_t busy = 0;  // bit s: the node at stream s's cursor is in progress
+  std::uint32_t program = 0;
+  std::uint8_t stream_slots = 0;
+  std::uint8_t channel_slots = 0;
+  std::uint8_t unfinished = 0;  // streams with nodes left
+  TimeClass time_class = TimeClass::waiting;  // since DeviceAccount::since
+  std::uint32_t unused = 0;
+};
+static_assert(sizeof(DeviceState) == 48);
+
+struct ChannelState {
+  std::uint32_t next_and_tier = 0;  // successor in the ring (24 bits), how far it is (8 bits)
+  std::uint32_t ordinal = 0;        // collectives of this channel that are over
+  std::uint32_t arrived = 0;        // chunks of collective `ordinal`; may come before it starts
+  std::uint32_t steps = 0;          // of the collective in progress; 0: none is
+  core::Time wire;                  // of one of its chunks
+  core::Time last_sent;             // when its last chunk has left
+
+  static constexpr std::uint32_t kIdBits = 24;  // kDevicesMax of validate.h
+  [[nodiscard]] core::LpId next() const { return {next_and_tier & ((1u << kIdBits) - 1)}; }
+  [[nodiscard]] Tier tier() const { return static_cast<Tier>(next_and_tier >> kIdBits); }
+  [[nodiscard]] static std::uint32_t pack(core::DeviceId next, Tier tier) {
+    return next.value | static_cast<std::uint32_t>(tier) << kIdBits;
+  }
+};
+static_assert(sizeof(ChannelState) == 32);
+
+struct StreamState {
+  std::uint32_t cursor = 0;   // nodes that are over; the next one's position
+  std::uint32_t waiters = 0;  // bit t: the head of stream t waits for a node of this stream
+  std::uint32_t awaited = 0;  // that node's position, while this stream's own head waits
+  TimeClass time_class = TimeClass::idle;  // of the node in progress; waiting: a receive
+  std::array<std::uint8_t, 3> unused{};
+};
+static_assert(sizeof(StreamState) == 16);
+
+// A point-to-point message that no receive has asked for yet.
+struct EarlyMessage {
+  std::uint32_t source;
+  std::uint32_t tag;
+};
+
+struct DeviceAccount {
+  core::Time since;        // everything before is in `spent`
+  core::Time finish{-1};   // when the last node was over; negative: not yet
+  std::array<core::Time, kTimeClassCount - 1> spent;  // by TimeClass, but idle
+  pdes::UndoVector<EarlyMessage> early;               // in order of arrival
+};
+static_assert(sizeof(DeviceAccount) == 96);
+
+// The parts of a device's block. Requires the slots to be set.
+template <class State>  // DeviceState or const DeviceState
+struct DeviceParts {
+  template <class T>
+  using Like = std::conditional_t<std::is_const_v<State>, const T, T>;
+
+  explicit DeviceParts(State& s) : state(s) {
+    auto* at = reinterpret_cast<Like<std::byte>*>(&s) + sizeof(DeviceState);
+    channels = reinterpret_cast<Like<ChannelState>*>(at);
+    at += s.channel_slots * sizeof(ChannelState);
+    streams = reinterpret_cast<Like<StreamState>*>(at);
+    at += s.stream_slots * sizeof(StreamState);
+    account = reinterpret_cast<Like<DeviceAccount>*>(at);
+  }
+
+  State& state;
+  Like<ChannelState>* channels;
+  Like<StreamState>* streams;
+  Like<DeviceAccount>* account;
+};
+
+struct DeviceSlots {
+  std::uint8_t streams = 0;
+  std::uint8_t channels = 0;
+  [[nodiscard]] std::uint32_t state_bytes() const {
+    return static_cast<std::uint32_t>(sizeof(DeviceState) + channels * sizeof(ChannelState) +
+                                      streams * sizeof(StreamState) + sizeof(DeviceAccount));
+  }
+};
+
+}  // namespace exawarp::model

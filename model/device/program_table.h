@@ -1,0 +1,110 @@
+// A program as device handlers read it: every node decoded into 48 bytes in issue order, with its
+// duration or transfer time computed, and dependencies reduced to at most one a stream.
+//
+// One table a program and rank, shared by all its devices. It is the first source of tasks; a
+// later one (a serving scheduler that sends batches) fills the same Task from an event.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "core/time.h"
+#include "model/compute/accelerator.h"
+#include "model/compute/roofline.h"
+#include "model/device/time_class.h"
+#include "model/network/network.h"
+#include "model/workload/graph.h"
+
+namespace exawarp::model {
+
+constexpr std::uint32_t kStreamSlotsMax = 32;   // streams are bits of a word
+constexpr std::uint32_t kChannelSlotsMax = 255;
+constexpr std::uint8_t kNoChannel = 0xff;
+constexpr std::uint32_t kStepsVary = 0xffffffff;
+
+enum class TaskKind : std::uint8_t { instant, compute, collective, send, receive };
+
+struct Task {
+  // compute: [0] is the duration. collective, send: a chunk's or the message's time on each
+  // interface; a collective whose `steps` is kStepsVary: [0] is its bytes.
+  std::array<core::Time, kInterfaceCount> wire;
+  std::uint32_t node = 0;              // index in the program
+  std::uint32_t first_dependency = 0;  // into ProgramTable::dependencies
+  std::int32_t peer = 0;               // send, receive: offset in device ids, or the device id
+  std::uint32_t tag = 0;
+  std::uint32_t steps = 0;             // collective: of its ring, kStepsVary: depends on the device
+  std::uint16_t dependency_count = 0;
+  TaskKind kind = TaskKind::instant;
+  TimeClass time_class = TimeClass::other;  // while it runs; receive: of its message's transfer
+  std::uint8_t channel = kNoChannel;   // collective: index into ProgramTable::channels
+  std::uint8_t collective = 0;         // schema::CollectiveType
+  bool peer_is_absolute = false;
+};
+
+// The node at `position` of another stream has to be over.
+struct Dependency {
+  std::uint32_t stream;
+  std::uint32_t position;
+};
+
+// The collectives that a stream runs in one group family. Members of a group run the same
+// sequence of collectives in each of its channels (check_supported() sees to it), so counting them
+// is enough to know which one a chunk belongs to.
+struct Channel {
+  std::uint32_t group = 0;
+  std::uint32_t stream = 0;
+  std::uint16_t number = 0;       // over all programs; what messages carry
+  std::uint32_t collectives = 0;  // in the program
+};
+
+// Sends of a program to one peer.
+struct PeerSends {
+  std::int32_t peer = 0;
+  bool absolute = false;
+  std::uint64_t sends = 0;
+};
+
+struct ProgramTable {
+  std::vector<Task> tasks;  // stream by stream, in issue order
+  std::vector<Dependency> dependencies;
+  std::vector<std::uint32_t> first_task;  // by stream, with one more for the end
+  std::vector<Channel> channels;
+  std::vector<std::uint8_t> channel_by_number;  // index: Channel::number; kNoChannel: not here
+  std::vector<PeerSends> sends;
+  std::uint64_t events = 0;  // a device executes, without waits for an interface
+
+  [[nodiscard]] std::uint32_t streams() const {
+    return static_cast<std::uint32_t>(first_task.size()) - 1;
+  }
+  [[nodiscard]] std::uint32_t length(std::uint32_t stream) const {
+    return first_task[stream + 1] - first_task[stream];
+  }
+  [[nodiscard]] const Task& task(std::uint32_t stream, std::uint32_t position) const {
+    return tasks[first_task[stream] + position];
+  }
+  // The device at the other end of a send or receive that `device` runs.
+  [[nodiscard]] static core::DeviceId peer_of(const Task& task, core::DeviceId device) {
+    const auto offset = static_cast<std::uint32_t>(task.peer);  // modulo 2^32, as ids are
+    return {task.peer_is_absolute ? offset : device.value + offset};
+  }
+};
+
+struct ProgramTableInputs {
+  const WorkloadGraph& graph;
+  const Accelerator& accelerator;
+  const Network& network;
+  ComputeFidelity fidelity;
+};
+
+// One table for each program of the graph. Requires a graph that passed validate() and
+// check_supported(). Throws core::InputError where a duration cannot be computed.
+// Cost: O(nodes + dependencies), about 50 ns a node.
+std::vector<ProgramTable> make_program_tables(const ProgramTableInputs& inputs);
+
+// What exposed communication in group `group`, or along `axis`, counts as: by the group's name or,
+// where that says nothing, by its slowest axis.
+TimeClass class_of_group(const WorkloadGraph& graph, std::uint32_t group);
+TimeClass class_of_axis(const WorkloadGraph& graph, std::uint32_t axis);
+
+}  // namespace exawarp::model

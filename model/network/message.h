@@ -1,0 +1,58 @@
+// What travels between devices: the kinds of events of a device and their payloads.
+// One event a message, at the arrival of its tail; a second one only where it has to wait for the
+// receiver's interface.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/time.h"
+#include "pdes/event.h"
+
+namespace exawarp::model {
+
+enum class DeviceEvent : pdes::EventKind {
+  node_done,        // to itself: a compute node, a send, or a collective's last send is over
+  chunk_arrives,    // one step of a collective
+  chunk_received,   // to itself: the same, after waiting for the receive side
+  message_arrives,  // point to point
+  message_received,
+};
+
+struct NodeDone {
+  std::uint32_t stream;
+  std::uint32_t position;  // in its stream
+};
+
+struct Chunk {
+  std::int64_t wire_ps;   // time on the receiver's interface
+  std::uint32_t ordinal;  // which collective of the channel (device/program_table.h), from 0
+  std::uint32_t step;
+  std::uint16_t channel;
+  std::uint16_t interface;
+  std::uint32_t unused;
+};
+
+struct Message {
+  std::int64_t wire_ps;
+  std::int64_t start_ps;  // when its first byte left
+  std::uint32_t source;
+  std::uint32_t tag;
+  std::uint32_t interface;
+  std::uint32_t unused;
+};
+
+static_assert(sizeof(Chunk) <= pdes::kPayloadBytes && sizeof(Message) <= pdes::kPayloadBytes);
+
+// When a message that is handed to an interface at `now` has left it; the new send clock.
+constexpr core::Time sent_at(core::Time now, core::Time tx_free, core::Time wire) {
+  return std::max(now, tx_free) + wire;
+}
+
+// When a message whose tail arrives at `now` is received: at once, unless the interface has been
+// busy with another for part of this one's own time; the new receive clock.
+constexpr core::Time received_at(core::Time now, core::Time rx_free, core::Time wire) {
+  return std::max(now, rx_free + wire);
+}
+
+}  // namespace exawarp::model

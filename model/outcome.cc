@@ -1,0 +1,275 @@
+#include "model/outcome.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "core/check.h"
+#include "model/device/device.h"
+#include "pdes/transport.h"
+
+namespace exawarp::model {
+namespace {
+
+using core::DeviceId;
+using core::Time;
+
+constexpr std::size_t kWordsPerTime = 3;  // 32 + 32 + 64 bits, each of which sums over 2^32 ranks
+constexpr std::size_t kTimes = kTimeClassCount + 1;
+constexpr std::size_t kWordsPerClass = 2 + kTimes * kWordsPerTime;
+
+void put(std::vector<std::uint64_t>& words, DeviceTime t) {
+  words.push_back(static_cast<std::uint64_t>(t & 0xffffffff));
+  words.push_back(static_cast<std::uint64_t>(t >> 32 & 0xffffffff));
+  words.push_back(static_cast<std::uint64_t>(t >> 64));
+}
+
+DeviceTime get(const std::uint64_t* words) {
+  return static_cast<DeviceTime>(words[0]) + (static_cast<DeviceTime>(words[1]) << 32) +
+         (static_cast<DeviceTime>(words[2]) << 64);
+}
+
+DeviceTime to_sum(Time t) { return static_cast<DeviceTime>(t.ps); }
+
+// Says why one device did not finish.
+class Explainer {
+ public:
+  Explainer(const Cluster& cluster, DeviceId device, const DeviceState& state)
+      : model_(cluster.devices()),
+        graph_(cluster.graph()),
+        device_(device),
+        state_(state),
+        parts_(state),
+        program_(graph_.program(state.program)),
+        table_(model_.programs[state.program]) {}
+
+  // A stream that waits for another device says more than one that waits for its own.
+  [[nodiscard]] std::string text() const {
+    const std::string who = fmt::format("device {} ({}): ", device_.value,
+                                        program_.reader().getName().cStr());
+    if (state_.busy != 0) {
+      return who + in_progress(static_cast<std::uint32_t>(std::countr_zero(state_.busy)));
+    }
+    for (std::uint32_t s = 0; s < table_.streams(); ++s) {
+      if (parts_.streams[s].cursor < table_.length(s)) return who + waits_for_stream(s);
+    }
+    return who + "is unfinished";
+  }
+
+ private:
+  [[nodiscard]] std::string node(std::uint32_t index) const {
+    const std::string name = graph_.node_name(program_.node(index));
+    return name.empty() ? fmt::format("node {}", index)
+                        : fmt::format("node {} \"{}\"", index, name);
+  }
+  [[nodiscard]] std::string at(std::uint32_t stream, const Task& task) const {
+    return fmt::format("stream \"{}\" waits at {}", program_.stream(stream).getName().cStr(),
+                       node(task.node));
+  }
+
+  [[nodiscard]] std::string in_progress(std::uint32_t s) const {
+    const Task& task = table_.task(s, parts_.streams[s].cursor);
+    if (task.kind == TaskKind::receive) {
+      return fmt::format("{} for a message from device {}, tag {}", at(s, task),
+                         ProgramTable::peer_of(task, device_).value, task.tag);
+    }
+    if (task.kind != TaskKind::collective) return at(s, task) + " for its end";
+    const std::uint32_t group = table_.channels[task.channel].group;
+    const Membership in = graph_.membership(group, device_);
+    const std::uint32_t before = in.position == 0 ? in.size - 1 : in.position - 1;
+    const ChannelState& channel = parts_.channels[task.channel];
+    return fmt::format("{} in group \"{}\" for chunk {} of {} from device {}", at(s, task),
+                       graph_.root().getGroups()[group].getName().cStr(), channel.arrived + 1,
+                       channel.steps, graph_.member(group, device_, before).value);
+  }
+
+  [[nodiscard]] std::string waits_for_stream(std::uint32_t s) const {
+    const Task& task = table_.task(s, parts_.streams[s].cursor);
+    for (std::uint32_t i = 0; i < task.dependency_count; ++i) {
+      const Dependency& on = table_.dependencies[task.first_dependency + i];
+      if (parts_.streams[on.stream].cursor > on.position) continue;
+      return fmt::format("{} for {} on stream \"{}\"", at(s, task),
+                         node(program_.node_at(on.stream, on.position)),
+                         program_.stream(on.stream).getName().cStr());
+    }
+    return at(s, task);
+  }
+
+  const DeviceModel& model_;
+  const WorkloadGraph& graph_;
+  DeviceId device_;
+  const DeviceState& state_;
+  DeviceParts<const DeviceState> parts_;
+  const Program& program_;
+  const ProgramTable& table_;
+};
+
+}  // namespace
+
+Outcome::Outcome(const Cluster& cluster) : cluster_(&cluster) {
+  for (std::uint32_t p = 0; p < cluster.graph().program_count(); ++p) {
+    classes_.emplace_back().name = cluster.graph().program(p).reader().getName().cStr();
+  }
+}
+
+void Outcome::add(core::LpId lp, const void* memory) {
+  if (lp.value >= cluster_->device_count()) return;
+  const auto& state = *static_cast<const DeviceState*>(memory);
+  const DeviceParts<const DeviceState> parts(state);
+  ClassTotals& totals = classes_[state.program];
+  ++totals.devices;
+  for (std::size_t c = 0; c < parts.account->spent.size(); ++c) {
+    totals.time_ps[c] += to_sum(parts.account->spent[c]);
+  }
+  if (parts.account->finish >= Time{0}) {
+    ++totals.finished;
+    totals.finish_ps += to_sum(parts.account->finish);
+    totals.last_finish = std::max(totals.last_finish, parts.account->finish);
+    return;
+  }
+  // Ids ascend within a rank, so the first twenty are the lowest.
+  if (waiting_.size() == kWaitingDevicesMax) return;
+  waiting_.push_back({lp.value, Explainer(*cluster_, DeviceId{lp.value}, state).text()});
+}
+
+void Outcome::combine(pdes::Transport& transport) {
+  auto sums = sums_to_words();
+  transport.all_reduce_sum(sums);
+  sums_from_words(sums);
+  auto maxima = maxima_to_words();
+  transport.all_reduce_max(maxima);
+  maxima_from_words(maxima);
+  const auto gathered = transport.gather(waiting_to_bytes());
+  waiting_.clear();
+  waiting_from_bytes(gathered);
+}
+
+std::vector<std::uint64_t> Outcome::sums_to_words() const {
+  std::vector<std::uint64_t> words;
+  words.reserve(classes_.size() * kWordsPerClass);
+  for (const ClassTotals& c : classes_) {
+    words.push_back(c.devices);
+    words.push_back(c.finished);
+    for (const DeviceTime t : c.time_ps) put(words, t);
+    put(words, c.finish_ps);
+  }
+  return words;
+}
+
+void Outcome::sums_from_words(std::span<const std::uint64_t> words) {
+  EXAWARP_CHECK(words.size() == classes_.size() * kWordsPerClass, words.size());
+  const std::uint64_t* at = words.data();
+  for (ClassTotals& c : classes_) {
+    c.devices = *at++;
+    c.finished = *at++;
+    for (DeviceTime& t : c.time_ps) {
+      t = get(at);
+      at += kWordsPerTime;
+    }
+    c.finish_ps = get(at);
+    at += kWordsPerTime;
+  }
+}
+
+std::vector<std::uint64_t> Outcome::maxima_to_words() const {
+  std::vector<std::uint64_t> words;
+  for (const ClassTotals& c : classes_) {
+    words.push_back(static_cast<std::uint64_t>(c.last_finish.ps));
+  }
+  return words;
+}
+
+void Outcome::maxima_from_words(std::span<const std::uint64_t> words) {
+  EXAWARP_CHECK(words.size() == classes_.size(), words.size());
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    classes_[c].last_finish = Time{static_cast<std::int64_t>(words[c])};
+  }
+}
+
+std::vector<std::byte> Outcome::waiting_to_bytes() const {
+  std::vector<std::byte> bytes;
+  const auto append = [&bytes](const void* data, std::size_t size) {
+    const auto* p = static_cast<const std::byte*>(data);
+    bytes.insert(bytes.end(), p, p + size);
+  };
+  for (const WaitingDevice& w : waiting_) {
+    const auto length = static_cast<std::uint32_t>(w.text.size());
+    append(&w.device, sizeof w.device);
+    append(&length, sizeof length);
+    append(w.text.data(), length);
+  }
+  return bytes;
+}
+
+void Outcome::waiting_from_bytes(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    std::uint32_t head[2];
+    EXAWARP_CHECK(bytes.size() >= sizeof head, bytes.size());
+    std::memcpy(head, bytes.data(), sizeof head);
+    bytes = bytes.subspan(sizeof head);
+    EXAWARP_CHECK(bytes.size() >= head[1], bytes.size(), head[1]);
+    waiting_.push_back({head[0], std::string(reinterpret_cast<const char*>(bytes.data()),
+                                             head[1])});
+    bytes = bytes.subspan(head[1]);
+  }
+  std::sort(waiting_.begin(), waiting_.end(),
+            [](const auto& a, const auto& b) { return a.device < b.device; });
+  if (waiting_.size() > kWaitingDevicesMax) waiting_.resize(kWaitingDevicesMax);
+}
+
+ClassTotals Outcome::total() const {
+  ClassTotals all;
+  all.name = "all";
+  for (const ClassTotals& c : classes_) {
+    all.devices += c.devices;
+    all.finished += c.finished;
+    for (std::size_t i = 0; i < kTimeClassCount; ++i) all.time_ps[i] += c.time_ps[i];
+    all.finish_ps += c.finish_ps;
+    all.last_finish = std::max(all.last_finish, c.last_finish);
+  }
+  return all;
+}
+
+std::uint64_t Outcome::devices() const { return total().devices; }
+
+std::uint64_t Outcome::unfinished() const {
+  const ClassTotals all = total();
+  return all.devices - all.finished;
+}
+
+Time Outcome::simulated_time() const { return total().last_finish; }
+
+Time Outcome::iteration_time() const {
+  const std::int64_t steps =
+      std::max<std::int64_t>(1, cluster_->graph().root().getTraining().getSteps());
+  return Time{simulated_time().ps / steps};
+}
+
+DeviceTime Outcome::time_in(const ClassTotals& totals, TimeClass c) const {
+  if (c != TimeClass::idle) return totals.time_ps[index_of(c)];
+  return totals.finished * to_sum(simulated_time()) - totals.finish_ps;
+}
+
+double Outcome::fraction(const ClassTotals& totals, TimeClass c) const {
+  const DeviceTime whole = totals.devices * to_sum(simulated_time());
+  return whole == 0 ? 0 : static_cast<double>(time_in(totals, c)) / static_cast<double>(whole);
+}
+
+TrainingFigures Outcome::training() const {
+  const auto training = cluster_->graph().root().getTraining();
+  const double step_s = core::to_seconds(iteration_time());
+  TrainingFigures figures;
+  if (step_s <= 0 || devices() == 0) return figures;
+  figures.tokens_per_s = static_cast<double>(training.getTokensPerStep()) / step_s;
+  const double flops_per_s =
+      training.getModelFlopsPerStep() / step_s / static_cast<double>(devices());
+  figures.tflops_per_device = flops_per_s / 1e12;
+  const double peak =
+      peak_flops_per_s(cluster_->accelerator(), schema::Operation::GEMM, schema::DataType::BF16);
+  if (peak > 0) figures.model_flops_utilisation = flops_per_s / peak;
+  return figures;
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,98 @@
+// What a run says about the simulated cluster: final device states, aggregated over all ranks.
+// All sums are integers, so they do not depend on the order or on the number of ranks.
+//
+//   Outcome outcome(cluster);
+//   engine.visit([&](LpId lp, const void* state) { outcome.add(lp, state); });
+//   outcome.combine(transport);   // afterwards complete on rank 0; sums and maxima on every rank
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/time.h"
+#include "model/cluster.h"
+#include "model/device/time_class.h"
+
+namespace exawarp::pdes {
+class Transport;
+}
+
+namespace exawarp::model {
+
+// A sum of picoseconds over devices: 64 bits would overflow at 100,000 devices and 184 s.
+__extension__ typedef unsigned __int128 DeviceTime;
+
+// A device class is a program (of a transformer: a pipeline stage).
+struct ClassTotals {
+  std::string name;
+  std::uint64_t devices = 0;
+  std::uint64_t finished = 0;
+  std::array<DeviceTime, kTimeClassCount> time_ps{};  // index: TimeClass
+  DeviceTime finish_ps = 0;                           // sum of the finished devices' finish times
+  core::Time last_finish;                             // maximum
+};
+
+// A device that could not finish.
+struct WaitingDevice {
+  std::uint32_t device = 0;
+  std::string text;  // one line, see Outcome::waiting
+};
+
+struct TrainingFigures {
+  double tokens_per_s = 0;
+  double tflops_per_device = 0;          // model FLOPs, 1e12 a second
+  double model_flops_utilisation = 0;    // of the bf16 matrix peak; 0 where that is unknown
+};
+
+constexpr std::size_t kWaitingDevicesMax = 20;
+
+class Outcome {
+ public:
+  explicit Outcome(const Cluster& cluster);
+
+  // Adds the final state of `lp`; switches are passed over.
+  void add(core::LpId lp, const void* state);
+  // Adds up over all ranks; collective. Call once, after the last add().
+  void combine(pdes::Transport& transport);
+
+  // The same in words, for a caller that brings its own reduction: sums add, maxima take the
+  // greater, element by element; merge_waiting() takes the bytes of any number of ranks.
+  [[nodiscard]] std::vector<std::uint64_t> sums_to_words() const;
+  void sums_from_words(std::span<const std::uint64_t> words);
+  [[nodiscard]] std::vector<std::uint64_t> maxima_to_words() const;
+  void maxima_from_words(std::span<const std::uint64_t> words);
+  [[nodiscard]] std::vector<std::byte> waiting_to_bytes() const;
+  void waiting_from_bytes(std::span<const std::byte> bytes);
+
+  [[nodiscard]] std::span<const ClassTotals> classes() const { return classes_; }  // by program
+  [[nodiscard]] ClassTotals total() const;
+  [[nodiscard]] std::uint64_t devices() const;
+  [[nodiscard]] std::uint64_t unfinished() const;  // > 0: the simulated system deadlocked
+  // The unfinished devices of lowest id, at most kWaitingDevicesMax; on rank 0. E.g.
+  // `device 17 (stage 2): stream "recv_fwd" waits at node 153 "forward 3" for a message from
+  // device 9, tag 4`.
+  [[nodiscard]] std::span<const WaitingDevice> waiting() const { return waiting_; }
+
+  // When the last device finished: what a report calls simulated time.
+  [[nodiscard]] core::Time simulated_time() const;
+  // Simulated time per training step (the workload's `steps`, at least one).
+  [[nodiscard]] core::Time iteration_time() const;
+  // Time in `c` of `totals`, with idle measured to the end of the simulation, so that all classes
+  // add up to devices x simulated_time() where every device finished.
+  [[nodiscard]] DeviceTime time_in(const ClassTotals& totals, TimeClass c) const;
+  // time_in over devices x simulated_time(), in [0, 1]; 0 where no time passed.
+  [[nodiscard]] double fraction(const ClassTotals& totals, TimeClass c) const;
+  // Zeros where the workload is no training step or no time passed.
+  [[nodiscard]] TrainingFigures training() const;
+
+ private:
+  const Cluster* cluster_;
+  std::vector<ClassTotals> classes_;
+  std::vector<WaitingDevice> waiting_;  // ascending by device
+};
+
+}  // namespace exawarp::model

@@ -1,0 +1,66 @@
+// Committing: what does not lie beyond GVT can never be undone.
+//
+// The tail of the log advances over records that are dead or not later than GVT; their events go
+// back to the pool. After rollbacks the log is not quite sorted by time, so a few committed
+// records may wait behind a later one; nothing depends on when they go, save emissions, which
+// are picked from the whole log so that they leave in order of time.
+#include <algorithm>
+
+#include "core/check.h"
+#include "pdes/partition.h"
+
+namespace exawarp::pdes {
+
+void Partition::collect(Time gvt) {
+  RingLane<Record>& records = history_.records;
+  if (!extras_.empty()) deliver_emissions(gvt);
+  std::uint64_t tail = records.tail();
+  while (tail != records.head()) {
+    const Record& record = records[tail];
+    if (record.event != nullptr) {
+      if (record.time > gvt) break;
+      last_committed_ = std::max(last_committed_, record.time);
+      events_.release(record.event);
+    }
+    ++tail;
+  }
+  if (tail == records.tail()) return;
+  if (!extras_.empty()) settle_extras(tail);
+  const bool all = tail == records.head();
+  history_.undo.drop_before(all ? history_.undo.head() : records[tail].undo_begin);
+  history_.sent.drop_before(all ? history_.sent.head() : records[tail].sent_begin);
+  history_.remote.drop_before(all ? history_.remote.head() : records[tail].remote_begin);
+  records.drop_before(tail);
+}
+
+void Partition::deliver_emissions(Time gvt) {
+  std::vector<Emission> ready;
+  for (Extra& extra : extras_) {
+    if (extra.kind != Extra::Kind::emission || extra.emission.key.time > gvt) continue;
+    ready.push_back(extra.emission);
+    extra.kind = Extra::Kind::settled;
+  }
+  std::stable_sort(ready.begin(), ready.end(),
+                   [](const Emission& a, const Emission& b) {
+                     return a.key != b.key ? a.key < b.key : a.ordinal < b.ordinal;
+                   });
+  for (const Emission& emission : ready) deliver(emission);
+}
+
+void Partition::settle_extras(std::uint64_t new_tail) {
+  auto extra = extras_.begin();
+  for (; extra != extras_.end() && extra->record < new_tail; ++extra)
+    if (extra->kind == Extra::Kind::released) blocks_.release(extra->block, extra->size_class);
+  extras_.erase(extras_.begin(), extra);
+}
+
+void Partition::deliver(const Emission& emission) {
+  if (emission.channel == kFailureChannel) {
+    const auto* text = reinterpret_cast<const char*>(static_cast<std::uintptr_t>(emission.a));
+    EXAWARP_CHECK(false, text, emission.lp.value, emission.key.time.ps, setup_.id.value,
+                  setup_.seed);
+  }
+  if (sink_ != nullptr) sink_->deliver(setup_.id, emission);
+}
+
+}  // namespace exawarp::pdes

@@ -1,0 +1,296 @@
+// The worker loop of every mode:
+//
+//   until GVT reaches the end:
+//     run each partition to GVT + window            (executor; partitions commit below GVT first)
+//     exchange messages between ranks, compute GVT  (synchronise)
+//     adapt the window
+//
+// Modes differ in two settings. Sequential: one partition, no history, endless window.
+// Conservative: no history, window = lookahead. Optimistic: history, adaptive window.
+//
+// GVT: messages inside the rank lie in mailboxes whose senders reported their least time; a round
+// of votes counts buffers sent and received, and rounds repeat until none is in transit. So the
+// minimum of the last round bounds every event that is unprocessed anywhere.
+#include "pdes/engine.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "core/machine.h"
+#include "pdes/directory.h"
+#include "pdes/executor.h"
+#include "pdes/mailbox.h"
+#include "pdes/partition.h"
+#include "pdes/transport.h"
+#include "pdes/window.h"
+
+namespace exawarp::pdes {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+core::Placement placement_for(Sync sync, const core::Placement& asked) {
+  if (sync != Sync::sequential) return asked;
+  core::Placement one = asked;
+  one.partitions_per_rank = 1;
+  std::fill(one.partition_of_atom.begin(), one.partition_of_atom.end(), std::uint16_t{0});
+  return one;
+}
+
+// Uncommitted events one partition may hold: its share of the budget, at what an event, its
+// record, its undo entries and sends take together on the cluster model (measured, see
+// docs/performance.md).
+std::uint64_t history_limit(const EngineOptions& options, std::uint32_t machine_ranks,
+                            std::uint32_t partitions) {
+  constexpr std::uint64_t kBytesPerEvent = 384;
+  constexpr std::uint64_t kLeast = 64;
+  std::uint64_t budget = options.memory_budget_bytes;
+  if (budget == 0) budget = core::discover_machine().memory_available_bytes / 2 / machine_ranks;
+  return std::max(kLeast, budget / partitions / kBytesPerEvent);
+}
+
+}  // namespace
+
+struct Engine::Parts {
+  Parts(const Model& the_model, const core::Placement& asked, const EngineOptions& the_options,
+        Transport& the_transport, EmissionSink* sink)
+      : model(the_model),
+        options(the_options),
+        transport(the_transport),
+        placement(placement_for(the_options.sync, asked)),
+        directory(the_model, placement, the_transport.rank()),
+        mailboxes(placement.partitions_per_rank, placement.ranks),
+        executor(make_executor(std::min(the_options.threads, placement.partitions_per_rank),
+                               the_transport.machine_rank() * the_options.threads)),
+        window({.lookahead = the_model.lookahead(),
+                .fixed = the_options.window,
+                .conservative = the_options.sync != Sync::optimistic,
+                .partitions = placement.partitions()}) {
+    EXAWARP_CHECK(placement.ranks == transport.ranks(), placement.ranks, transport.ranks());
+    EXAWARP_CHECK(model.lookahead() >= Time{1}, model.lookahead().ps);
+    const std::uint32_t locals = placement.partitions_per_rank;
+    const bool optimistic = options.sync == Sync::optimistic;
+    PartitionSetup setup{.id = {},
+                         .first_local = transport.rank().value * locals,
+                         .locals = locals,
+                         .seed = options.seed,
+                         .records_history = optimistic,
+                         .lookahead = model.lookahead(),
+                         .audit_probability = options.audit_probability,
+                         .history_limit = 0};
+    if (optimistic) setup.history_limit = history_limit(options, transport.machine_ranks(), locals);
+    for (std::uint32_t i = 0; i < locals; ++i) {
+      setup.id = {setup.first_local + i};
+      partitions.push_back(
+          std::make_unique<Partition>(setup, model, directory, mailboxes, sink));
+    }
+  }
+
+  void initialise();
+  Time synchronise();
+  void receive(std::span<const Event> events);
+  [[nodiscard]] GvtVote vote() const;
+  void run_epoch(Time gvt);
+  void account_lost_time(Clock::time_point epoch_started);
+  [[nodiscard]] RunResult collect_results();
+
+  const Model& model;
+  EngineOptions options;
+  Transport& transport;
+  core::Placement placement;
+  Directory directory;
+  Mailboxes mailboxes;
+  std::unique_ptr<Executor> executor;
+  std::vector<std::unique_ptr<Partition>> partitions;
+  Window window;
+  Time incoming_least = Time::max();  // received from other ranks since the epoch began
+  std::int64_t buffers_sent = 0;
+  std::uint64_t gvt_rounds = 0;
+  std::uint64_t gvt_ns = 0;
+  std::uint64_t lost_ns = 0;         // workers' time in epochs without work
+  std::uint64_t busy_before_ns = 0;  // of all partitions, up to the epoch before
+  GvtVote latest;
+  Clock::time_point constructed = Clock::now();
+  Clock::time_point run_started;
+};
+
+Engine::Engine(const Model& model, const core::Placement& placement, const EngineOptions& options,
+               Transport& transport, EmissionSink* sink) {
+  if (options.sync == Sync::sequential && transport.ranks() != 1)
+    throw core::InputError("--sync sequential runs on one rank; started on " +
+                           std::to_string(transport.ranks()));
+  parts_ = std::make_unique<Parts>(model, placement, options, transport, sink);
+}
+Engine::~Engine() = default;
+
+void Engine::Parts::initialise() {
+  executor->for_each(placement.partitions_per_rank,
+                     [this](std::uint32_t i) { partitions[i]->initialise(model); });
+}
+
+void Engine::Parts::receive(std::span<const Event> events) {
+  const std::uint32_t first = transport.rank().value * placement.partitions_per_rank;
+  for (const Event& event : events) {
+    const std::uint32_t owner = directory.partition_of(event.destination);
+    EXAWARP_CHECK(owner - first < placement.partitions_per_rank, owner, event.destination.value);
+    mailboxes.receive(owner - first, event);
+    incoming_least = std::min(incoming_least, event.receive_time);
+  }
+}
+
+GvtVote Engine::Parts::vote() const {
+  GvtVote vote{.least = incoming_least,
+               .in_transit = buffers_sent -
+                             static_cast<std::int64_t>(transport.buffers_received())};
+  for (const auto& partition : partitions) {
+    vote.least = std::min(vote.least, partition->least());
+    vote.processed += partition->statistics().processed_events;
+    vote.rolled_back += partition->statistics().rolled_back_events;
+  }
+  vote.lost_ns = lost_ns;
+  const double limit = options.time_limit_s;
+  vote.stop = limit > 0 && seconds_since(run_started) > limit ? 1 : 0;
+  return vote;
+}
+
+Time Engine::Parts::synchronise() {
+  const auto start = Clock::now();
+  for (std::uint32_t r = 0; r < placement.ranks; ++r) {
+    if (r == transport.rank().value) continue;
+    std::vector<Event> events = mailboxes.take_outgoing(r);
+    if (events.empty()) continue;
+    transport.send({r}, std::move(events));
+    ++buffers_sent;
+  }
+  do {
+    latest = transport.round(vote(), [this](std::span<const Event> e) { receive(e); });
+    ++gvt_rounds;
+  } while (latest.in_transit != 0);
+  gvt_ns += static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+  return latest.least;
+}
+
+void Engine::Parts::account_lost_time(Clock::time_point epoch_started) {
+  std::uint64_t busy_ns = 0;
+  for (const auto& partition : partitions) {
+    const Statistics& s = partition->statistics();
+    busy_ns += s.process_ns + s.exchange_ns + s.collect_ns;
+  }
+  const auto epoch_ns = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - epoch_started).count());
+  const std::uint64_t workers = std::min(options.threads, placement.partitions_per_rank);
+  const std::uint64_t worked_ns = std::min(epoch_ns * workers, busy_ns - busy_before_ns);
+  lost_ns += epoch_ns * workers - worked_ns;
+  busy_before_ns = busy_ns;
+}
+
+void Engine::Parts::run_epoch(Time gvt) {
+  mailboxes.next_epoch();
+  incoming_least = Time::max();
+  const EpochOrder order{.gvt = gvt,
+                         .horizon = std::min(saturating_add(gvt, window.span()), options.end),
+                         .event_limit = window.event_limit()};
+  executor->for_each(placement.partitions_per_rank,
+                     [&](std::uint32_t i) { partitions[i]->run_epoch(order); });
+}
+
+RunResult Engine::run(const ProgressListener& progress) {
+  Parts& p = *parts_;
+  p.initialise();
+  RunResult timing;
+  timing.setup_s = seconds_since(p.constructed);
+  p.run_started = Clock::now();
+  Time gvt = p.synchronise();
+  while (gvt < p.options.end && p.latest.stop == 0) {
+    const auto epoch_started = Clock::now();
+    p.run_epoch(gvt);
+    const Time next = p.synchronise();
+    p.account_lost_time(epoch_started);
+    EXAWARP_CHECK(next >= gvt, next.ps, gvt.ps, p.transport.rank().value, p.options.seed);
+    gvt = next;
+    p.window.update({p.latest.processed, p.latest.rolled_back, p.latest.lost_ns});
+    if (progress)
+      progress({gvt, p.latest.processed - p.latest.rolled_back, p.latest.processed,
+                seconds_since(p.run_started)});
+  }
+  const double run_s = seconds_since(p.run_started);
+  RunResult result = p.collect_results();
+  result.setup_s = timing.setup_s;
+  result.run_s = run_s;
+  return result;
+}
+
+namespace {
+
+constexpr std::size_t kStatisticsWords = sizeof(Statistics) / sizeof(std::uint64_t);
+using StatisticsWords = std::array<std::uint64_t, kStatisticsWords>;
+
+// Combines over ranks with Statistics::merge's own rules: each rank contributes its sums, and
+// fields that are maxima are taken from a maximum over ranks.
+Statistics over_all_ranks(const Statistics& mine, Transport& transport) {
+  StatisticsWords sums;
+  std::memcpy(sums.data(), &mine, sizeof mine);
+  StatisticsWords maxima = sums;
+  transport.all_reduce_sum(sums);
+  transport.all_reduce_max(maxima);
+  Statistics sum;
+  Statistics maximum;
+  std::memcpy(static_cast<void*>(&sum), sums.data(), sizeof sum);
+  std::memcpy(static_cast<void*>(&maximum), maxima.data(), sizeof maximum);
+  sum.longest_rollback = maximum.longest_rollback;
+  sum.gvt_rounds = maximum.gvt_rounds;
+  sum.pending_peak = maximum.pending_peak;
+  sum.history_peak = maximum.history_peak;
+  return sum;
+}
+
+}  // namespace
+
+RunResult Engine::Parts::collect_results() {
+  RunResult result;
+  Statistics mine;
+  core::Digest digest;
+  Time last{0};
+  for (const auto& partition : partitions) {
+    if (options.sync == Sync::optimistic && latest.stop == 0) partition->collect(Time::max());
+    result.partitions.push_back(partition->statistics());
+    mine.merge(partition->statistics());
+    digest.add(partition->digest().value);
+    last = std::max(last, partition->last_committed());
+  }
+  mine.gvt_rounds = gvt_rounds;
+  mine.gvt_ns = gvt_ns;
+  directory.visit_all([&](LpId lp, LpSlot slot) {
+    core::Hasher hash;
+    hash.word(lp.value);
+    hash.word(directory.types()[slot.type].digest(state_of(slot.header)));
+    digest.add(hash.value());
+  });
+  std::array<std::uint64_t, 1> sum{digest.value};
+  transport.all_reduce_sum(sum);
+  std::array<std::uint64_t, 1> latest_ps{static_cast<std::uint64_t>(last.ps)};
+  transport.all_reduce_max(latest_ps);
+  result.digest.value = sum[0];
+  result.last_event = Time{static_cast<std::int64_t>(latest_ps[0])};
+  result.total = over_all_ranks(mine, transport);
+  result.threads = std::min(options.threads, placement.partitions_per_rank);
+  result.partition_count = placement.partitions();
+  result.stopped_at_limit = latest.stop != 0;
+  return result;
+}
+
+void Engine::visit(const std::function<void(LpId, const void* state)>& visitor) const {
+  parts_->directory.visit_all(
+      [&](LpId lp, LpSlot slot) { visitor(lp, state_of(slot.header)); });
+}
+
+}  // namespace exawarp::pdes

@@ -1,0 +1,59 @@
+// Events between partitions of one rank, and out to other ranks, by value.
+//
+// Idea: a partition writes boxes nobody else writes, and reads them one epoch later, after a
+// barrier, when nobody writes them any more (two generations alternate). So there is no lock and
+// no atomic: the executor's barrier orders everything.
+// Invariant: a box keeps the order of sends, so an anti-message never overtakes its event.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "pdes/event.h"
+
+namespace exawarp::pdes {
+
+class Mailboxes {
+ public:
+  // `locals`: partitions of this rank; `ranks`: in all.
+  Mailboxes(std::uint32_t locals, std::uint32_t ranks);
+
+  // By the worker that runs partition `from`. `from` and `to` count within the rank.
+  void send_local(std::uint32_t from, std::uint32_t to, const Event& event) {
+    generations_[epoch_ & 1][from * locals_ + to].push_back(event);
+  }
+  void send_rank(std::uint32_t from, std::uint32_t to_rank, const Event& event) {
+    outgoing_[from * ranks_ + to_rank].push_back(event);
+  }
+
+  // By the worker that runs partition `to`: calls visitor(event) for all that was sent to it in
+  // the epoch before, and all that came from other ranks since; then empties them.
+  template <class Visitor>
+  void drain(std::uint32_t to, Visitor&& visitor) {
+    for (std::uint32_t from = 0; from < locals_; ++from)
+      empty(generations_[(epoch_ + 1) & 1][from * locals_ + to], visitor);
+    empty(incoming_[to], visitor);
+  }
+
+  // By the rank's main thread, between epochs.
+  void next_epoch() { ++epoch_; }
+  void receive(std::uint32_t to, const Event& event) { incoming_[to].push_back(event); }
+  // All that partitions sent to `rank`, in order of partitions; empties the boxes.
+  [[nodiscard]] std::vector<Event> take_outgoing(std::uint32_t rank);
+
+ private:
+  template <class Visitor>
+  static void empty(std::vector<Event>& box, Visitor& visitor) {
+    for (const Event& event : box) visitor(event);
+    box.clear();
+  }
+
+  std::uint32_t locals_;
+  std::uint32_t ranks_;
+  std::uint64_t epoch_ = 0;
+  std::vector<std::vector<Event>> generations_[2];  // [from * locals + to]
+  std::vector<std::vector<Event>> outgoing_;        // [from * ranks + rank]
+  std::vector<std::vector<Event>> incoming_;        // [to]
+};
+
+}  // namespace exawarp::pdes

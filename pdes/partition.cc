@@ -1,0 +1,225 @@
+// Executing: the loop that every mode spends its time in.
+//
+//   pop the first pending event before the horizon
+//   append a record to the history, unless nothing is ever undone
+//   call the handler; its sends go to the pending set, or to a mailbox
+//   add the event to the digest
+//
+// A send inside the partition is in order by construction, unless it is earlier than the furthest
+// event executed here: only then can it be a straggler, and only then is its LP looked at.
+#include "pdes/partition.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/check.h"
+
+namespace exawarp::pdes {
+namespace {
+
+std::uint64_t now_ns() {
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
+}
+
+}  // namespace
+
+Partition::Partition(const PartitionSetup& setup, const Model& model, const Directory& directory,
+                     Mailboxes& mailboxes, EmissionSink* sink)
+    : setup_(setup),
+      directory_(directory),
+      mailboxes_(mailboxes),
+      sink_(sink),
+      context_(*this, model, setup.seed) {}
+
+void Partition::initialise(const Model& model) {
+  directory_.visit_partition(setup_.id.value, [&](LpId lp, LpSlot slot) {
+    context_.now_ = Time{0};
+    context_.self_ = lp;
+    context_.header_ = slot.header;
+    context_.event_origin_ = std::uint64_t{lp.value} << 32;
+    context_.emissions_ = 0;
+    model.initialise(lp, state_of(slot.header), context_);
+  });
+  if (setup_.records_history) context_.undo_ = &history_.undo;
+  least_ = std::min(pending_.least(), least_sent_);
+}
+
+void Partition::run_epoch(const EpochOrder& order) {
+  const std::uint64_t start_ns = now_ns();
+  least_sent_ = Time::max();
+  mailboxes_.drain(setup_.id.value - setup_.first_local,
+                   [this](const Event& event) { take_in(event); });
+  const std::uint64_t drained_ns = now_ns();
+  if (setup_.records_history) {
+    collect(order.gvt);
+    make_room(order.gvt);
+  }
+  const std::uint64_t collected_ns = now_ns();
+  run_until(order.horizon, order.event_limit);
+  least_ = std::min(pending_.least(), least_sent_);
+
+  statistics_.exchange_ns += drained_ns - start_ns;
+  statistics_.collect_ns += collected_ns - drained_ns;
+  statistics_.process_ns += now_ns() - collected_ns;
+  ++statistics_.epochs;
+  statistics_.pending_peak = std::max<std::uint64_t>(statistics_.pending_peak, pending_.size());
+  statistics_.history_peak =
+      std::max<std::uint64_t>(statistics_.history_peak, history_.records.size());
+  statistics_.event_bytes = events_.bytes() + pending_.bytes();
+  statistics_.log_bytes = setup_.records_history ? history_.bytes() : 0;
+}
+
+void Partition::take_in(const Event& event) {
+  if ((event.flags & kAnti) != 0) return take_in_anti(event);
+  Event* mine = events_.allocate();
+  *mine = event;
+  if (mine->receive_time <= furthest_) {
+    roll_back_if_straggler(*mine);
+    work_off_cancellations();
+  }
+  pending_.push(mine);
+}
+
+void Partition::run_until(Time horizon, std::uint64_t event_limit) {
+  while (event_limit != 0) {
+    if (setup_.records_history && history_.records.size() >= setup_.history_limit) break;
+    Event* event = pending_.pop_before(horizon);
+    if (event == nullptr) break;
+    prefetch_ahead();
+    if ((event->flags & kCancelled) != 0) {
+      events_.release(event);
+      continue;
+    }
+    if (antis_pending_ != 0 && annihilates(event)) continue;
+    execute(event);
+    --event_limit;
+  }
+}
+
+void Partition::prefetch_ahead() const {
+  if (const Event* event = pending_.ahead(16)) __builtin_prefetch(event);
+  if (const Event* event = pending_.ahead(6)) {
+    const LpHeader* header = directory_.find(event->destination).header;
+    __builtin_prefetch(header, 1);
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(header) + 64, 1);
+  }
+}
+
+// An event and its anti-message are neighbours in the pending set: equal key, equal incarnation.
+bool Partition::annihilates(Event* event) {
+  EXAWARP_CHECK((event->flags & kAnti) == 0, event->receive_time.ps, event->destination.value);
+  Event* next = pending_.peek();
+  if (next == nullptr || (next->flags & kAnti) == 0 || key_of(*next) != key_of(*event) ||
+      next->incarnation != event->incarnation)
+    return false;
+  Event* anti = pending_.pop_before(Time::max());
+  events_.release(anti);
+  events_.release(event);
+  --antis_pending_;
+  return true;
+}
+
+void Partition::execute(Event* event) {
+  const LpSlot slot = directory_.find(event->destination);
+  ++statistics_.processed_events;
+  if (!setup_.records_history) {
+    EXAWARP_DCHECK(event->receive_time >= furthest_, event->receive_time.ps, furthest_.ps);
+    furthest_ = event->receive_time;
+    last_committed_ = furthest_;
+    call_handler(*event, slot);
+    digest_.add(digest_of(*event));
+    events_.release(event);
+    return;
+  }
+  if (setup_.audit_probability > 0 && is_audited(*event))
+    audit(event, slot);
+  else
+    execute_recorded(event, slot);
+  if (!suspects_.empty()) settle_suspects();
+}
+
+void Partition::execute_recorded(Event* event, LpSlot slot) {
+  LpHeader& header = *slot.header;
+  EXAWARP_DCHECK(!history_.holds(header.newest) ||
+                     key_of(*history_.records[header.newest].event) <= key_of(*event),
+                 event->receive_time.ps, event->destination.value);
+  history_.records.push({event->receive_time, event, header.newest, history_.undo.head(),
+                         history_.sent.head(), history_.remote.head()});
+  header.newest = history_.records.head() - 1;
+  event->flags = kProcessed;
+  furthest_ = std::max(furthest_, event->receive_time);
+  call_handler(*event, slot);
+  digest_.add(digest_of(*event));
+}
+
+void Partition::call_handler(const Event& event, LpSlot slot) {
+  context_.now_ = event.receive_time;
+  context_.self_ = event.destination;
+  context_.header_ = slot.header;
+  context_.event_origin_ = key_of(event).origin;
+  context_.emissions_ = 0;
+  directory_.types()[slot.type].handle(state_of(slot.header), event, context_);
+}
+
+void Partition::route(const Event& event, std::uint32_t owner) {
+  if (owner == setup_.id.value) {
+    Event* mine = events_.allocate();
+    *mine = event;
+    if (setup_.records_history) history_.sent.push(SentRef::local(mine));
+    if (event.receive_time <= furthest_) [[unlikely]]
+      suspects_.push_back(mine);
+    else
+      pending_.push(mine);
+    return;
+  }
+  ++statistics_.remote_events;
+  least_sent_ = std::min(least_sent_, event.receive_time);
+  if (setup_.records_history) {
+    history_.sent.push(SentRef::remote(history_.remote.head()));
+    history_.remote.push({event.receive_time, event.source, event.sequence, event.destination,
+                          event.incarnation});
+  } else {
+    EXAWARP_CHECK(event.receive_time - context_.now_ >= setup_.lookahead, event.source.value,
+                  event.destination.value, event.receive_time.ps, context_.now_.ps);
+  }
+  if (owner - setup_.first_local < setup_.locals) {
+    mailboxes_.send_local(setup_.id.value - setup_.first_local, owner - setup_.first_local, event);
+  } else {
+    ++statistics_.rank_events;
+    mailboxes_.send_rank(setup_.id.value - setup_.first_local, owner / setup_.locals, event);
+  }
+}
+
+// Sends of the handler that just ran into times this partition has passed. Undoing their
+// destinations cannot reach the handler's own event, which lies before all of them.
+void Partition::settle_suspects() {
+  while (!suspects_.empty()) {
+    Event* event = suspects_.back();
+    suspects_.pop_back();
+    roll_back_if_straggler(*event);
+    work_off_cancellations();
+    pending_.push(event);
+  }
+}
+
+void Partition::emit(const Emission& emission) {
+  if (!setup_.records_history) return deliver(emission);
+  extras_.push_back({history_.records.head() - 1, Extra::Kind::emission, 0, nullptr, emission});
+}
+
+void* Partition::allocate_block(std::uint32_t size_class) {
+  void* block = blocks_.allocate(size_class);
+  if (context_.undo_ != nullptr)
+    extras_.push_back(
+        {history_.records.head() - 1, Extra::Kind::allocated, size_class, block, {}});
+  return block;
+}
+
+void Partition::release_block(void* block, std::uint32_t size_class) {
+  if (context_.undo_ == nullptr) return blocks_.release(block, size_class);
+  extras_.push_back({history_.records.head() - 1, Extra::Kind::released, size_class, block, {}});
+}
+
+}  // namespace exawarp::pdes

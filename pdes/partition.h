@@ -1,0 +1,133 @@
+// A partition: the unit of scheduling. Its LPs, its pending events, its history.
+//
+// Owner:     one worker at a time (the executor's barrier hands it over).
+// Invariant: within the partition events execute in order, except that an LP that was rolled back
+//            catches up; a record in the history is executed and not undone, or dead.
+// Files:     partition.cc (executing), rollback.cc (undoing), collect.cc (committing),
+//            audit.cc (the check of undoing).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/digest.h"
+#include "pdes/block_pool.h"
+#include "pdes/context.h"
+#include "pdes/directory.h"
+#include "pdes/event_pool.h"
+#include "pdes/history.h"
+#include "pdes/mailbox.h"
+#include "pdes/pending_set.h"
+#include "pdes/statistics.h"
+
+namespace exawarp::pdes {
+
+struct PartitionSetup {
+  core::PartitionId id;
+  std::uint32_t first_local = 0;  // first partition of this rank
+  std::uint32_t locals = 1;       // partitions of this rank
+  std::uint64_t seed = 1;
+  bool records_history = true;    // false: nothing is ever undone
+  Time lookahead{1};              // least delay to another partition; checked without history
+  double audit_probability = 0;
+  std::uint64_t history_limit = 0;  // uncommitted events at most
+};
+
+struct EpochOrder {
+  Time gvt;
+  Time horizon;               // execute events before this
+  std::uint64_t event_limit;  // at most so many
+};
+
+class Partition {
+ public:
+  Partition(const PartitionSetup& setup, const Model& model, const Directory& directory,
+            Mailboxes& mailboxes, EmissionSink* sink);
+
+  // Runs Model::initialise for each LP of this partition.
+  void initialise(const Model& model);
+  // Commits below order.gvt, takes in messages, executes.
+  void run_epoch(const EpochOrder& order);
+  // Commits everything up to and including `gvt`. Requires that all events and anti-messages at
+  // `gvt` or before have been taken in: later ones can then only lie beyond it, as every event
+  // is scheduled at least 1 ps ahead. Frees events and history, delivers emissions.
+  void collect(Time gvt);
+
+  // The earliest event this partition knows of or sent in this epoch.
+  [[nodiscard]] Time least() const { return least_; }
+  [[nodiscard]] Time last_committed() const { return last_committed_; }
+  [[nodiscard]] core::Digest digest() const { return digest_; }
+  [[nodiscard]] const Statistics& statistics() const { return statistics_; }
+
+  // For Context: the services a handler reaches.
+  [[nodiscard]] std::uint32_t owner_of(LpId lp) const { return directory_.partition_of(lp); }
+  void route(const Event& event, std::uint32_t owner);
+  void emit(const Emission& emission);
+  [[nodiscard]] void* allocate_block(std::uint32_t size_class);
+  void release_block(void* block, std::uint32_t size_class);
+
+ private:
+  // What a record did besides state and sends; kept apart because it is rare.
+  struct Extra {
+    enum class Kind : std::uint8_t { emission, allocated, released, settled };
+    std::uint64_t record;
+    Kind kind;
+    std::uint32_t size_class;
+    void* block;
+    Emission emission;
+  };
+
+  void take_in(const Event& event);
+  void take_in_anti(const Event& event);
+  void make_room(Time gvt);
+  void run_until(Time horizon, std::uint64_t event_limit);
+  bool annihilates(Event* event);
+  void execute(Event* event);
+  void execute_recorded(Event* event, LpSlot slot);
+  void call_handler(const Event& event, LpSlot slot);
+  void prefetch_ahead() const;
+  void settle_suspects();
+
+  void audit(Event* event, LpSlot slot);  // audit.cc
+  [[nodiscard]] std::uint64_t newest_sends_hash();
+  [[nodiscard]] bool is_audited(const Event& event) const;
+
+  void roll_back_if_straggler(const Event& event);
+  // Undoes the LP's events that do not come before `bound`; `victim` (may be null) is dropped, the
+  // others become pending again.
+  void roll_back(LpSlot slot, const Event& bound, const Event* victim);
+  void roll_back_beyond(Time gvt);
+  void undo_record(std::uint64_t index, LpHeader& header);
+  void undo_extras(std::uint64_t index);
+  void trim_dead_head();
+  void cancel(SentRef sent);
+  void work_off_cancellations();
+
+  void deliver_emissions(Time gvt);
+  void settle_extras(std::uint64_t new_tail);
+  void deliver(const Emission& emission);
+
+  PartitionSetup setup_;
+  const Directory& directory_;
+  Mailboxes& mailboxes_;
+  EmissionSink* sink_;
+  Context context_;
+
+  PendingSet pending_;
+  EventPool events_;
+  BlockPool blocks_;
+  History history_;
+  std::vector<Extra> extras_;        // ascending by record
+  std::vector<Event*> suspects_;     // sent by the running handler into the executed past
+  std::vector<Event*> cancellations_;  // processed events to be cancelled
+
+  Time furthest_{-1};        // latest event ever executed
+  Time last_committed_{-1};
+  Time least_;
+  Time least_sent_ = Time::max();  // to other partitions, this epoch
+  std::uint64_t antis_pending_ = 0;
+  core::Digest digest_;
+  Statistics statistics_;
+};
+
+}  // namespace exawarp::pdes

@@ -1,0 +1,93 @@
+// Random models in random modes: digest, counts and committed output equal the sequential run's.
+// EXAWARP_PROPERTY_CASES raises the number of cases (scripts/nightly does); a failure prints the
+// seed, which replays it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+
+#include "core/random.h"
+#include "tests/support/run_matrix.h"
+#include "tests/support/storm_model.h"
+
+namespace exawarp {
+namespace {
+
+class Collector final : public pdes::EmissionSink {
+ public:
+  void deliver(core::PartitionId partition, const pdes::Emission& emission) override {
+    const std::lock_guard lock(mutex_);
+    if (partition.value >= last_.size()) last_.resize(partition.value + 1);
+    in_order_ = in_order_ && last_[partition.value] <= emission.key.time;
+    last_[partition.value] = emission.key.time;
+    all_.push_back(emission);
+  }
+  [[nodiscard]] bool in_order() const { return in_order_; }
+  [[nodiscard]] std::vector<std::uint64_t> sorted_values() {
+    std::sort(all_.begin(), all_.end(),
+              [](const auto& a, const auto& b) { return a.key < b.key; });
+    std::vector<std::uint64_t> values;
+    for (const pdes::Emission& e : all_) values.push_back(e.a);
+    return values;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<core::Time> last_;
+  std::vector<pdes::Emission> all_;
+  bool in_order_ = true;
+};
+
+test::RunCase random_case(std::uint64_t seed) {
+  std::uint64_t draws = 0;
+  const auto draw = [&](std::uint64_t n) {
+    return core::random_bits(core::stream_of(seed, 0xca5e), draws++) % n;
+  };
+  test::RunCase run;
+  run.sync = draw(5) == 0 ? pdes::Sync::conservative : pdes::Sync::optimistic;
+  run.ranks = std::uint32_t{1} << draw(3);
+  run.threads = static_cast<std::uint32_t>(1 + draw(3));
+  run.partitions_per_rank = static_cast<std::uint32_t>(1 + draw(6));
+  run.window = draw(3) == 0 ? core::Time{0} : core::Time{static_cast<std::int64_t>(1 + draw(9999))};
+  run.chaos_seed = draw(2) == 0 ? 0 : 1 + draw(1000);
+  run.audit_probability = draw(3) == 0 ? 0.3 : 0;
+  run.memory_budget_bytes = draw(4) == 0 ? 1 : 0;
+  return run;
+}
+
+TEST(RandomModels, AgreeWithTheSequentialRun) {
+  const char* wanted = std::getenv("EXAWARP_PROPERTY_CASES");
+  const std::uint64_t cases = wanted == nullptr ? 50 : std::strtoull(wanted, nullptr, 10);
+  std::uint64_t rolled_back = 0;
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+    const test::StormOptions storm = test::random_storm(seed);
+    const auto model = test::make_storm(storm);
+    const test::MatrixModel matrix{.model = model.get(),
+                                   .placer = test::blocks_of(storm.lps, storm.atom_shift),
+                                   .end = core::Time::max(),
+                                   .seed = seed};
+    Collector expected_output;
+    const pdes::RunResult expected = test::run_case(matrix, {}, &expected_output);
+    const test::RunCase run = random_case(seed);
+    Collector output;
+    const pdes::RunResult result = test::run_case(matrix, run, &output);
+    ASSERT_EQ(to_hex(result.digest), to_hex(expected.digest)) << "seed " << seed << ' '
+                                                              << run.text();
+    ASSERT_EQ(result.total.committed_events(), expected.total.committed_events()) << seed;
+    ASSERT_TRUE(output.in_order()) << seed;
+    ASSERT_EQ(output.sorted_values(), expected_output.sorted_values()) << seed;
+    rolled_back += result.total.rolled_back_events;
+  }
+  EXPECT_GT(rolled_back, 0u);
+}
+
+TEST(RandomModels, AWriteThatByPassesTheContextFailsTheAudit) {
+  const auto model = test::make_storm({.writes_directly = true});
+  const test::MatrixModel matrix{.model = model.get(), .placer = test::blocks_of(64, 2)};
+  EXPECT_EXIT(test::run_case(matrix, {.sync = pdes::Sync::optimistic, .audit_probability = 1}),
+              testing::ExitedWithCode(1), "a write by-passed the context");
+}
+
+}  // namespace
+}  // namespace exawarp

@@ -1,0 +1,48 @@
+// Runs one model in many ways: modes, ranks as threads, workers, partitions, windows, chaos.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/placement.h"
+#include "pdes/engine.h"
+
+namespace exawarp::test {
+
+struct RunCase {
+  pdes::Sync sync = pdes::Sync::sequential;
+  std::uint32_t ranks = 1;
+  std::uint32_t threads = 1;             // per rank
+  std::uint32_t partitions_per_rank = 1;
+  core::Time window{0};                  // 0: adaptive
+  std::uint64_t chaos_seed = 0;          // 0: calm transport
+  double audit_probability = 0;
+  std::uint64_t memory_budget_bytes = 0;
+
+  [[nodiscard]] std::string text() const;
+};
+
+// Makes the placement of a case; blocks of atoms where a test has no wish of its own.
+using Placer = std::function<core::Placement(std::uint32_t ranks, std::uint32_t per_rank)>;
+Placer blocks_of(std::uint32_t lps, std::uint32_t atom_shift);
+
+struct MatrixModel {
+  const pdes::Model* model;
+  Placer placer;
+  core::Time end = core::Time::max();
+  std::uint64_t seed = 1;
+};
+
+// What rank 0 reports; statistics are of all ranks. `sink` may be null; with several ranks it is
+// shared by them.
+pdes::RunResult run_case(const MatrixModel& model, const RunCase& run,
+                         pdes::EmissionSink* sink = nullptr);
+
+// {sequential, conservative, optimistic} x {1, 2, 4} workers x {1, 2, 4} ranks x {tiny, default
+// window} x {calm, chaotic}, less what repeats; `tiny` is the narrow window.
+std::vector<RunCase> differential_cases(core::Time tiny);
+
+}  // namespace exawarp::test

@@ -1,0 +1,316 @@
+// Closed forms: what one device, one ring, one pipeline takes, to the picosecond.
+#include "model/device/device.h"
+
+#include <gtest/gtest.h>
+
+#include "model/workload/validate.h"
+#include "tests/support/cluster_fixture.h"
+
+namespace exawarp::model {
+namespace {
+
+using core::Time;
+using schema::CollectiveType;
+using schema::NodeKind;
+using schema::StreamKind;
+using test::simulate;
+using test::Simulated;
+
+Time ring_time(CollectiveType type, std::uint32_t devices, std::uint64_t bytes) {
+  return simulate(test::collectives(type, devices, bytes)).outcome.simulated_time();
+}
+
+// Two devices on `axis` 0; each gets a program of its own.
+struct Pair {
+  explicit Pair(std::uint32_t devices = 2) {
+    axis = workload.add_axis("pipeline", devices);
+    for (std::uint32_t d = 0; d < devices; ++d) {
+      programs.push_back(&workload.add_program("device " + std::to_string(d)));
+      workload.bind_range(d, {.axis = axis, .first = d, .count = 1});
+    }
+  }
+  std::uint8_t stream(std::uint32_t device, StreamKind kind = StreamKind::COMMUNICATION) {
+    return programs[device]->add_stream("s", kind);
+  }
+  std::uint32_t send(std::uint32_t from, std::uint8_t on, std::uint32_t to, std::uint64_t bytes,
+                     std::uint32_t tag = 0, std::initializer_list<std::uint32_t> after = {}) {
+    return node(NodeKind::SEND, from, on, to, bytes, tag, after);
+  }
+  std::uint32_t receive(std::uint32_t at, std::uint8_t on, std::uint32_t from,
+                        std::uint64_t bytes, std::uint32_t tag = 0,
+                        std::initializer_list<std::uint32_t> after = {}) {
+    return node(NodeKind::RECEIVE, at, on, from, bytes, tag, after);
+  }
+  std::uint32_t node(NodeKind kind, std::uint32_t device, std::uint8_t on, std::uint32_t peer,
+                     std::uint64_t bytes, std::uint32_t tag,
+                     std::initializer_list<std::uint32_t> after) {
+    return programs[device]->add_node({.kind = kind,
+                                       .stream = on,
+                                       .peer = static_cast<std::int32_t>(peer),
+                                       .tag = tag,
+                                       .comm_bytes = bytes},
+                                      after);
+  }
+  std::uint32_t compute(std::uint32_t device, std::uint8_t on, std::int64_t ps,
+                        std::initializer_list<std::uint32_t> after = {}) {
+    return programs[device]->add_node(
+        {.stream = on, .duration_ps = static_cast<std::uint64_t>(ps)}, after);
+  }
+  Simulated run() {
+    WorkloadGraph graph = workload.build();
+    validate(graph);
+    return simulate(std::move(graph));
+  }
+  WorkloadBuilder workload{"pair"};
+  std::uint8_t axis;
+  std::vector<ProgramBuilder*> programs;
+};
+
+TEST(RingTime, AllReduceInANodeIsTheClosedForm) {
+  EXPECT_EQ(ring_time(CollectiveType::ALL_REDUCE, 4, 1'000),
+            6 * (test::kNodeLatency + Time{250 * test::kNodePsPerByte}));
+}
+
+TEST(RingTime, RoundsTheShareUp) {
+  EXPECT_EQ(ring_time(CollectiveType::ALL_REDUCE, 4, 1'001),
+            6 * (test::kNodeLatency + Time{251 * test::kNodePsPerByte}));
+}
+
+TEST(RingTime, ReduceScatterInANodeIsTheClosedForm) {
+  EXPECT_EQ(ring_time(CollectiveType::REDUCE_SCATTER, 3, 3'000),
+            2 * (test::kNodeLatency + Time{1'000 * test::kNodePsPerByte}));
+}
+
+TEST(RingTime, AllGatherInANodeIsTheClosedForm) {
+  EXPECT_EQ(ring_time(CollectiveType::ALL_GATHER, 3, 1'000),
+            2 * (test::kNodeLatency + Time{1'000 * test::kNodePsPerByte}));
+}
+
+TEST(RingTime, BarrierTakesAPicosecondOnEachInterface) {
+  EXPECT_EQ(ring_time(CollectiveType::BARRIER, 4, 0), 6 * (test::kNodeLatency + Time{1}));
+}
+
+TEST(RingTime, OfOneTakesNone) {
+  EXPECT_EQ(ring_time(CollectiveType::ALL_REDUCE, 1, 1'000), Time{0});
+}
+
+TEST(RingTime, RepeatsAddUp) {
+  const auto run = simulate(test::collectives(CollectiveType::ALL_REDUCE, 4, 1'000, 5));
+  EXPECT_EQ(run.outcome.simulated_time(),
+            5 * 6 * (test::kNodeLatency + Time{250 * test::kNodePsPerByte}));
+}
+
+// One device a node, in one leaf: every hop is the same.
+TEST(RingTime, AcrossNodesIsTheClosedForm) {
+  for (const CollectiveType type :
+       {CollectiveType::ALL_REDUCE, CollectiveType::REDUCE_SCATTER, CollectiveType::ALL_GATHER}) {
+    const WorkloadGraph graph = test::collectives(type, 8, 8'000);
+    Fabric fabric = test::round_fabric();
+    fabric.node.devices = 1;
+    const Cluster cluster(graph, test::round_accelerator(), fabric, {});
+    const std::int64_t steps = type == CollectiveType::ALL_REDUCE ? 14 : 7;
+    const std::int64_t chunk = type == CollectiveType::ALL_GATHER ? 8'000 : 1'000;
+    EXPECT_EQ(test::run_cluster(cluster).outcome.simulated_time(),
+              steps * (test::kLeafLatency + Time{chunk * test::kScaleOutPsPerByte}));
+  }
+}
+
+TEST(PointToPoint, PingPongIsTwoMessages) {
+  Pair pair;
+  const auto a = pair.stream(0), b = pair.stream(1);
+  pair.send(0, a, 1, 1'000);
+  pair.receive(0, a, 1, 1'000, 1);
+  pair.receive(1, b, 0, 1'000);
+  pair.send(1, b, 0, 1'000, 1);
+  EXPECT_EQ(pair.run().outcome.simulated_time(),
+            2 * (test::kNodeLatency + Time{1'000 * test::kNodePsPerByte}));
+}
+
+TEST(PointToPoint, PaysTheLatencyOfItsTier) {
+  const std::pair<std::uint32_t, Time> cases[] = {{3, test::kNodeLatency},
+                                                  {7, test::kLeafLatency},
+                                                  {15, test::kPodLatency},
+                                                  {16, test::kCoreLatency}};
+  for (const auto& [peer, latency] : cases) {
+    Pair pair(17);
+    for (std::uint32_t d = 0; d < 17; ++d) pair.stream(d);
+    pair.send(0, 0, peer, 0);
+    pair.receive(peer, 0, 0, 0);
+    EXPECT_EQ(pair.run().outcome.simulated_time(), latency + Time{1}) << peer;
+  }
+}
+
+TEST(PointToPoint, TwoMessagesFromOneInterfaceLeaveOneAfterTheOther) {
+  Pair pair(3);
+  const auto first = pair.stream(0), second = pair.stream(0);
+  pair.send(0, first, 1, 1'000);
+  pair.send(0, second, 2, 1'000);
+  pair.receive(1, pair.stream(1), 0, 1'000);
+  pair.receive(2, pair.stream(2), 0, 1'000);
+  EXPECT_EQ(pair.run().outcome.simulated_time(),
+            test::kNodeLatency + Time{2'000 * test::kNodePsPerByte});
+}
+
+TEST(PointToPoint, TwoMessagesToOneInterfaceArriveOneAfterTheOther) {
+  Pair pair(3);
+  const auto first = pair.stream(2), second = pair.stream(2);
+  pair.send(0, pair.stream(0), 2, 1'000);
+  pair.send(1, pair.stream(1), 2, 1'000);
+  pair.receive(2, first, 0, 1'000);
+  pair.receive(2, second, 1, 1'000);
+  EXPECT_EQ(pair.run().outcome.simulated_time(),
+            test::kNodeLatency + Time{2'000 * test::kNodePsPerByte});
+}
+
+TEST(PointToPoint, AMessageBeforeItsReceiveIsTakenAtOnce) {
+  Pair pair;
+  pair.send(0, pair.stream(0), 1, 1'000);
+  const auto compute = pair.stream(1, StreamKind::COMPUTE);
+  const auto network = pair.stream(1);
+  const auto late = pair.compute(1, compute, 50'000'000);
+  pair.receive(1, network, 0, 1'000, 0, {late});
+  EXPECT_EQ(pair.run().outcome.simulated_time(), Time{50'000'000});
+}
+
+TEST(PointToPoint, EarlyMessagesAreMatchedByTagAndOrder) {
+  Pair pair;
+  const auto out = pair.stream(0);
+  for (const std::uint32_t tag : {7u, 8u, 7u}) pair.send(0, out, 1, 10, tag);
+  const auto compute = pair.stream(1, StreamKind::COMPUTE);
+  const auto network = pair.stream(1);
+  const auto late = pair.compute(1, compute, 50'000'000);
+  for (const std::uint32_t tag : {8u, 7u, 7u}) pair.receive(1, network, 0, 10, tag, {late});
+  const Simulated run = pair.run();
+  EXPECT_EQ(run.outcome.unfinished(), 0u);
+  EXPECT_EQ(run.outcome.simulated_time(), Time{50'000'000});
+}
+
+TEST(Streams, OverlapComputationWithCommunication) {
+  Pair pair;
+  for (const std::uint32_t d : {0u, 1u}) {
+    const auto compute = pair.stream(d, StreamKind::COMPUTE);
+    pair.compute(d, compute, 1'500'000);
+  }
+  const auto group = pair.workload.add_group("tensor", {pair.axis});
+  for (const std::uint32_t d : {0u, 1u}) {
+    pair.programs[d]->add_node({.kind = NodeKind::COLLECTIVE,
+                                .stream = pair.stream(d),
+                                .collective = CollectiveType::ALL_GATHER,
+                                .group = group,
+                                .comm_bytes = 100'000});
+  }
+  const Simulated run = pair.run();
+  // All-gather: 1 us latency and 1 us of bytes; compute hides the first 1.5 us of it.
+  EXPECT_EQ(run.outcome.simulated_time(), Time{2'000'000});
+  EXPECT_EQ(run.time_in(TimeClass::compute), 2 * 1'500'000);
+  EXPECT_EQ(run.time_in(TimeClass::tensor), 2 * 500'000);
+}
+
+TEST(Streams, ANodeWaitsForEveryStreamItDependsOn) {
+  Pair pair(1);
+  const auto a = pair.stream(0, StreamKind::COMPUTE), b = pair.stream(0, StreamKind::COMPUTE),
+             c = pair.stream(0, StreamKind::COMPUTE);
+  const auto x = pair.compute(0, a, 100);
+  const auto y1 = pair.compute(0, b, 100);
+  const auto y2 = pair.compute(0, b, 150);
+  pair.compute(0, c, 10, {x, y1, y2});
+  EXPECT_EQ(pair.run().outcome.simulated_time(), Time{260});
+}
+
+TEST(Streams, ManyNodesOfNoDurationEndAtOnce) {
+  Pair pair(1);
+  const auto a = pair.stream(0, StreamKind::COMPUTE), b = pair.stream(0, StreamKind::COMPUTE);
+  std::uint32_t last = pair.compute(0, a, 0);
+  for (int i = 0; i < 100; ++i) last = pair.compute(0, i % 2 == 0 ? b : a, 0, {last});
+  pair.compute(0, a, 42, {last});
+  EXPECT_EQ(pair.run().outcome.simulated_time(), Time{42});
+}
+
+TEST(Collective, ALateMemberFindsItsChunksWaiting) {
+  Pair pair(3);
+  const auto group = pair.workload.add_group("all", {pair.axis});
+  for (std::uint32_t d = 0; d < 3; ++d) {
+    const auto compute = pair.stream(d, StreamKind::COMPUTE);
+    const auto network = pair.stream(d);
+    const auto ready = pair.compute(d, compute, d == 1 ? 100'000'000 : 0);
+    for (int i = 0; i < 2; ++i) {
+      pair.programs[d]->add_node({.kind = NodeKind::COLLECTIVE,
+                                  .stream = network,
+                                  .collective = CollectiveType::ALL_GATHER,
+                                  .group = group,
+                                  .comm_bytes = 1'000},
+                                 {ready});
+    }
+  }
+  // Device 1 holds both its predecessors' chunks when it starts, so its three sends leave back to
+  // back: device 2 has all of the first collective after latency + 2 chunks.
+  const Simulated run = pair.run();
+  EXPECT_EQ(run.outcome.unfinished(), 0u);
+  const Time chunk{1'000 * test::kNodePsPerByte};
+  EXPECT_GT(run.outcome.simulated_time(), Time{100'000'000} + 2 * (test::kNodeLatency + chunk));
+  EXPECT_LE(run.outcome.simulated_time(),
+            Time{100'000'000} + 4 * (test::kNodeLatency + 2 * chunk));
+}
+
+TEST(Pipeline, OneForwardOneBackwardTakesTheFormula) {
+  constexpr Time kForward{100'000'000}, kBackward{200'000'000};
+  const Time round = kForward + kBackward;
+  const Time message = test::kNodeLatency + Time{1};
+  for (const std::uint32_t m : {1u, 2u, 3u, 6u, 7u}) {
+    const Simulated run = simulate(test::two_stage_pipeline(
+        {.micro_batches = m, .forward = kForward, .backward = kBackward}));
+    // (m + p - 1)(tf + tb) and the messages: stage 0 has two micro-batches under way, so the first
+    // round and every second one after it wait for a message there and back.
+    const Time messages = 2 * (1 + (m - 1) / 2) * message;
+    EXPECT_EQ(run.outcome.simulated_time(), (m + 1) * round + messages) << m;
+    EXPECT_EQ(run.time_in(TimeClass::compute), 2 * (m * round).ps) << m;
+    // What is no computation is the bubble, (p - 1)(tf + tb) a stage, and the messages.
+    EXPECT_EQ(run.time_in(TimeClass::waiting) + run.time_in(TimeClass::pipeline) +
+                  run.time_in(TimeClass::idle),
+              2 * (round + messages).ps)
+        << m;
+  }
+}
+
+TEST(Account, SplitsAWaitWhereTheMessageSetsOut) {
+  Pair pair;
+  const auto compute = pair.stream(0, StreamKind::COMPUTE);
+  const auto out = pair.stream(0);
+  const auto ready = pair.compute(0, compute, 5'000'000);
+  pair.programs[0]->add_node({.kind = NodeKind::SEND,
+                              .stream = out,
+                              .peer_axis = pair.axis,
+                              .peer = 1,
+                              .comm_bytes = 1'000},
+                             {ready});
+  pair.programs[1]->add_node({.kind = NodeKind::RECEIVE,
+                              .stream = pair.stream(1),
+                              .peer_axis = pair.axis,
+                              .peer = -1,
+                              .comm_bytes = 1'000});
+  const Simulated run = pair.run();
+  const Time transfer = test::kNodeLatency + Time{1'000 * test::kNodePsPerByte};
+  const auto& receiver = run.outcome.classes()[1];
+  EXPECT_EQ(run.outcome.time_in(receiver, TimeClass::waiting), 5'000'000u);
+  EXPECT_EQ(run.outcome.time_in(receiver, TimeClass::pipeline),
+            static_cast<DeviceTime>(transfer.ps));
+  EXPECT_EQ(run.outcome.time_in(run.outcome.classes()[0], TimeClass::pipeline), 10'000u);
+}
+
+TEST(Account, AddsUpToTheTimeOfAllDevices) {
+  const Simulated run =
+      simulate(test::small_training_step({}), {.compute_jitter = 0.1, .seed = 3});
+  std::int64_t sum = 0;
+  for (std::size_t c = 0; c < kTimeClassCount; ++c) {
+    sum += run.time_in(static_cast<TimeClass>(c));
+  }
+  EXPECT_EQ(run.outcome.unfinished(), 0u);
+  EXPECT_EQ(sum, run.outcome.simulated_time().ps * 32);
+}
+
+TEST(State, OfALlamaDeviceFitsSixLines) {
+  EXPECT_LE((DeviceSlots{.streams = 8, .channels = 2}).state_bytes(), 368u);
+}
+
+}  // namespace
+}  // namespace exawarp::model

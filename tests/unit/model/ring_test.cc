@@ -1,0 +1,44 @@
+#include "model/collective/ring.h"
+
+#include <gtest/gtest.h>
+
+namespace exawarp::model {
+namespace {
+
+using schema::CollectiveType;
+
+TEST(Ring, AllReduceGoesAroundTwiceInShares) {
+  const RingPlan plan = ring_plan(CollectiveType::ALL_REDUCE, 1001, 8);
+  EXPECT_EQ(plan.steps, 14u);
+  EXPECT_EQ(plan.chunk_bytes, 126);  // rounded up
+}
+
+TEST(Ring, ReduceScatterGoesAroundOnceInShares) {
+  const RingPlan plan = ring_plan(CollectiveType::REDUCE_SCATTER, 1000, 8);
+  EXPECT_EQ(plan.steps, 7u);
+  EXPECT_EQ(plan.chunk_bytes, 125);
+}
+
+TEST(Ring, AllGatherGoesAroundOnceInWholeShards) {
+  const RingPlan plan = ring_plan(CollectiveType::ALL_GATHER, 1000, 8);
+  EXPECT_EQ(plan.steps, 7u);
+  EXPECT_EQ(plan.chunk_bytes, 1000);
+}
+
+TEST(Ring, BarrierCarriesNothing) {
+  EXPECT_EQ(ring_plan(CollectiveType::BARRIER, 0, 8).chunk_bytes, 0);
+  EXPECT_EQ(ring_plan(CollectiveType::BARRIER, 0, 8).steps, 14u);
+}
+
+TEST(Ring, OfOneHasNothingToDo) {
+  EXPECT_EQ(ring_plan(CollectiveType::ALL_REDUCE, 1000, 1).steps, 0u);
+}
+
+TEST(Ring, KnowsWhatItDoesNotDo) {
+  EXPECT_TRUE(ring_supports(CollectiveType::ALL_GATHER));
+  EXPECT_FALSE(ring_supports(CollectiveType::ALL_TO_ALL));
+  EXPECT_FALSE(ring_supports(CollectiveType::BROADCAST));
+}
+
+}  // namespace
+}  // namespace exawarp::model

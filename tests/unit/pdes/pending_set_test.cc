@@ -1,0 +1,113 @@
+// The pending set, held against std::multimap.
+#include "pdes/pending_set.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+
+#include "core/random.h"
+
+namespace exawarp::pdes {
+namespace {
+
+using namespace core::literals;
+
+class PendingSetTest : public testing::Test {
+ protected:
+  Event* event(std::int64_t ps, std::uint32_t source = 0) {
+    Event& e = store_.emplace_back();
+    e.receive_time = Time{ps};
+    e.source = LpId{source};
+    e.sequence = sequence_++;
+    return &e;
+  }
+  void push(std::int64_t ps, std::uint32_t source = 0) {
+    Event* e = event(ps, source);
+    set_.push(e);
+    model_.emplace(key_of(*e), e);
+  }
+  void pop_and_compare(Time horizon = Time::max()) {
+    Event* got = set_.pop_before(horizon);
+    const bool none = model_.empty() || model_.begin()->first.time >= horizon;
+    ASSERT_EQ(got == nullptr, none);
+    if (none) return;
+    ASSERT_EQ(key_of(*got), model_.begin()->first);
+    model_.erase(model_.begin());
+  }
+
+  std::deque<Event> store_;
+  std::uint32_t sequence_ = 0;
+  PendingSet set_;
+  std::multimap<EventKey, Event*> model_;
+};
+
+TEST_F(PendingSetTest, IsEmptyAtFirst) {
+  EXPECT_TRUE(set_.empty());
+  EXPECT_EQ(set_.least(), Time::max());
+  EXPECT_EQ(set_.pop_before(Time::max()), nullptr);
+}
+
+TEST_F(PendingSetTest, KeepsWhatIsAtTheHorizon) {
+  push(10);
+  EXPECT_EQ(set_.pop_before(10_ps), nullptr);
+  EXPECT_NE(set_.pop_before(11_ps), nullptr);
+}
+
+TEST_F(PendingSetTest, BreaksTiesBySourceThenSequence) {
+  push(5, 9);
+  push(5, 2);
+  push(5, 2);
+  for (int i = 0; i < 3; ++i) pop_and_compare();
+}
+
+TEST_F(PendingSetTest, PutsAnAntiMessageRightBehindItsEvent) {
+  Event* first = event(5);
+  Event anti = *first;
+  anti.flags = kAnti;
+  Event resent = *first;
+  resent.incarnation = 1;
+  set_.push(&resent);
+  set_.push(&anti);
+  set_.push(first);
+  EXPECT_EQ(set_.pop_before(Time::max()), first);
+  EXPECT_EQ(set_.pop_before(Time::max()), &anti);
+  EXPECT_EQ(set_.pop_before(Time::max()), &resent);
+}
+
+// Holds for a hold model, for far-off outliers, for crowds at one instant, and for pushes into the
+// past, as rollbacks make them.
+TEST_F(PendingSetTest, AgreesWithAMultimapUnderRandomUse) {
+  for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
+    SCOPED_TRACE(seed);
+    std::uint64_t draws = 0;
+    const auto draw = [&](std::uint64_t n) { return core::random_bits(seed, draws++) % n; };
+    std::int64_t now = 0;
+    for (int step = 0; step < 60'000; ++step) {
+      const std::uint64_t choice = draw(100);
+      const auto spread = static_cast<std::int64_t>(draw(10) == 0 ? draw(100'000'000) : draw(3000));
+      if (choice < 48 || (step < 20'000 && choice < 60)) {
+        push(now + spread, static_cast<std::uint32_t>(draw(50)));
+      } else if (choice < 50) {
+        push(std::max<std::int64_t>(0, now - spread));
+      } else if (choice == 50 && step % 7 == 0) {
+        for (int i = 0; i < 300; ++i) push(now + 5);
+      } else {
+        if (!model_.empty()) now = model_.begin()->first.time.ps;
+        pop_and_compare(draw(20) == 0 ? Time{now + 3} : Time::max());
+      }
+      ASSERT_EQ(set_.size(), model_.size());
+    }
+    while (!model_.empty()) pop_and_compare();
+    ASSERT_TRUE(set_.empty());
+  }
+}
+
+TEST_F(PendingSetTest, StaysInOrderWhenEventsCrowdBelowOneFarEvent) {
+  push(1'000'000'000'000);
+  for (int i = 0; i < 5000; ++i) push(1000 + i % 97);
+  while (!model_.empty()) pop_and_compare();
+}
+
+}  // namespace
+}  // namespace exawarp::pdes

@@ -1,0 +1,54 @@
+#include "pdes/ring_lane.h"
+
+#include <gtest/gtest.h>
+
+#include "pdes/undo.h"
+
+namespace exawarp::pdes {
+namespace {
+
+TEST(RingLane, AnIndexKeepsItsMeaningWhenTheLaneGrows) {
+  RingLane<int> lane(2);
+  for (int i = 0; i < 3; ++i) lane.push(i);
+  lane.drop_before(lane.head() - 1);
+  const std::uint64_t first = lane.head();
+  for (int i = 0; i < 100; ++i) lane.push(i);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(lane[first + static_cast<std::uint64_t>(i)], i);
+  EXPECT_EQ(lane[first - 1], 2);
+}
+
+TEST(RingLane, ReusesRoomThatWasDropped) {
+  RingLane<int> lane(3);
+  const std::size_t bytes = lane.capacity_bytes();
+  for (int i = 0; i < 1000; ++i) {
+    lane.push(i);
+    lane.drop_before(lane.head());
+  }
+  EXPECT_EQ(lane.capacity_bytes(), bytes);
+}
+
+TEST(UndoLog, RestoresOldBytesNewestFirst) {
+  struct {
+    std::uint64_t a = 1;
+    std::uint16_t b = 2;
+    unsigned char c[13] = "hello, world";
+  } s;
+  const auto before = s;
+  UndoLog log;
+  const std::uint64_t begin = log.head();
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    log.save(&s.a, sizeof s.a);
+    s.a = 100 + i;
+  }
+  log.save(&s.b, sizeof s.b);
+  s.b = 77;
+  log.save(&s.c, sizeof s.c);
+  s.c[0] = s.c[12] = 'X';
+  log.restore(begin, log.head());
+  EXPECT_EQ(s.a, before.a);
+  EXPECT_EQ(s.b, before.b);
+  EXPECT_EQ(std::memcmp(s.c, before.c, sizeof s.c), 0);
+}
+
+}  // namespace
+}  // namespace exawarp::pdes
