@@ -63,6 +63,8 @@ class Program {
   [[nodiscard]] std::string_view stream_name(std::uint32_t stream) const {
     return extents_[stream].name;
   }
+  // Prefer the accessors above: what follows the file's pointers counts against a traversal limit.
+  [[nodiscard]] schema::Program::Reader reader() const { return reader_; }
   // Parameters a device of this program holds.
   [[nodiscard]] std::uint64_t parameter_count() const { return reader_.getParameterCount(); }
 

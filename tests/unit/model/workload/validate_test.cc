@@ -169,7 +169,7 @@ const Case kCases[] = {
     {"Group", [](W w) { first(w, 0, schema::NodeKind::COLLECTIVE).setGroup(4); },
      "programs[0] \"stage 0\" nodes[3]: group: no such group: 4; expected less than 4"},
     {"GroupOnTwoStreams", [](W w) { first(w, 0, schema::NodeKind::COLLECTIVE).setGroup(1); },
-     "programs[0] \"stage 0\" nodes[45]: group: collectives of group 1 are on streams 1 and 4; "
+     "programs[0] \"stage 0\" nodes[45]: group: collectives of group 1 are on streams 1 and 2; "
      "expected one stream"},
     {"CollectivesDiffer",
      [](W w) {
