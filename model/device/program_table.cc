@@ -163,18 +163,21 @@ class Builder {
     const auto [it, fresh] = local_channel_.try_emplace(
         {stream, group}, static_cast<std::uint8_t>(table_.channels.size()));
     if (fresh) {
+      const auto before = std::count_if(table_.channels.begin(), table_.channels.end(),
+                                        [&](const Channel& c) { return c.group == group; });
       const auto next = static_cast<std::uint16_t>(numbers_.size());
-      const std::uint16_t number = numbers_.try_emplace({stream, group}, next).first->second;
+      const std::uint16_t number =
+          numbers_.try_emplace({static_cast<std::uint32_t>(before), group}, next).first->second;
       table_.channels.push_back({.group = group, .stream = stream, .number = number});
     }
     return it->second;
   }
 
-  using ChannelKey = std::pair<std::uint32_t, std::uint32_t>;  // stream, group
+  using ChannelKey = std::pair<std::uint32_t, std::uint32_t>;  // stream or its rank, group
   const ProgramTableInputs& in_;
   std::vector<TimeClass> group_class_;
   std::vector<std::optional<std::uint32_t>> group_size_;
-  std::map<ChannelKey, std::uint16_t> numbers_;  // of all programs so far
+  std::map<ChannelKey, std::uint16_t> numbers_;  // by rank; of all programs
   std::map<ChannelKey, std::uint8_t> local_channel_;
   std::map<std::pair<bool, std::int32_t>, std::uint64_t> sends_;
   const Program* program_ = nullptr;

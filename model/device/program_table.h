@@ -48,9 +48,10 @@ struct Dependency {
   std::uint32_t position;
 };
 
-// The collectives that a stream runs in one group family. Members of a group run the same
-// sequence of collectives in each of its channels (check_supported() sees to it), so counting them
-// is enough to know which one a chunk belongs to.
+// The collectives that a stream runs in one group family. A channel is known by the group and its
+// rank among the program's streams that use the group, so members may number streams differently.
+// They run the same sequence of collectives in each channel (check_supported() sees to it), so
+// counting is enough to know which one a chunk belongs to.
 struct Channel {
   std::uint32_t group = 0;
   std::uint32_t stream = 0;

@@ -33,6 +33,7 @@ std::string program_place(const WorkloadGraph& graph, std::uint32_t program) {
 }
 
 // Per program and group: a hash of the collectives it runs there, stream by stream, in order.
+// Streams count by their rank among those that use the group, not by their index.
 using Signatures = std::vector<std::map<std::uint32_t, std::uint64_t>>;
 
 class Checker {
@@ -52,10 +53,12 @@ class Checker {
                              fmt::format("streams: {}; expected at most {}",
                                          program.stream_count(), kStreamSlotsMax));
     }
-    std::map<std::uint32_t, core::Hasher> hashes;
-    std::set<std::pair<std::uint32_t, std::uint32_t>> channels;
+    std::map<std::uint32_t, core::Hasher> hashes;   // by group
+    std::map<std::uint32_t, std::uint32_t> ranks;   // streams that use the group so far
+    std::size_t channels = 0;
     receivers_.clear();
     for (std::uint32_t s = 0; s < program.stream_count(); ++s) {
+      std::set<std::uint32_t> groups_here;
       const std::uint32_t length = program.stream_length(s);
       for (std::uint32_t i = 0; i < length; ++i) {
         const std::uint32_t index = program.node_at(s, i);
@@ -63,19 +66,23 @@ class Checker {
         if (node.getKind() == schema::NodeKind::RECEIVE) check_receive(p, index, node);
         if (node.getKind() != schema::NodeKind::COLLECTIVE) continue;
         check_collective(p, index, node);
-        core::Hasher& hash = hashes[node.getGroup()];
-        hash.word(std::uint64_t{s} << 32 | static_cast<std::uint64_t>(node.getCollective()));
+        const std::uint32_t group = node.getGroup();
+        if (groups_here.insert(group).second) {
+          all_channels_.insert({ranks[group]++, group});
+          ++channels;
+        }
+        core::Hasher& hash = hashes[group];
+        hash.word(std::uint64_t{ranks[group]} << 32 |
+                  static_cast<std::uint64_t>(node.getCollective()));
         hash.word(node.getCommBytes());
-        channels.insert({s, node.getGroup()});
-        all_channels_.insert({s, node.getGroup()});
       }
     }
-    if (channels.size() > kChannelSlotsMax || all_channels_.size() > kChannelNumbersMax) {
+    if (channels > kChannelSlotsMax || all_channels_.size() > kChannelNumbersMax) {
       throw core::InputError(
           program_place(graph_, p),
           fmt::format("too many pairs of a stream and a group it runs collectives in: {}, {} with "
                       "the programs before; expected at most {} and {}",
-                      channels.size(), all_channels_.size(), kChannelSlotsMax,
+                      channels, all_channels_.size(), kChannelSlotsMax,
                       kChannelNumbersMax));
     }
     auto& signatures = signatures_.emplace_back();
@@ -117,7 +124,7 @@ class Checker {
             program_place(graph_, mine),
             fmt::format("runs other collectives in group \"{}\" than program \"{}\": devices {} "
                         "and {} are in one group; expected the same types and sizes in the same "
-                        "order on the same streams",
+                        "order, split over streams in the same way",
                         graph_.root().getGroups()[g].getName().cStr(),
                         graph_.program(other).reader().getName().cStr(), d, first.value));
       }

@@ -13,7 +13,7 @@ std::string node_place(const WorkloadGraph& graph, std::uint32_t program, std::u
 
 // Throws core::InputError, naming the node, at the first of: a collective without a ring form; a
 // receive of one (peer, tag) on two streams; too many streams or (stream, group) pairs; members of
-// one communicator that do not run the same collectives on the same streams.
+// one communicator that do not run the same collectives, split over streams in the same way.
 // Requires a validated graph. Cost: O(nodes + devices x groups in use).
 void check_supported(const WorkloadGraph& graph);
 

@@ -297,6 +297,30 @@ TEST(Account, SplitsAWaitWhereTheMessageSetsOut) {
   EXPECT_EQ(run.outcome.time_in(run.outcome.classes()[0], TimeClass::pipeline), 10'000u);
 }
 
+TEST(Account, SplitsACollectiveWhereItsLastMemberComes) {
+  Pair pair(4);
+  const auto group = pair.workload.add_group("tensor", {pair.axis});
+  for (std::uint32_t d = 0; d < 4; ++d) {
+    const auto compute = pair.stream(d, StreamKind::COMPUTE);
+    const auto network = pair.stream(d);
+    const auto ready = pair.compute(d, compute, d == 2 ? 9'000'000 : 1'000'000);
+    pair.programs[d]->add_node({.kind = NodeKind::COLLECTIVE,
+                                .stream = network,
+                                .collective = CollectiveType::ALL_REDUCE,
+                                .group = group,
+                                .comm_bytes = 1'000},
+                               {ready});
+  }
+  const Simulated run = pair.run();
+  for (const std::uint32_t d : {0u, 1u, 3u}) {
+    EXPECT_EQ(run.outcome.time_in(run.outcome.classes()[d], TimeClass::waiting), 8'000'000u) << d;
+  }
+  const auto& straggler = run.outcome.classes()[2];
+  EXPECT_EQ(run.outcome.time_in(straggler, TimeClass::waiting), 0u);
+  EXPECT_EQ(run.outcome.time_in(straggler, TimeClass::tensor),
+            static_cast<DeviceTime>(straggler.last_finish.ps - 9'000'000));
+}
+
 TEST(Account, AddsUpToTheTimeOfAllDevices) {
   const Simulated run =
       simulate(test::small_training_step({}), {.compute_jitter = 0.1, .seed = 3});
