@@ -76,13 +76,13 @@ class Explainer {
                          ProgramTable::peer_of(task, device_).value, task.tag);
     }
     if (task.kind != TaskKind::collective) return at(s, task) + " for its end";
-    const std::uint32_t group = table_.channels[task.channel].group;
-    const Membership in = graph_.membership(group, device_);
+    const Channel& ring = table_.channels[task.channel];
+    const Membership in = ring.membership(graph_, device_);
     const std::uint32_t before = in.position == 0 ? in.size - 1 : in.position - 1;
     const ChannelState& channel = parts_.channels[task.channel];
     return fmt::format("{} in group \"{}\" for chunk {} of {} from device {}", at(s, task),
-                       graph_.root().getGroups()[group].getName().cStr(), channel.arrived + 1,
-                       channel.steps, graph_.member(group, device_, before).value);
+                       graph_.root().getGroups()[ring.group].getName().cStr(), channel.arrived + 1,
+                       channel.steps, ring.member(graph_, device_, before).value);
   }
 
   [[nodiscard]] std::string waits_for_stream(std::uint32_t s) const {
@@ -91,7 +91,7 @@ class Explainer {
       const Dependency& on = table_.dependencies[task.first_dependency + i];
       if (parts_.streams[on.stream].cursor > on.position) continue;
       return fmt::format("{} for {} on stream \"{}\"", at(s, task),
-                         node(program_.node_at(on.stream, on.position)),
+                         node(table_.task(on.stream, on.position).node),
                          program_.stream(on.stream).getName().cStr());
     }
     return at(s, task);

@@ -270,7 +270,7 @@ bool Device::start_collective(std::uint32_t stream, const Task& task) {
   Time wire = task.wire[static_cast<std::size_t>(interface)];
   if (steps == kStepsVary) [[unlikely]] {
     const std::uint32_t members =
-        model_.graph->membership(program_.channels[task.channel].group, self()).size;
+        program_.channels[task.channel].membership(*model_.graph, self()).size;
     const RingPlan plan = ring_plan(static_cast<schema::CollectiveType>(task.collective),
                                     task.wire[0].ps, members);
     steps = plan.steps;
@@ -448,10 +448,10 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   for (std::uint32_t c = 0; c < state.channel_slots; ++c) {
     ChannelState& channel = *::new (&parts.channels[c]) ChannelState{};
     if (c >= program.channels.size()) continue;
-    const std::uint32_t group = program.channels[c].group;
-    const Membership in = model.graph->membership(group, id);
+    const Channel& ring = program.channels[c];
+    const Membership in = ring.membership(*model.graph, id);
     if (in.size == 1) continue;
-    const DeviceId next = model.graph->member(group, id, next_in_ring(in.position, in.size));
+    const DeviceId next = ring.member(*model.graph, id, next_in_ring(in.position, in.size));
     channel.next_and_tier = ChannelState::pack(next, model.network.tier_between(id, next));
   }
   for (std::uint32_t s = 0; s < state.stream_slots; ++s) ::new (&parts.streams[s]) StreamState{};

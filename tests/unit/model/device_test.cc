@@ -115,6 +115,34 @@ TEST(RingTime, AcrossNodesIsTheClosedForm) {
   }
 }
 
+// 2 x 2 x 3 devices: axis by axis a scalar takes 2 + 2 + 4 steps instead of 22.
+TEST(RingTime, AScalarOverSeveralAxesGoesAxisByAxis) {
+  WorkloadBuilder workload("norm");
+  std::vector<std::uint8_t> axes;
+  for (const std::uint32_t size : {2u, 2u, 3u}) {
+    axes.push_back(workload.add_axis("axis " + std::to_string(axes.size()), size));
+  }
+  const auto group = workload.add_group("all", axes);
+  ProgramBuilder& program = workload.add_program("member");
+  const auto network = program.add_stream("network", StreamKind::COMMUNICATION);
+  const auto compute = program.add_stream("compute", StreamKind::COMPUTE);
+  const NodeFields norm{
+      .kind = NodeKind::COLLECTIVE, .stream = network, .group = group, .comm_bytes = 4};
+  const auto reduced = program.add_node(norm);
+  program.add_node({.stream = compute, .duration_ps = 1'000}, {reduced});
+  workload.bind_range(0, {.axis = axes[0], .first = 0, .count = 2});
+  WorkloadGraph graph = workload.build();
+  validate(graph);
+  Fabric fabric = test::round_fabric();
+  fabric.node.devices = 16;
+  const Cluster cluster(graph, test::round_accelerator(), fabric, {});
+  const test::ClusterRun run = test::run_cluster(cluster);
+  EXPECT_EQ(run.result.total.committed_events(), 12u * (2 + 2 + 4 + 1));
+  EXPECT_EQ(run.outcome.simulated_time(),
+            4 * (test::kNodeLatency + Time{2 * test::kNodePsPerByte}) +
+                4 * (test::kNodeLatency + Time{2 * test::kNodePsPerByte}) + Time{1'000});
+}
+
 TEST(PointToPoint, PingPongIsTwoMessages) {
   Pair pair;
   const auto a = pair.stream(0), b = pair.stream(1);

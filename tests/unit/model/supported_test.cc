@@ -67,7 +67,7 @@ WorkloadGraph two_members(std::uint8_t other) {
   return workload.build();
 }
 
-TEST(Supported, AcceptsMembersThatNumberStreamsDifferently) {
+TEST(Supported, RunsMembersThatNumberStreamsDifferently) {
   WorkloadGraph graph = two_members(1);
   validate(graph);
   const auto run = test::simulate(std::move(graph));
