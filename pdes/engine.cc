@@ -48,12 +48,12 @@ core::Placement placement_for(Sync sync, const core::Placement& asked) {
 // Uncommitted events one partition may hold: its share of the budget, at what an event, its
 // record, its undo entries and sends take together on the cluster model (measured, see
 // docs/performance.md).
-std::uint64_t history_limit(const EngineOptions& options, std::uint32_t ranks,
+std::uint64_t history_limit(const EngineOptions& options, std::uint32_t machine_ranks,
                             std::uint32_t partitions) {
   constexpr std::uint64_t kBytesPerEvent = 384;
   constexpr std::uint64_t kLeast = 64;
   std::uint64_t budget = options.memory_budget_bytes;
-  if (budget == 0) budget = core::discover_machine().memory_available_bytes / 2 / ranks;
+  if (budget == 0) budget = core::discover_machine().memory_available_bytes / 2 / machine_ranks;
   return std::max(kLeast, budget / partitions / kBytesPerEvent);
 }
 
@@ -68,7 +68,8 @@ struct Engine::Parts {
         placement(placement_for(the_options.sync, asked)),
         directory(the_model, placement, the_transport.rank()),
         mailboxes(placement.partitions_per_rank, placement.ranks),
-        executor(make_executor(std::min(the_options.threads, placement.partitions_per_rank))),
+        executor(make_executor(std::min(the_options.threads, placement.partitions_per_rank),
+                               the_transport.machine_rank() * the_options.threads)),
         window({.lookahead = the_model.lookahead(),
                 .fixed = the_options.window,
                 .conservative = the_options.sync != Sync::optimistic,
@@ -84,8 +85,8 @@ struct Engine::Parts {
                          .records_history = optimistic,
                          .lookahead = model.lookahead(),
                          .audit_probability = options.audit_probability,
-                         .history_limit =
-                             optimistic ? history_limit(options, placement.ranks, locals) : 0};
+                         .history_limit = 0};
+    if (optimistic) setup.history_limit = history_limit(options, transport.machine_ranks(), locals);
     for (std::uint32_t i = 0; i < locals; ++i) {
       setup.id = {setup.first_local + i};
       partitions.push_back(
@@ -98,6 +99,7 @@ struct Engine::Parts {
   void receive(std::span<const Event> events);
   [[nodiscard]] GvtVote vote() const;
   void run_epoch(Time gvt);
+  void account_lost_time(Clock::time_point epoch_started);
   [[nodiscard]] RunResult collect_results();
 
   const Model& model;
@@ -113,6 +115,8 @@ struct Engine::Parts {
   std::int64_t buffers_sent = 0;
   std::uint64_t gvt_rounds = 0;
   std::uint64_t gvt_ns = 0;
+  std::uint64_t lost_ns = 0;         // workers' time in epochs without work
+  std::uint64_t busy_before_ns = 0;  // of all partitions, up to the epoch before
   GvtVote latest;
   Clock::time_point constructed = Clock::now();
   Clock::time_point run_started;
@@ -151,6 +155,7 @@ GvtVote Engine::Parts::vote() const {
     vote.processed += partition->statistics().processed_events;
     vote.rolled_back += partition->statistics().rolled_back_events;
   }
+  vote.lost_ns = lost_ns;
   const double limit = options.time_limit_s;
   vote.stop = limit > 0 && seconds_since(run_started) > limit ? 1 : 0;
   return vote;
@@ -174,6 +179,20 @@ Time Engine::Parts::synchronise() {
   return latest.least;
 }
 
+void Engine::Parts::account_lost_time(Clock::time_point epoch_started) {
+  std::uint64_t busy_ns = 0;
+  for (const auto& partition : partitions) {
+    const Statistics& s = partition->statistics();
+    busy_ns += s.process_ns + s.exchange_ns + s.collect_ns;
+  }
+  const auto epoch_ns = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - epoch_started).count());
+  const std::uint64_t workers = std::min(options.threads, placement.partitions_per_rank);
+  const std::uint64_t worked_ns = std::min(epoch_ns * workers, busy_ns - busy_before_ns);
+  lost_ns += epoch_ns * workers - worked_ns;
+  busy_before_ns = busy_ns;
+}
+
 void Engine::Parts::run_epoch(Time gvt) {
   mailboxes.next_epoch();
   incoming_least = Time::max();
@@ -192,11 +211,13 @@ RunResult Engine::run(const ProgressListener& progress) {
   p.run_started = Clock::now();
   Time gvt = p.synchronise();
   while (gvt < p.options.end && p.latest.stop == 0) {
+    const auto epoch_started = Clock::now();
     p.run_epoch(gvt);
     const Time next = p.synchronise();
+    p.account_lost_time(epoch_started);
     EXAWARP_CHECK(next >= gvt, next.ps, gvt.ps, p.transport.rank().value, p.options.seed);
     gvt = next;
-    p.window.update(p.latest.processed, p.latest.rolled_back);
+    p.window.update({p.latest.processed, p.latest.rolled_back, p.latest.lost_ns});
     if (progress)
       progress({gvt, p.latest.processed - p.latest.rolled_back, p.latest.processed,
                 seconds_since(p.run_started)});

@@ -21,12 +21,13 @@ class Executor {
   virtual void for_each(std::uint32_t count, const std::function<void(std::uint32_t)>& task) = 0;
 };
 
-// Bound to cores where the process has at least `threads` of them. Requires threads >= 1.
-std::unique_ptr<Executor> make_tbb_executor(std::uint32_t threads);
+// Worker i is bound to the process's core `first_core` + i, unless it has too few of them.
+// Requires threads >= 1.
+std::unique_ptr<Executor> make_tbb_executor(std::uint32_t threads, std::uint32_t first_core);
 std::unique_ptr<Executor> make_thread_executor(std::uint32_t threads);
 
 // The build's choice: plain threads with EXAWARP_PLAIN_THREADS, oneTBB otherwise; no workers at
 // all for one thread.
-std::unique_ptr<Executor> make_executor(std::uint32_t threads);
+std::unique_ptr<Executor> make_executor(std::uint32_t threads, std::uint32_t first_core = 0);
 
 }  // namespace exawarp::pdes

@@ -13,28 +13,33 @@ namespace {
 // Binds each worker that enters the arena to the core of its slot.
 class Binder final : public tbb::task_scheduler_observer {
  public:
-  Binder(tbb::task_arena& arena, core::Machine machine)
-      : tbb::task_scheduler_observer(arena), machine_(std::move(machine)) {
+  Binder(tbb::task_arena& arena, core::Machine machine, std::uint32_t first_core)
+      : tbb::task_scheduler_observer(arena),
+        machine_(std::move(machine)),
+        first_core_(first_core) {
     observe(true);
   }
   ~Binder() override { observe(false); }
   void on_scheduler_entry(bool) override {
     const int slot = tbb::this_task_arena::current_thread_index();
-    if (slot >= 0) core::bind_calling_thread(machine_, static_cast<std::uint32_t>(slot));
+    if (slot < 0) return;
+    core::bind_calling_thread(machine_, first_core_ + static_cast<std::uint32_t>(slot));
   }
 
  private:
   core::Machine machine_;
+  std::uint32_t first_core_;
 };
 
 class TbbExecutor final : public Executor {
  public:
-  explicit TbbExecutor(std::uint32_t threads)
+  TbbExecutor(std::uint32_t threads, std::uint32_t first_core)
       : limit_(tbb::global_control::max_allowed_parallelism, threads),
         arena_(static_cast<int>(threads)) {
     core::Machine machine = core::discover_machine();
-    if (machine.cpus.size() >= threads && machine.workers_max >= threads)
-      binder_ = std::make_unique<Binder>(arena_, std::move(machine));
+    const std::uint32_t needed = first_core + threads;
+    if (machine.cpus.size() >= needed && machine.workers_max >= needed)
+      binder_ = std::make_unique<Binder>(arena_, std::move(machine), first_core);
   }
 
   void for_each(std::uint32_t count, const std::function<void(std::uint32_t)>& task) override {
@@ -54,8 +59,8 @@ class TbbExecutor final : public Executor {
 
 }  // namespace
 
-std::unique_ptr<Executor> make_tbb_executor(std::uint32_t threads) {
-  return std::make_unique<TbbExecutor>(threads);
+std::unique_ptr<Executor> make_tbb_executor(std::uint32_t threads, std::uint32_t first_core) {
+  return std::make_unique<TbbExecutor>(threads, first_core);
 }
 
 }  // namespace exawarp::pdes

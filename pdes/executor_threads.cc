@@ -75,12 +75,13 @@ std::unique_ptr<Executor> make_thread_executor(std::uint32_t threads) {
   return std::make_unique<ThreadExecutor>(threads);
 }
 
-std::unique_ptr<Executor> make_executor(std::uint32_t threads) {
+std::unique_ptr<Executor> make_executor(std::uint32_t threads,
+                                        [[maybe_unused]] std::uint32_t first_core) {
   if (threads == 1) return std::make_unique<InlineExecutor>();
 #ifdef EXAWARP_PLAIN_THREADS
   return make_thread_executor(threads);
 #else
-  return make_tbb_executor(threads);
+  return make_tbb_executor(threads, first_core);
 #endif
 }
 

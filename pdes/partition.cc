@@ -99,8 +99,8 @@ void Partition::run_until(Time horizon, std::uint64_t event_limit) {
 }
 
 void Partition::prefetch_ahead() const {
-  if (const Event* event = pending_.ahead(8)) __builtin_prefetch(event);
-  if (const Event* event = pending_.ahead(3)) {
+  if (const Event* event = pending_.ahead(16)) __builtin_prefetch(event);
+  if (const Event* event = pending_.ahead(6)) {
     const LpHeader* header = directory_.find(event->destination).header;
     __builtin_prefetch(header, 1);
     __builtin_prefetch(reinterpret_cast<const std::byte*>(header) + 64, 1);

@@ -20,6 +20,7 @@ struct GvtVote {
   std::int64_t in_transit = 0;       // sum: buffers sent minus buffers received, ever
   std::uint64_t processed = 0;       // sum: executions, ever
   std::uint64_t rolled_back = 0;     // sum: executions undone, ever
+  std::uint64_t lost_ns = 0;         // sum: workers' time without work, ever (see Window)
   std::uint64_t stop = 0;            // maximum: non-zero when a rank wants to end the run
 };
 
@@ -35,6 +36,9 @@ class Transport {
 
   [[nodiscard]] virtual core::RankId rank() const = 0;
   [[nodiscard]] virtual std::uint32_t ranks() const = 0;
+  // Among the ranks that share this machine: cores and memory are divided between them.
+  [[nodiscard]] virtual std::uint32_t machine_rank() const { return 0; }
+  [[nodiscard]] virtual std::uint32_t machine_ranks() const { return 1; }
 
   // Starts sending one buffer of events; returns at once. Requires a non-empty buffer, to != rank.
   virtual void send(core::RankId to, std::vector<Event> events) = 0;

@@ -2,6 +2,7 @@
 //
 // A buffer of events is one non-blocking message; a GVT vote is one non-blocking all-reduce, and
 // while it is under way arriving buffers are taken in, so no rank waits for another's receive.
+#define OMPI_SKIP_MPICXX 1  // no C++ bindings: they would want another library
 #include <mpi.h>
 
 #include <algorithm>
@@ -21,15 +22,15 @@ namespace {
 constexpr int kEventTag = 1;
 constexpr std::size_t kBufferEventsMax = std::size_t{1} << 20;  // 64 MiB, far below MPI's int
 
-using VoteWords = std::array<std::uint64_t, 5>;
+using VoteWords = std::array<std::uint64_t, 6>;
 
 VoteWords pack(const GvtVote& v) {
   return {static_cast<std::uint64_t>(v.least.ps), static_cast<std::uint64_t>(v.in_transit),
-          v.processed, v.rolled_back, v.stop};
+          v.processed, v.rolled_back, v.lost_ns, v.stop};
 }
 GvtVote unpack(const VoteWords& w) {
   return {Time{static_cast<std::int64_t>(w[0])}, static_cast<std::int64_t>(w[1]), w[2], w[3],
-          w[4]};
+          w[4], w[5]};
 }
 
 extern "C" void combine_votes(void* in, void* inout, int* length, MPI_Datatype*) {
@@ -40,7 +41,7 @@ extern "C" void combine_votes(void* in, void* inout, int* length, MPI_Datatype*)
     const GvtVote y = unpack(b[i]);
     b[i] = pack({std::min(x.least, y.least), x.in_transit + y.in_transit,
                  x.processed + y.processed, x.rolled_back + y.rolled_back,
-                 std::max(x.stop, y.stop)});
+                 x.lost_ns + y.lost_ns, std::max(x.stop, y.stop)});
   }
 }
 
@@ -64,6 +65,11 @@ class MpiTransport final : public Transport {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+    MPI_Comm machine = MPI_COMM_NULL;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine);
+    MPI_Comm_rank(machine, &machine_rank_);
+    MPI_Comm_size(machine, &machine_ranks_);
+    MPI_Comm_free(&machine);
     MPI_Type_contiguous(static_cast<int>(VoteWords{}.size()), MPI_UINT64_T, &vote_type_);
     MPI_Type_commit(&vote_type_);
     MPI_Op_create(combine_votes, 1, &vote_op_);
@@ -79,6 +85,13 @@ class MpiTransport final : public Transport {
 
   [[nodiscard]] core::RankId rank() const override { return {static_cast<std::uint32_t>(rank_)}; }
   [[nodiscard]] std::uint32_t ranks() const override { return static_cast<std::uint32_t>(ranks_); }
+
+  [[nodiscard]] std::uint32_t machine_rank() const override {
+    return static_cast<std::uint32_t>(machine_rank_);
+  }
+  [[nodiscard]] std::uint32_t machine_ranks() const override {
+    return static_cast<std::uint32_t>(machine_ranks_);
+  }
 
   void send(core::RankId to, std::vector<Event> events) override {
     EXAWARP_CHECK(!events.empty() && events.size() <= kBufferEventsMax, events.size());
@@ -172,6 +185,8 @@ class MpiTransport final : public Transport {
 
   int rank_ = 0;
   int ranks_ = 1;
+  int machine_rank_ = 0;
+  int machine_ranks_ = 1;
   MPI_Datatype vote_type_ = MPI_DATATYPE_NULL;
   MPI_Op vote_op_ = MPI_OP_NULL;
   std::deque<Outgoing> outgoing_;  // a deque: requests and buffers keep their addresses

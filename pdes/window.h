@@ -1,10 +1,10 @@
 // How far beyond GVT partitions may run in the next epoch.
 //
-// Conservative: the lookahead, always. Optimistic: the window follows two measurements of the
-// epoch before, over all ranks: the share of executions that were undone, and the number of
-// events executed. Much waste halves the window; otherwise it is steered towards epochs of a
-// fixed number of events, long enough to hide the cost of an epoch (two barriers and a GVT round,
-// some 10 us) and short enough for the history to stay in cache.
+// Conservative: the lookahead, always. Optimistic: the window balances two losses, both measured
+// over all ranks. A short window pays for epochs (barriers, GVT, waiting workers); a long one pays
+// for executions that are undone. It grows while the first outweighs the second, shrinks in the
+// other case, and stays where they are about equal, which is near the least of their sum. Besides,
+// epochs are kept short enough for a partition's history to stay in cache.
 // Invariant: every rank computes the same window, from the same votes. It never affects results.
 #pragma once
 
@@ -21,6 +21,13 @@ struct WindowSetup {
   std::uint32_t partitions = 1;  // over all ranks
 };
 
+// Over all ranks, since the start of the run.
+struct WindowTotals {
+  std::uint64_t processed = 0;
+  std::uint64_t rolled_back = 0;
+  std::uint64_t lost_ns = 0;  // workers' time in epochs that executed nothing: waiting, GVT
+};
+
 class Window {
  public:
   explicit Window(const WindowSetup& setup);
@@ -28,15 +35,14 @@ class Window {
   [[nodiscard]] core::Time span() const { return span_; }
   // Events a partition executes in one epoch at most.
   [[nodiscard]] std::uint64_t event_limit() const { return event_limit_; }
-  // Totals over all ranks since the start of the run; once an epoch.
-  void update(std::uint64_t processed, std::uint64_t rolled_back);
+  // Once an epoch.
+  void update(const WindowTotals& totals);
 
  private:
   WindowSetup setup_;
   core::Time span_;
   std::uint64_t event_limit_;
-  std::uint64_t processed_ = 0;
-  std::uint64_t rolled_back_ = 0;
+  WindowTotals before_;
 };
 
 }  // namespace exawarp::pdes

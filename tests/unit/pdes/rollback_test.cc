@@ -75,9 +75,10 @@ class RollbackTest : public testing::Test {
     boxes_.receive(0, e);
     return e;
   }
-  void receive_anti(Event e) {
-    e.flags = kAnti;
-    boxes_.receive(0, e);
+  void receive_anti(const Event& of) {
+    Event anti = of;
+    anti.flags = kAnti;
+    boxes_.receive(0, anti);
   }
   void run(Time horizon = Time::max(), Time gvt = Time{-1}) {
     partition_.run_epoch({.gvt = gvt, .horizon = horizon, .event_limit = 1000});

@@ -1,0 +1,47 @@
+#include "io/agreement.h"
+
+#include <array>
+#include <exception>
+
+#include "core/error.h"
+#include "io/console.h"
+
+namespace exawarp::io {
+namespace {
+
+int exit_code_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const core::InputError&) {
+    return kBadInput;
+  } catch (const core::SystemError&) {
+    return kOutOfResources;
+  } catch (const std::bad_alloc&) {
+    return kOutOfResources;
+  } catch (...) {
+    return kInternalFault;
+  }
+}
+
+}  // namespace
+
+void agree(pdes::Transport& transport, const std::function<void()>& work) {
+  std::exception_ptr error;
+  try {
+    work();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  // The greatest word wins, and the lowest rank has the greatest; its exit code rides along.
+  constexpr std::uint64_t kCodes = 256;
+  const std::uint64_t precedence = transport.ranks() - transport.rank().value;
+  const std::uint64_t mine =
+      error ? precedence * kCodes + static_cast<std::uint64_t>(exit_code_of(error)) : 0;
+  std::array<std::uint64_t, 1> worst{mine};
+  transport.all_reduce_max(worst);
+  if (worst[0] == 0) return;
+  if (error && worst[0] == mine) std::rethrow_exception(error);
+  throw OtherRankFailed{static_cast<int>(worst[0] % kCodes)};
+}
+
+}  // namespace exawarp::io

@@ -1,0 +1,203 @@
+#include "io/command_line.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <span>
+
+#include "core/error.h"
+#include "core/units.h"
+#include "io/suggest.h"
+
+namespace exawarp::io {
+
+extern const char* const kVersion;
+
+namespace {
+
+using core::InputError;
+
+// Options are taken as text where the value is an enumeration or a quantity.
+struct RawOptions {
+  std::string sync, placement, window;
+  std::vector<std::string> lists;
+};
+
+template <class E>
+E parse_choice(const std::string& option, const std::string& text,
+               std::span<const Choice<E>> choices) {
+  std::vector<std::string> names;
+  for (const Choice<E>& choice : choices) {
+    if (choice.name == text) return choice.value;
+    names.push_back(choice.name);
+  }
+  throw InputError(option, fmt::format("{} is not known; expected one of: {}{}", in_quotes(text),
+                                       fmt::join(names, ", "), did_you_mean(text, names)));
+}
+
+core::Time parse_time(const std::string& option, const std::string& text) {
+  const core::ParsedQuantity parsed = core::parse_quantity(text, core::Dimension::time);
+  if (!parsed.ok()) throw InputError(option, in_quotes(text) + " " + parsed.error);
+  return core::Time{parsed.value};
+}
+
+const CLI::Range kThreadRange(1u, kThreadsMax);
+const CLI::Range kPartitionRange(1u, kPartitionsMax);
+const CLI::Range kShareRange(0.0, 1.0);
+
+void add_engine_options(CLI::App& app, RawOptions& raw, std::optional<std::uint32_t>& threads,
+                        std::optional<std::uint32_t>& partitions) {
+  app.add_option("--sync", raw.sync, "sequential, conservative or optimistic (default)");
+  app.add_option("--threads", threads, "workers of a rank (default: every core it may use)")
+      ->check(kThreadRange);
+  app.add_option("--partitions", partitions, "partitions of a rank (default: by the workers)")
+      ->check(kPartitionRange);
+  app.add_option("--window", raw.window, "optimistic window, e.g. \"10 us\" (default: adapts)");
+}
+
+void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
+  app.add_option("STUDY", a.study_file, "study file, e.g. configs/studies/llama3_405b_32k.yaml")
+      ->required();
+  app.add_option("--out", a.out_directory, "directory of the results (default: results/<study>)");
+  add_engine_options(app, raw, a.threads, a.partitions);
+  app.add_option("--placement", raw.placement, "block or topology-aware (default)");
+  app.add_option("--seed", a.seed, "seed of every random number");
+  app.add_option("--set", raw.lists, "replaces a key of the study: path.to.key=value (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--time-limit", a.time_limit_s, "ends the run after this many host seconds")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
+      ->check(kShareRange);
+  app.add_flag("--json", a.json, "prints summary.json, and nothing else, on standard output");
+  app.add_flag("--quiet", a.quiet, "prints neither progress nor summary");
+}
+
+void add_phold(CLI::App& app, PholdArguments& a, RawOptions& raw) {
+  app.add_option("--lps", a.lps, "logical processes")->required()->check(CLI::Range(1u, 1u << 30));
+  app.add_option("--start-events", a.start_events, "events each of them starts with")
+      ->required()
+      ->check(CLI::Range(1u, 1u << 16));
+  app.add_option("--remote", a.remote, "probability that an event goes to another one")
+      ->required()
+      ->check(kShareRange);
+  app.add_option("--end", a.end, "end, in units of the mean delay (1 us)")
+      ->required()
+      ->check(CLI::Range(1e-6, 9e12));
+  add_engine_options(app, raw, a.threads, a.partitions);
+  app.add_option("--seed", a.seed, "seed of every random number");
+  app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
+      ->check(kShareRange);
+  app.add_flag("--json", a.json, "prints one JSON object on standard output");
+}
+
+void add_workload(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
+  using Action = WorkloadArguments::Action;
+  app.require_subcommand(1);
+  CLI::App* generate = app.add_subcommand("generate", "writes the workload of a specification");
+  generate->add_option("SPEC", a.input, "workload specification (YAML)")->required();
+  generate->add_option("-o,--output", a.output, "the .xwg file to write")->required();
+  generate->add_option("--set", raw.lists, "replaces a key: path.to.key=value (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
+  generate->callback([&a] { a.action = Action::generate; });
+  CLI::App* inspect = app.add_subcommand("inspect", "says what a workload consists of");
+  CLI::App* validate = app.add_subcommand("validate", "checks a workload");
+  for (CLI::App* reader : {inspect, validate}) {
+    reader->add_option("FILE", a.input, "workload (.xwg)")->required();
+    reader->add_flag("--json", a.json, "prints one JSON object");
+  }
+  inspect->callback([&a] { a.action = Action::inspect; });
+  validate->callback([&a] { a.action = Action::validate; });
+}
+
+// The names that an argument of `app` may have meant.
+std::vector<std::string> names_in(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(sub->get_name());
+  }
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// "exawarp workload generate": as far as the arguments were understood.
+std::pair<const CLI::App*, std::string> understood(const CLI::App& app) {
+  const CLI::App* at = &app;
+  std::string path = "exawarp";
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    path += " " + at->get_name();
+  }
+  return {at, path};
+}
+
+[[noreturn]] void fail(const CLI::App& app, const CLI::ParseError& error) {
+  const auto [at, path] = understood(app);
+  std::string what = one_line(error.what());
+  const std::vector<std::string> extras = app.remaining(true);
+  if (!extras.empty()) {
+    const auto option = std::ranges::find_if(extras, [](const auto& s) { return s[0] == '-'; });
+    const std::string& extra = option == extras.end() ? extras.front() : *option;
+    what = fmt::format("{} is not known here{}", in_quotes(extra),
+                       did_you_mean(extra, names_in(*at)));
+  }
+  throw InputError(path, fmt::format("{}; see {} --help", what, path));
+}
+
+}  // namespace
+
+Command parse_command_line(const std::vector<std::string>& arguments) {
+  CLI::App app("Exawarp simulates machine-learning work on large clusters.", "exawarp");
+  app.set_version_flag("--version", std::string("exawarp ") + kVersion);
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 done; 1 a bug in exawarp; 2 bad input; 3 the simulated system "
+             "deadlocked;\n4 a resource ran out; 75 stopped at the time limit.\n"
+             "Start with: exawarp run configs/studies/llama2_7b_8.yaml");
+  RawOptions raw;
+  RunArguments run;
+  WorkloadArguments workload;
+  PholdArguments phold;
+  CLI::App* run_app = app.add_subcommand("run", "simulates a study");
+  add_run(*run_app, run, raw);
+  CLI::App* workload_app = app.add_subcommand("workload", "makes and examines workload graphs");
+  add_workload(*workload_app, workload, raw);
+  CLI::App* phold_app = app.add_subcommand("phold", "measures the engine with the PHOLD benchmark");
+  add_phold(*phold_app, phold, raw);
+
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  try {
+    app.parse(std::move(reversed));
+  } catch (const CLI::CallForVersion& version) {
+    return Information{std::string(version.what()) + "\n"};
+  } catch (const CLI::CallForHelp&) {
+    return Information{app.help()};
+  } catch (const CLI::CallForAllHelp&) {
+    return Information{app.help("", CLI::AppFormatMode::All)};
+  } catch (const CLI::ParseError& error) {
+    fail(app, error);
+  }
+
+  if (workload_app->parsed()) {
+    workload.overrides = raw.lists;
+    return workload;
+  }
+  if (phold_app->parsed()) {
+    if (!raw.sync.empty()) phold.sync = parse_choice("--sync", raw.sync, sync_choices());
+    if (!raw.window.empty()) phold.window = parse_time("--window", raw.window);
+    return phold;
+  }
+  run.overrides = raw.lists;
+  if (!raw.sync.empty()) run.sync = parse_choice("--sync", raw.sync, sync_choices());
+  if (!raw.window.empty()) run.window = parse_time("--window", raw.window);
+  if (!raw.placement.empty()) {
+    run.placement = parse_choice("--placement", raw.placement, placement_choices());
+  }
+  return run;
+}
+
+}  // namespace exawarp::io

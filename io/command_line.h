@@ -1,0 +1,67 @@
+// The command line as data: which command, with which arguments. docs/user_guide.md explains them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/time.h"
+#include "io/study.h"
+
+namespace exawarp::io {
+
+// `exawarp run`. What is absent is as the study says.
+struct RunArguments {
+  std::string study_file;
+  std::string out_directory;  // empty: results/<study>
+  std::optional<pdes::Sync> sync;
+  std::optional<std::uint32_t> threads;
+  std::optional<std::uint64_t> seed;
+  std::vector<std::string> overrides;
+  std::optional<std::uint32_t> partitions;  // of a rank
+  std::optional<PlacementMethod> placement;
+  std::optional<double> audit;
+  std::optional<core::Time> window;
+  std::optional<double> time_limit_s;
+  bool json = false;
+  bool quiet = false;  // neither progress nor summary; results are written all the same
+};
+
+// `exawarp workload generate|inspect|validate`.
+struct WorkloadArguments {
+  enum class Action { generate, inspect, validate };
+  Action action = Action::generate;
+  std::string input;
+  std::string output;                  // generate
+  std::vector<std::string> overrides;  // generate
+  bool json = false;                   // inspect, validate
+};
+
+// `exawarp phold`.
+struct PholdArguments {
+  std::uint32_t lps = 0;
+  std::uint32_t start_events = 1;
+  double remote = 0;
+  double end = 0;  // in units of the mean delay, 1,000,000 ps
+  std::uint64_t seed = 1;
+  pdes::Sync sync = pdes::Sync::optimistic;
+  std::optional<std::uint32_t> threads;
+  std::optional<std::uint32_t> partitions;  // of a rank
+  double audit = 0;
+  core::Time window{0};
+  bool json = false;
+};
+
+// Text to print on standard output before a successful end: --help, --version.
+struct Information {
+  std::string text;
+};
+
+using Command = std::variant<Information, RunArguments, WorkloadArguments, PholdArguments>;
+
+// `arguments` without the program's name. Throws core::InputError.
+Command parse_command_line(const std::vector<std::string>& arguments);
+
+}  // namespace exawarp::io

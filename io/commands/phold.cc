@@ -1,0 +1,72 @@
+#include "io/commands/phold.h"
+
+#include <array>
+#include <cmath>
+#include <ostream>
+
+#include "io/agreement.h"
+#include "io/progress.h"
+#include "io/results.h"
+#include "io/text_summary.h"
+#include "io/workers.h"
+#include "partition/block.h"
+#include "pdes/phold.h"
+
+namespace exawarp::io {
+namespace {
+
+constexpr double kUnit_ps = 1'000'000;  // of --end: PHOLD's mean delay
+
+struct Prepared {
+  std::unique_ptr<pdes::Model> model;
+  pdes::EngineOptions engine;
+  core::Placement placement;
+};
+
+Prepared prepare(const PholdArguments& a, const pdes::Transport& transport) {
+  const core::Time end{static_cast<std::int64_t>(std::llround(a.end * kUnit_ps))};
+  const Workers workers = choose_workers({.sync = a.sync,
+                                          .threads = a.threads,
+                                          .partitions_per_rank = a.partitions.value_or(0),
+                                          .atoms = a.lps},
+                                         transport);
+  const std::uint32_t partitions = workers.partitions_per_rank * transport.ranks();
+  const std::uint32_t shift = pdes::phold_atom_shift(a.lps, partitions);
+  const std::uint32_t atoms = ((a.lps - 1) >> shift) + 1;
+  return {.model = pdes::make_phold({.lps = a.lps,
+                                     .start_events = a.start_events,
+                                     .remote = a.remote,
+                                     .seed = a.seed}),
+          .engine = {.sync = a.sync,
+                     .threads = workers.threads,
+                     .seed = a.seed,
+                     .end = end,
+                     .window = a.window,
+                     .audit_probability = a.audit},
+          .placement = partition::place_in_blocks(
+              {.atoms = atoms,
+               .atom_shift = shift,
+               .ranks = transport.ranks(),
+               .partitions_per_rank = workers.partitions_per_rank})};
+}
+
+}  // namespace
+
+int run_phold(const PholdArguments& a, const Console& console, pdes::Transport& transport) {
+  Prepared p;
+  agree(transport, [&] { p = prepare(a, transport); });
+  pdes::Engine engine(*p.model, p.placement, p.engine, transport);
+  const pdes::RunResult result = engine.run();
+  std::array<std::uint64_t, 1> memory{peak_rss_bytes()};
+  transport.all_reduce_sum(memory);
+  if (transport.rank().value == 0) {
+    const PholdReport report{.result = &result,
+                             .sync = a.sync,
+                             .ranks = transport.ranks(),
+                             .peak_rss_bytes = memory[0]};
+    console.out << (a.json ? phold_json(report) : phold_text(report)) << std::flush;
+  }
+  return kDone;
+}
+
+}  // namespace exawarp::io

@@ -1,0 +1,191 @@
+#include "io/commands/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <ostream>
+
+#include "io/agreement.h"
+#include "io/progress.h"
+#include "io/results.h"
+#include "io/text_summary.h"
+#include "io/workers.h"
+#include "partition/block.h"
+#include "partition/topology_aware.h"
+
+namespace exawarp::io {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// All that stands between the command line and the first event, on one rank.
+struct Prepared {
+  Study study;
+  std::unique_ptr<model::WorkloadGraph> graph;
+  std::unique_ptr<model::Cluster> cluster;
+  Workers workers;
+  core::Placement placement;
+  std::uint64_t events_expected = 0;
+  std::string directory;
+};
+
+// What the command line says goes before what the study says.
+Study study_of(const RunArguments& a) {
+  Study study = read_study(a.study_file, a.overrides);
+  if (a.sync) study.engine.sync = *a.sync;
+  if (a.threads) study.threads = a.threads;
+  if (a.seed) study.engine.seed = *a.seed;
+  if (a.partitions) study.partitions_per_rank = *a.partitions;
+  if (a.placement) study.placement = *a.placement;
+  if (a.audit) study.engine.audit_probability = *a.audit;
+  if (a.window) study.engine.window = *a.window;
+  if (a.time_limit_s) study.engine.time_limit_s = *a.time_limit_s;
+  return study;
+}
+
+model::WorkloadGraph graph_of(const Study& study) {
+  if (const auto* path = std::get_if<std::string>(&study.workload)) return open_workload(*path);
+  return generate(std::get<WorkloadSpec>(study.workload));
+}
+
+partition::WeightedGraph weighted_graph_of(const model::Traffic& traffic) {
+  std::vector<std::int64_t> weights(traffic.work.begin(), traffic.work.end());
+  std::vector<partition::WeightedEdge> edges;
+  edges.reserve(traffic.neighbour.size() / 2);
+  for (std::uint32_t a = 0; a < weights.size(); ++a) {
+    for (std::uint64_t e = traffic.first_edge[a]; e < traffic.first_edge[a + 1]; ++e) {
+      const std::uint32_t b = traffic.neighbour[e];
+      if (a < b) edges.push_back({a, b, static_cast<std::int64_t>(traffic.weight[e])});
+    }
+  }
+  return {std::move(weights), std::move(edges)};
+}
+
+core::Placement place(const Prepared& p, const model::Traffic& traffic, std::uint32_t ranks) {
+  const partition::PlacementRequest request{.atoms = p.cluster->atom_count(),
+                                            .atom_shift = p.cluster->atom_shift(),
+                                            .ranks = ranks,
+                                            .partitions_per_rank =
+                                                p.workers.partitions_per_rank};
+  const bool one_partition = ranks == 1 && request.partitions_per_rank == 1;
+  if (p.study.placement == PlacementMethod::block || one_partition) {
+    return partition::place_in_blocks(request);
+  }
+  return partition::place_by_topology(weighted_graph_of(traffic), request);
+}
+
+Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
+  Prepared p;
+  p.study = study_of(a);
+  p.graph = std::make_unique<model::WorkloadGraph>(graph_of(p.study));
+  p.cluster = std::make_unique<model::Cluster>(
+      *p.graph, p.study.system.accelerator, p.study.system.fabric,
+      model::ClusterOptions{.compute_fidelity = p.study.compute_fidelity,
+                            .compute_jitter = p.study.compute_jitter,
+                            .seed = p.study.engine.seed});
+  p.workers = choose_workers({.sync = p.study.engine.sync,
+                              .threads = p.study.threads,
+                              .partitions_per_rank = p.study.partitions_per_rank,
+                              .atoms = p.cluster->atom_count()},
+                             transport);
+  const model::Traffic traffic = p.cluster->traffic();
+  for (const std::uint64_t work : traffic.work) p.events_expected += work;
+  p.placement = place(p, traffic, transport.ranks());
+  p.directory = a.out_directory.empty() ? "results/" + p.study.name : a.out_directory;
+  if (transport.rank().value == 0) prepare_directory(p.directory);
+  return p;
+}
+
+// The line that a deadlock ends with, and below it who waits for what.
+void print_deadlock(const RunReport& r, const Console& console) {
+  const model::Outcome& outcome = *r.outcome;
+  std::string text = fmt::format("{}: the simulated system deadlocked: {} of {} devices wait\n",
+                                 r.study->file, outcome.unfinished(), outcome.devices());
+  for (const model::WaitingDevice& device : outcome.waiting()) text += "  " + device.text + "\n";
+  if (outcome.unfinished() > outcome.waiting().size()) {
+    text += fmt::format("  ... and {} more\n", outcome.unfinished() - outcome.waiting().size());
+  }
+  console.err << text << std::flush;
+}
+
+void print_stopped(const RunReport& r, const Console& console) {
+  console.err << fmt::format("{}: stopped at the time limit of {:g} s, simulated time {}\n",
+                             r.study->file, r.study->engine.time_limit_s,
+                             core::format_time(r.result->last_event))
+              << std::flush;
+}
+
+// Rank 0 only: writes the results and tells the user.
+void publish(const RunReport& report, const RunArguments& a, const Console& console) {
+  const std::string json = summary_json(report);
+  const std::string text = text_summary(report);
+  write_atomically(report.directory + "/summary.txt", text);
+  write_atomically(report.directory + "/summary.json", json);
+  if (a.json) {
+    console.out << json << std::flush;
+  } else if (!a.quiet) {
+    console.out << text << std::flush;
+  }
+  if (report.status == RunStatus::deadlocked) print_deadlock(report, console);
+  if (report.status == RunStatus::stopped) print_stopped(report, console);
+}
+
+int exit_code_of(RunStatus status) {
+  switch (status) {
+    case RunStatus::finished: return kDone;
+    case RunStatus::deadlocked: return kDeadlock;
+    case RunStatus::stopped: return kStopped;
+  }
+  return kInternalFault;
+}
+
+RunStatus status_of(const pdes::RunResult& result, const model::Outcome& outcome) {
+  if (outcome.unfinished() == 0) return RunStatus::finished;
+  return result.stopped_at_limit ? RunStatus::stopped : RunStatus::deadlocked;
+}
+
+}  // namespace
+
+int run_study(const RunArguments& a, const Console& console, pdes::Transport& transport) {
+  const Clock::time_point start = Clock::now();
+  const bool first_rank = transport.rank().value == 0;
+  Prepared p;
+  agree(transport, [&] { p = prepare(a, transport); });
+
+  p.study.engine.threads = p.workers.threads;
+  const double prepared_s = seconds_since(start);
+  pdes::Engine engine(*p.cluster, p.placement, p.study.engine, transport);
+  ProgressPrinter progress(console, p.events_expected);
+  const bool show_progress = first_rank && !a.quiet;
+  const pdes::RunResult result =
+      engine.run(show_progress ? pdes::ProgressListener(std::ref(progress)) : nullptr);
+  if (show_progress) progress.finish();
+
+  model::Outcome outcome(*p.cluster);
+  engine.visit([&](core::LpId lp, const void* state) { outcome.add(lp, state); });
+  outcome.combine(transport);
+  std::array<std::uint64_t, 1> memory{peak_rss_bytes()};
+  transport.all_reduce_sum(memory);
+
+  const RunReport report{.study = &p.study,
+                         .cluster = p.cluster.get(),
+                         .outcome = &outcome,
+                         .result = &result,
+                         .status = status_of(result, outcome),
+                         .ranks = transport.ranks(),
+                         .threads = p.workers.threads,
+                         .sync = p.study.engine.sync,
+                         .setup_s = prepared_s + result.setup_s,
+                         .peak_rss_bytes = memory[0],
+                         .directory = p.directory};
+  if (first_rank) publish(report, a, console);
+  return exit_code_of(report.status);
+}
+
+}  // namespace exawarp::io

@@ -1,0 +1,78 @@
+#include "io/commands/workload.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "core/error.h"
+#include "core/units.h"
+#include "io/agreement.h"
+#include "io/suggest.h"
+#include "io/workload_spec.h"
+#include "model/workload/validate.h"
+
+namespace exawarp::io {
+namespace {
+
+using Action = WorkloadArguments::Action;
+using Json = nlohmann::ordered_json;
+
+void generate_file(const WorkloadArguments& a, const Console& console) {
+  YamlDocument document(a.input, a.overrides);
+  const WorkloadSpec spec = read_workload_spec(document.root());
+  document.finish();
+  const model::WorkloadGraph graph = generate(spec);
+  graph.write(a.output);
+  std::error_code ignored;
+  const std::uintmax_t bytes = std::filesystem::file_size(a.output, ignored);
+  console.out << fmt::format("{}: {} devices, {} programs, {}\n", a.output,
+                             core::format_grouped(graph.device_count()), graph.program_count(),
+                             core::format_bytes(bytes))
+              << std::flush;
+}
+
+// A workload is valid when it is safe to run and every send has its receive.
+void validate_file(const WorkloadArguments& a, const Console& console) {
+  const model::WorkloadGraph graph = open_workload(a.input);
+  const std::vector<std::string> unmatched = model::find_unmatched(graph);
+  if (a.json) {
+    console.out << Json{{"file", a.input}, {"valid", unmatched.empty()}, {"unmatched", unmatched}}
+                       .dump(2, ' ', false, Json::error_handler_t::replace)
+                << "\n";
+  } else if (unmatched.empty()) {
+    console.out << fmt::format("{}: valid: {} devices, {} programs\n", a.input,
+                               core::format_grouped(graph.device_count()),
+                               graph.program_count());
+  } else {
+    for (const std::string& finding : unmatched) console.out << finding << "\n";
+  }
+  console.out << std::flush;
+  if (!unmatched.empty()) {
+    throw core::InputError(a.input, "cannot finish: " + unmatched.front());
+  }
+}
+
+void inspect_file(const WorkloadArguments& a, const Console& console) {
+  const model::WorkloadGraph graph = open_workload(a.input);
+  static_cast<void>(graph);
+  static_cast<void>(console);
+}
+
+}  // namespace
+
+int handle_workload(const WorkloadArguments& a, const Console& console,
+                    pdes::Transport& transport) {
+  agree(transport, [&] {
+    if (transport.rank().value != 0) return;
+    switch (a.action) {
+      case Action::generate: return generate_file(a, console);
+      case Action::inspect: return inspect_file(a, console);
+      case Action::validate: return validate_file(a, console);
+    }
+  });
+  return kDone;
+}
+
+}  // namespace exawarp::io

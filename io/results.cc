@@ -1,0 +1,217 @@
+#include "io/results.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/units.h"
+
+namespace exawarp::io {
+
+extern const char* const kVersion;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using model::ClassTotals;
+using model::Outcome;
+using model::TimeClass;
+
+const char* name_of(RunStatus status) {
+  switch (status) {
+    case RunStatus::finished: return "finished";
+    case RunStatus::deadlocked: return "deadlocked";
+    case RunStatus::stopped: return "stopped";
+  }
+  return "unknown";
+}
+
+// Fractions of device time: the contract's four, which add up to 1, then exposed communication by
+// kind.
+Json breakdown(const Outcome& outcome, const ClassTotals& totals) {
+  Json by_kind = Json::object();
+  double exposed = 0;
+  for (std::size_t i = 1; i <= model::kCommunicationKindCount; ++i) {
+    const double share = outcome.fraction(totals, static_cast<TimeClass>(i));
+    exposed += share;
+    by_kind[std::string(model::kTimeClassNames[i])] = share;
+  }
+  return {{"compute", outcome.fraction(totals, TimeClass::compute)},
+          {"exposed_communication", exposed},
+          {"waiting", outcome.fraction(totals, TimeClass::waiting)},
+          {"idle", outcome.fraction(totals, TimeClass::idle)},
+          {"exposed_communication_by_kind", std::move(by_kind)}};
+}
+
+Json classes(const Outcome& outcome) {
+  Json list = Json::array();
+  for (const ClassTotals& totals : outcome.classes()) {
+    list.push_back({{"name", totals.name},
+                    {"devices", totals.devices},
+                    {"finished_devices", totals.finished},
+                    {"last_finish_ps", totals.last_finish.ps},
+                    {"breakdown", breakdown(outcome, totals)}});
+  }
+  return list;
+}
+
+Json engine_statistics(const pdes::RunResult& result) {
+  const pdes::Statistics& s = result.total;
+  constexpr double kNanosecond = 1e-9;
+  const auto seconds = [](std::uint64_t ns) { return static_cast<double>(ns) * kNanosecond; };
+  return {{"efficiency", s.efficiency()},
+          {"primary_rollbacks", s.primary_rollbacks},
+          {"secondary_rollbacks", s.secondary_rollbacks},
+          {"longest_rollback_events", s.longest_rollback},
+          {"cancelled_events", s.cancelled_events},
+          {"anti_messages", s.anti_messages},
+          {"partition_crossing_events", s.remote_events},
+          {"rank_crossing_events", s.rank_events},
+          {"forced_rollbacks", s.forced_rollbacks},
+          {"audited_events", s.audited_events},
+          {"epochs", s.epochs},
+          {"pending_events_peak", s.pending_peak},
+          {"uncommitted_events_peak", s.history_peak},
+          {"history_bytes", s.log_bytes},
+          {"event_bytes", s.event_bytes},
+          {"process_s", seconds(s.process_ns)},
+          {"exchange_s", seconds(s.exchange_ns)},
+          {"collect_s", seconds(s.collect_ns)},
+          {"gvt_s", seconds(s.gvt_ns)},
+          {"last_event_ps", result.last_event.ps}};
+}
+
+void add_waiting(const Outcome& outcome, Json& summary) {
+  if (outcome.unfinished() == 0) return;
+  Json waiting = Json::array();
+  for (const model::WaitingDevice& device : outcome.waiting()) waiting.push_back(device.text);
+  summary["unfinished_devices"] = outcome.unfinished();
+  summary["waiting_devices"] = std::move(waiting);
+}
+
+void add_run(const RunReport& r, Json& summary) {
+  const pdes::RunResult& result = *r.result;
+  summary["committed_events"] = result.total.committed_events();
+  summary["processed_events"] = result.total.processed_events;
+  summary["rolled_back_events"] = result.total.rolled_back_events;
+  summary["rollbacks"] = result.total.rollbacks();
+  summary["gvt_rounds"] = result.total.gvt_rounds;
+  summary["events_per_s"] = events_per_s(result);
+  summary["setup_s"] = r.setup_s;
+  summary["run_s"] = result.run_s;
+  summary["peak_rss_bytes"] = r.peak_rss_bytes;
+  summary["digest"] = core::to_hex(result.digest);
+}
+
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+double events_per_s(const pdes::RunResult& result) {
+  return result.run_s > 0
+             ? static_cast<double>(result.total.committed_events()) / result.run_s
+             : 0;
+}
+
+std::string summary_json(const RunReport& r) {
+  const Study& study = *r.study;
+  const Outcome& outcome = *r.outcome;
+  const model::TrainingFigures training = outcome.training();
+  Json summary{{"schema", "exawarp-summary-1"},
+               {"exawarp_version", kVersion},
+               {"study", study.name},
+               {"study_file", study.file},
+               {"status", name_of(r.status)},
+               {"devices", r.cluster->device_count()},
+               {"switches", r.cluster->switch_count()},
+               {"system", study.system.name},
+               {"accelerator", study.system.accelerator.name},
+               {"network_fidelity", to_name(study.network_fidelity)},
+               {"compute_fidelity", to_name(study.compute_fidelity)},
+               {"compute_jitter", study.compute_jitter},
+               {"sync", to_name(r.sync)},
+               {"ranks", r.ranks},
+               {"threads", r.threads},
+               {"partitions", r.result->partition_count},
+               {"placement", to_name(study.placement)},
+               {"seed", study.engine.seed},
+               {"simulated_time_ps", outcome.simulated_time().ps},
+               {"iteration_time_ps", outcome.iteration_time().ps},
+               {"tokens_per_s", training.tokens_per_s},
+               {"model_flops_utilisation", training.model_flops_utilisation},
+               {"tflops_per_device", training.tflops_per_device}};
+  add_run(r, summary);
+  add_waiting(outcome, summary);
+  summary["breakdown"] = breakdown(outcome, outcome.total());
+  summary["classes"] = classes(outcome);
+  summary["engine"] = engine_statistics(*r.result);
+  return dump(summary);
+}
+
+std::string phold_json(const PholdReport& r) {
+  const pdes::RunResult& result = *r.result;
+  return dump(Json{{"committed_events", result.total.committed_events()},
+                   {"run_s", result.run_s},
+                   {"events_per_s", events_per_s(result)},
+                   {"rolled_back_events", result.total.rolled_back_events},
+                   {"digest", core::to_hex(result.digest)},
+                   {"peak_rss_bytes", r.peak_rss_bytes},
+                   {"processed_events", result.total.processed_events},
+                   {"rollbacks", result.total.rollbacks()},
+                   {"gvt_rounds", result.total.gvt_rounds},
+                   {"setup_s", result.setup_s},
+                   {"sync", to_name(r.sync)},
+                   {"ranks", r.ranks},
+                   {"threads", result.threads},
+                   {"partitions", result.partition_count},
+                   {"engine", engine_statistics(result)}});
+}
+
+void prepare_directory(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    throw core::SystemError(fmt::format("{}: cannot create the directory of the results: {}",
+                                        directory, error.message()));
+  }
+  if (access(directory.c_str(), W_OK | X_OK) != 0) {
+    throw core::SystemError(
+        fmt::format("{}: cannot write results there: {}", directory, std::strerror(errno)));
+  }
+}
+
+void write_atomically(const std::string& path, const std::string& content) {
+  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
+  {
+    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+    out << content << std::flush;
+    if (!out) {
+      const std::string reason = std::strerror(errno);
+      std::remove(temporary.c_str());
+      throw core::SystemError(fmt::format("{}: cannot write: {}", path, reason));
+    }
+  }
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const std::string reason = std::strerror(errno);
+    std::remove(temporary.c_str());
+    throw core::SystemError(fmt::format("{}: cannot replace: {}", path, reason));
+  }
+}
+
+std::uint64_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1'024;  // Linux counts in KiB
+}
+
+}  // namespace exawarp::io

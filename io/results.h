@@ -1,0 +1,56 @@
+// What a run leaves behind: summary.json and summary.txt.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "io/study.h"
+#include "model/outcome.h"
+#include "pdes/engine.h"
+
+namespace exawarp::io {
+
+enum class RunStatus { finished, deadlocked, stopped };
+
+// Everything the summaries are made of. Valid as long as what it points to.
+struct RunReport {
+  const Study* study = nullptr;
+  const model::Cluster* cluster = nullptr;
+  const model::Outcome* outcome = nullptr;
+  const pdes::RunResult* result = nullptr;
+  RunStatus status = RunStatus::finished;
+  std::uint32_t ranks = 1;
+  std::uint32_t threads = 1;  // of a rank
+  pdes::Sync sync = pdes::Sync::optimistic;
+  double setup_s = 0;         // host time until the first event
+  std::uint64_t peak_rss_bytes = 0;  // of all ranks
+  std::uint64_t workload_bytes = 0;  // of the mapped or generated workload; 0: not known
+  std::string directory;      // of the results
+};
+
+// The keys are listed in docs/user_guide.md; `schema` is "exawarp-summary-1".
+std::string summary_json(const RunReport& report);
+
+// As `phold --json` prints it.
+struct PholdReport {
+  const pdes::RunResult* result = nullptr;
+  pdes::Sync sync = pdes::Sync::optimistic;
+  std::uint32_t ranks = 1;
+  std::uint64_t peak_rss_bytes = 0;
+};
+std::string phold_json(const PholdReport& report);
+
+// Events per second of the run phase; 0 where nothing ran.
+double events_per_s(const pdes::RunResult& result);
+
+// Creates the directory and checks that files can be written there. Throws core::SystemError.
+void prepare_directory(const std::string& directory);
+
+// Writes beside `path` and renames, so that a reader sees the old file or the new one, never half
+// of one. Throws core::SystemError.
+void write_atomically(const std::string& path, const std::string& content);
+
+// The most memory this process has held so far.
+std::uint64_t peak_rss_bytes();
+
+}  // namespace exawarp::io

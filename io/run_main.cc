@@ -1,0 +1,84 @@
+#include "io/run_main.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <new>
+#include <ostream>
+
+#include "core/error.h"
+#include "io/agreement.h"
+#include "io/command_line.h"
+#include "io/commands/phold.h"
+#include "io/commands/run.h"
+#include "io/commands/workload.h"
+#include "io/suggest.h"
+#include "pdes/transport.h"
+
+namespace exawarp::io {
+namespace {
+
+struct Dispatch {
+  const Console& console;
+  pdes::Transport& transport;
+
+  int operator()(const Information& information) const {
+    if (transport.rank().value == 0) console.out << information.text << std::flush;
+    return kDone;
+  }
+  int operator()(const RunArguments& a) const { return run_study(a, console, transport); }
+  int operator()(const PholdArguments& a) const { return run_phold(a, console, transport); }
+  int operator()(const WorkloadArguments& a) const {
+    return handle_workload(a, console, transport);
+  }
+};
+
+int report(const Console& console, int exit_code, const std::string& text) {
+  console.out.flush();
+  console.err << one_line(text) + "\n" << std::flush;
+  return exit_code;
+}
+
+// The error in flight as one line and an exit code.
+int report_current_error(const Console& console) {
+  try {
+    throw;
+  } catch (const core::InputError& error) {
+    return report(console, kBadInput, error.what());
+  } catch (const core::SystemError& error) {
+    return report(console, kOutOfResources, error.what());
+  } catch (const std::bad_alloc&) {
+    return report(console, kOutOfResources,
+                  "memory: the system gives no more; fewer devices a rank, a smaller "
+                  "engine.memory or more ranks would help");
+  } catch (const std::exception& error) {
+    return report(console, kInternalFault,
+                  fmt::format("internal fault: {}: this is a bug in exawarp, please report it",
+                              error.what()));
+  }
+}
+
+}  // namespace
+
+int run_main(const std::vector<std::string>& arguments, const Console& console) {
+  std::unique_ptr<pdes::Transport> transport;
+  try {
+    transport = pdes::make_transport();
+    Command command;
+    agree(*transport, [&] { command = parse_command_line(arguments); });
+    return std::visit(Dispatch{console, *transport}, command);
+  } catch (const core::InputError&) {
+    return report_current_error(console);  // all ranks fail together: agreement.h
+  } catch (const OtherRankFailed& other) {
+    return other.exit_code;
+  } catch (...) {
+    const int exit_code = report_current_error(console);
+    // Other ranks may wait for this one; leaving without farewell makes mpirun end them all.
+    if (transport != nullptr && transport->ranks() > 1) std::_Exit(exit_code);
+    return exit_code;
+  }
+}
+
+}  // namespace exawarp::io

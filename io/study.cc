@@ -1,0 +1,117 @@
+#include "io/study.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace exawarp::io {
+namespace {
+
+using core::Dimension;
+using model::ComputeFidelity;
+using pdes::Sync;
+
+const std::vector<Choice<Sync>> kSync{{"sequential", Sync::sequential},
+                                      {"conservative", Sync::conservative},
+                                      {"optimistic", Sync::optimistic}};
+const std::vector<Choice<PlacementMethod>> kPlacement{
+    {"block", PlacementMethod::block}, {"topology-aware", PlacementMethod::topology_aware}};
+const std::vector<Choice<NetworkFidelity>> kNetwork{{"message", NetworkFidelity::message}};
+const std::vector<Choice<ComputeFidelity>> kCompute{{"roofline", ComputeFidelity::roofline},
+                                                    {"recorded", ComputeFidelity::recorded}};
+
+constexpr RealRange kJitter{.min = 0, .max = 1, .max_excluded = true};
+constexpr std::size_t kNameMax = 100;
+
+template <class E>
+std::string name_of(const std::vector<Choice<E>>& choices, E value) {
+  const auto at = std::ranges::find(choices, value, &Choice<E>::value);
+  return at == choices.end() ? "unknown" : at->name;
+}
+
+// The name becomes that of a directory of results.
+std::string read_name(const YamlSection& root) {
+  const std::string name = root.text("study");
+  const bool plain = std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '_' || c == '-' || c == '.';
+  });
+  if (!plain || name.front() == '.' || name.size() > kNameMax) {
+    root.fail("study", "is no name; expected letters, digits, \"_\", \"-\" and \".\", at most 100");
+  }
+  return name;
+}
+
+bool ends_in_xwg(const std::string& path) { return path.ends_with(".xwg"); }
+
+void read_workload(const YamlSection& root, Study& out) {
+  if (root.has_text("workload") && ends_in_xwg(root.text("workload"))) {
+    out.workload = root.path("workload");
+  } else {
+    out.workload = read_workload_spec(root.section("workload"));
+  }
+}
+
+void read_fidelities(const YamlSection& root, Study& out) {
+  if (const auto network = root.optional_section("network")) {
+    out.network_fidelity =
+        network->choice<NetworkFidelity>("fidelity", kNetwork, NetworkFidelity::message);
+  }
+  if (const auto compute = root.optional_section("compute")) {
+    out.compute_fidelity =
+        compute->choice<ComputeFidelity>("fidelity", kCompute, ComputeFidelity::roofline);
+    out.compute_jitter = compute->real("jitter", kJitter, 0.0);
+  }
+}
+
+void read_placement(const YamlSection& root, Study& out) {
+  const auto placement = root.optional_section("placement");
+  if (!placement) return;
+  out.placement =
+      placement->choice<PlacementMethod>("method", kPlacement, PlacementMethod::topology_aware);
+  out.partitions_per_rank = static_cast<std::uint32_t>(
+      placement->integer("partitions_per_rank", {1, kPartitionsMax}, 0));
+}
+
+void read_engine(const YamlSection& root, Study& out) {
+  const auto engine = root.optional_section("engine");
+  if (!engine) return;
+  out.engine.sync = engine->choice<Sync>("sync", kSync, Sync::optimistic);
+  out.engine.window = core::Time{engine->quantity("window", Dimension::time, 0, 0)};
+  out.engine.memory_budget_bytes =
+      static_cast<std::uint64_t>(engine->quantity("memory", Dimension::size, 0, 0));
+  out.engine.audit_probability = engine->real("audit", {.min = 0, .max = 1}, 0.0);
+  out.engine.time_limit_s = engine->real("time_limit_s", {.min = 0}, 0.0);
+  if (engine->has("threads")) {
+    out.threads = static_cast<std::uint32_t>(engine->integer("threads", {1, kThreadsMax}));
+  }
+}
+
+}  // namespace
+
+std::span<const Choice<Sync>> sync_choices() { return kSync; }
+std::span<const Choice<PlacementMethod>> placement_choices() { return kPlacement; }
+std::string to_name(Sync sync) { return name_of(kSync, sync); }
+std::string to_name(PlacementMethod method) { return name_of(kPlacement, method); }
+std::string to_name(NetworkFidelity fidelity) { return name_of(kNetwork, fidelity); }
+std::string to_name(ComputeFidelity fidelity) { return name_of(kCompute, fidelity); }
+
+Study read_study(const std::string& path, const std::vector<std::string>& overrides) {
+  YamlDocument document(path, overrides);
+  const YamlSection root = document.root();
+  Study out;
+  out.file = path;
+  out.name = read_name(root);
+  out.description = root.text("description", "");
+  root.skip("source");
+  read_workload(root, out);
+  out.system = read_system(root.section("system"));
+  read_fidelities(root, out);
+  read_placement(root, out);
+  read_engine(root, out);
+  out.engine.seed = static_cast<std::uint64_t>(root.integer("seed", {}, 1));
+  document.finish();
+  return out;
+}
+
+}  // namespace exawarp::io

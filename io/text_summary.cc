@@ -1,0 +1,157 @@
+#include "io/text_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "core/units.h"
+
+namespace exawarp::io {
+namespace {
+
+using core::format_bytes;
+using core::format_count;
+using core::format_grouped;
+using model::ClassTotals;
+using model::Outcome;
+using model::TimeClass;
+
+constexpr std::size_t kClassRowsMax = 64;  // an imported trace may have a program for each device
+constexpr std::size_t kNameWidth = 18;
+
+auto append(std::string& out) { return std::back_inserter(out); }
+
+std::string plural(std::uint64_t n, const char* noun) {
+  return fmt::format("{} {}{}", format_grouped(n), noun, n == 1 ? "" : "s");
+}
+
+// Time classes that any device spent time in; compute and waiting always.
+std::vector<TimeClass> columns_of(const Outcome& outcome) {
+  std::vector<TimeClass> columns;
+  const ClassTotals total = outcome.total();
+  for (std::size_t i = 0; i < model::kTimeClassCount; ++i) {
+    const auto c = static_cast<TimeClass>(i);
+    if (c == TimeClass::compute || c == TimeClass::waiting || outcome.time_in(total, c) != 0) {
+      columns.push_back(c);
+    }
+  }
+  return columns;
+}
+
+std::string heading_of(TimeClass c) {
+  if (c == TimeClass::waiting) return "bubble";
+  return std::string(model::kTimeClassNames[model::index_of(c)]);
+}
+
+std::string row(const std::string& name, std::uint64_t devices, const ClassTotals& totals,
+                const Outcome& outcome, const std::vector<TimeClass>& columns) {
+  std::string line = fmt::format("  {:<{}.{}} {:>8}", name, kNameWidth, kNameWidth,
+                                 format_grouped(devices));
+  for (const TimeClass c : columns) {
+    fmt::format_to(append(line), " {:>9.2f}%", 100 * outcome.fraction(totals, c));
+  }
+  return line + "\n";
+}
+
+void add_breakdown(const Outcome& outcome, std::string& out) {
+  const std::vector<TimeClass> columns = columns_of(outcome);
+  out += "Device time (tensor, context, expert, data, pipeline: exposed communication)\n";
+  fmt::format_to(append(out), "  {:<{}} {:>8}", "class", kNameWidth, "devices");
+  for (const TimeClass c : columns) fmt::format_to(append(out), " {:>10}", heading_of(c));
+  out += "\n";
+  const auto all = outcome.classes();
+  for (const ClassTotals& totals : all.first(std::min(all.size(), kClassRowsMax))) {
+    out += row(totals.name, totals.devices, totals, outcome, columns);
+  }
+  if (all.size() > kClassRowsMax) {
+    fmt::format_to(append(out), "  ... and {} more classes, see summary.json\n",
+                   all.size() - kClassRowsMax);
+  }
+  if (all.size() != 1) {
+    const ClassTotals total = outcome.total();
+    out += row("all", total.devices, total, outcome, columns);
+  }
+}
+
+void add_training(const Outcome& outcome, std::string& out) {
+  const model::TrainingFigures t = outcome.training();
+  if (t.tokens_per_s <= 0) return;
+  fmt::format_to(append(out), "Throughput  {} tokens/s, {:.1f} TFLOP/s per device",
+                 format_count(t.tokens_per_s), t.tflops_per_device);
+  if (t.model_flops_utilisation > 0) {
+    fmt::format_to(append(out), ", MFU {:.1f} %", 100 * t.model_flops_utilisation);
+  }
+  out += "\n";
+}
+
+void add_step(const RunReport& r, std::string& out) {
+  const Outcome& outcome = *r.outcome;
+  if (r.status == RunStatus::finished) {
+    fmt::format_to(append(out), "Step time   {}", core::format_time(outcome.iteration_time()));
+    if (outcome.iteration_time() != outcome.simulated_time()) {
+      fmt::format_to(append(out), " ({} simulated)", core::format_time(outcome.simulated_time()));
+    }
+    out += "\n";
+    add_training(outcome, out);
+    return;
+  }
+  fmt::format_to(append(out), "{}  {} of {} unfinished at {}\n",
+                 r.status == RunStatus::deadlocked ? "Deadlock  " : "Stopped   ",
+                 format_grouped(outcome.unfinished()), plural(outcome.devices(), "device"),
+                 core::format_time(r.result->last_event));
+}
+
+void add_engine(const pdes::RunResult& result, pdes::Sync sync, std::uint32_t ranks,
+                std::string& out) {
+  const pdes::Statistics& s = result.total;
+  fmt::format_to(append(out), "Engine      {}, {} x {}, {}\n", to_name(sync),
+                 plural(ranks, "rank"), plural(result.threads, "thread"),
+                 plural(result.partition_count, "partition"));
+  fmt::format_to(append(out), "Events      {} committed, {} events/s\n",
+                 format_grouped(s.committed_events()), format_count(events_per_s(result)));
+  if (sync != pdes::Sync::sequential) {
+    fmt::format_to(append(out),
+                   "            efficiency {:.2f} %, {} rolled back in {}, {}\n",
+                   100 * s.efficiency(), format_grouped(s.rolled_back_events),
+                   plural(s.rollbacks(), "rollback"), plural(s.gvt_rounds, "GVT round"));
+  }
+}
+
+}  // namespace
+
+std::string text_summary(const RunReport& r) {
+  const Study& study = *r.study;
+  std::string out = study.name;
+  if (!study.description.empty()) out += ": " + study.description;
+  fmt::format_to(append(out), "\nCluster     {} ({}), {}; network {}, compute {}",
+                 plural(r.cluster->device_count(), "device"), study.system.accelerator.name,
+                 study.system.name, to_name(study.network_fidelity),
+                 to_name(study.compute_fidelity));
+  if (study.compute_jitter > 0) {
+    fmt::format_to(append(out), " with {:g} % jitter", 100 * study.compute_jitter);
+  }
+  out += "\n";
+  add_step(r, out);
+  out += "\n";
+  add_breakdown(*r.outcome, out);
+  out += "\n";
+  add_engine(*r.result, r.sync, r.ranks, out);
+  fmt::format_to(append(out), "Host        setup {:.2f} s, run {:.2f} s, peak memory {}\n",
+                 r.setup_s, r.result->run_s, format_bytes(r.peak_rss_bytes));
+  fmt::format_to(append(out), "Digest      {}\n", core::to_hex(r.result->digest));
+  fmt::format_to(append(out), "Results     {}/summary.json\n", r.directory);
+  return out;
+}
+
+std::string phold_text(const PholdReport& r) {
+  std::string out;
+  add_engine(*r.result, r.sync, r.ranks, out);
+  fmt::format_to(append(out), "Host        setup {:.2f} s, run {:.2f} s, peak memory {}\n",
+                 r.result->setup_s, r.result->run_s, format_bytes(r.peak_rss_bytes));
+  fmt::format_to(append(out), "Digest      {}\n", core::to_hex(r.result->digest));
+  return out;
+}
+
+}  // namespace exawarp::io

@@ -1,0 +1,26 @@
+// Workloads as studies name them: a specification in YAML, which is generated, or a .xwg file.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "io/yaml.h"
+#include "model/workload/graph.h"
+#include "model/workload/spec.h"
+
+namespace exawarp::io {
+
+using WorkloadSpec = std::variant<model::TransformerSpec, model::MicrobenchmarkSpec>;
+
+// Reads `transformer:` or `microbenchmark:` of `section` and checks it as the generator would.
+// Throws core::InputError naming file, line and key.
+WorkloadSpec read_workload_spec(const YamlSection& section);
+
+// Generates the workload, validated and indexed. Requires a checked specification.
+model::WorkloadGraph generate(const WorkloadSpec& spec);
+
+// Maps and validates a .xwg file. Throws core::InputError.
+model::WorkloadGraph open_workload(const std::string& path);
+
+}  // namespace exawarp::io

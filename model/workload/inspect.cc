@@ -1,0 +1,136 @@
+// What is in a workload, counted; see inspect.h.
+#include "model/workload/inspect.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace exawarp::model {
+namespace {
+
+// (0, group, type) for collectives, (1, axis, 0) for sends: a map in the order of the report.
+using CommunicationKey = std::tuple<int, std::uint32_t, std::uint32_t>;
+using Communication = std::map<CommunicationKey, CommunicationFacts>;
+
+std::vector<std::uint64_t> devices_of_programs(const WorkloadGraph& graph) {
+  std::vector<std::uint64_t> devices(graph.program_count());
+  for (const BoundRange& range : graph.bound_ranges()) {
+    devices[range.program] +=
+        std::uint64_t{graph.device_count() / graph.axis_size(range.axis)} * range.count;
+  }
+  for (const BoundDevice& at : graph.bound_devices()) ++devices[at.program];
+  return devices;
+}
+
+void add(WorkTotals& sum, const WorkTotals& part, double times) {
+  sum.flops += times * part.flops;
+  sum.bytes_read += times * part.bytes_read;
+  sum.bytes_written += times * part.bytes_written;
+  sum.comm_bytes += times * part.comm_bytes;
+  for (std::size_t i = 0; i < kNodeKindCount; ++i) sum.nodes[i] += times * part.nodes[i];
+}
+
+std::uint32_t largest_communicator(const GroupTable& group) {
+  if (!group.by_lists) return group.size;
+  std::uint32_t largest = 0;
+  for (std::size_t i = 1; i < group.list_first.size(); ++i) {
+    largest = std::max(largest, group.list_first[i] - group.list_first[i - 1]);
+  }
+  return largest;
+}
+
+CommunicationFacts describe(const WorkloadGraph& graph, const schema::Node::Reader& node) {
+  CommunicationFacts facts;
+  if (node.getKind() == schema::NodeKind::COLLECTIVE) {
+    facts.over = printable(graph.root().getGroups()[node.getGroup()].getName().cStr());
+    facts.type = name_of(node.getCollective());
+    facts.members_max = largest_communicator(graph.group(node.getGroup()));
+    return facts;
+  }
+  const std::uint8_t axis = node.getPeerAxis();
+  facts.over = axis == schema::NO_AXIS ? "devices"
+                                       : printable(graph.root().getAxes()[axis].getName().cStr());
+  facts.type = "send";
+  facts.members_max = 2;
+  return facts;
+}
+
+void count_communication(const WorkloadGraph& graph, const schema::Node::Reader& node,
+                         double devices, Communication& communication) {
+  CommunicationKey key;
+  if (node.getKind() == schema::NodeKind::COLLECTIVE) {
+    key = {0, node.getGroup(), static_cast<std::uint32_t>(node.getCollective())};
+  } else {
+    key = {1, node.getPeerAxis(), 0};
+  }
+  const auto [found, is_new] = communication.try_emplace(key);
+  if (is_new) found->second = describe(graph, node);
+  found->second.operations += devices;
+  found->second.bytes += devices * static_cast<double>(node.getCommBytes());
+}
+
+ProgramFacts inspect_program(const WorkloadGraph& graph, const Program& program,
+                             std::uint64_t devices, Communication& communication) {
+  ProgramFacts facts;
+  facts.name = printable(program.reader().getName().cStr());
+  facts.devices = devices;
+  facts.parameters = program.reader().getParameterCount();
+  for (std::uint32_t i = 0; i < program.stream_count(); ++i) {
+    facts.streams.push_back(printable(program.stream(i).getName().cStr()));
+  }
+  for (std::uint32_t i = 0; i < program.node_count(); ++i) {
+    const schema::Node::Reader node = program.node(i);
+    const schema::NodeKind kind = node.getKind();
+    facts.per_device.nodes[static_cast<std::size_t>(kind)] += 1;
+    facts.per_device.flops += static_cast<double>(node.getFlops());
+    facts.per_device.bytes_read += static_cast<double>(node.getBytesRead());
+    facts.per_device.bytes_written += static_cast<double>(node.getBytesWritten());
+    if (kind != schema::NodeKind::COLLECTIVE && kind != schema::NodeKind::SEND) continue;
+    facts.per_device.comm_bytes += static_cast<double>(node.getCommBytes());
+    count_communication(graph, node, static_cast<double>(devices), communication);
+  }
+  return facts;
+}
+
+}  // namespace
+
+const char* name_of(schema::NodeKind kind) {
+  static constexpr std::array kNames{"compute", "memory",  "collective",
+                                     "send",    "receive", "marker"};
+  static_assert(kNames.size() == kNodeKindCount);
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+const char* name_of(schema::CollectiveType type) {
+  static constexpr std::array kNames{"all_reduce", "reduce_scatter", "all_gather", "all_to_all",
+                                     "broadcast",  "reduce",         "barrier"};
+  return kNames.at(static_cast<std::size_t>(type));
+}
+
+WorkloadFacts inspect(const WorkloadGraph& graph) {
+  const schema::Workload::Reader root = graph.root();
+  WorkloadFacts facts;
+  facts.name = printable(root.getName().cStr());
+  facts.devices = graph.device_count();
+  for (const schema::Axis::Reader axis : root.getAxes()) {
+    facts.axes.push_back({printable(axis.getName().cStr()), axis.getSize()});
+  }
+  Communication communication;
+  const std::vector<std::uint64_t> devices = devices_of_programs(graph);
+  for (std::uint32_t p = 0; p < graph.program_count(); ++p) {
+    facts.programs.push_back(inspect_program(graph, graph.program(p), devices[p], communication));
+    add(facts.total, facts.programs.back().per_device, static_cast<double>(devices[p]));
+  }
+  for (auto& [key, entry] : communication) facts.communication.push_back(std::move(entry));
+  const schema::Training::Reader training = root.getTraining();
+  facts.steps = training.getSteps();
+  facts.micro_batches = training.getMicroBatches();
+  facts.tokens_per_step = training.getTokensPerStep();
+  facts.sequences_per_step = training.getSequencesPerStep();
+  facts.parameters = training.getParameters();
+  facts.model_flops_per_step = training.getModelFlopsPerStep();
+  return facts;
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,163 @@
+// Malformed studies and workload specifications: each ends with exit code 2, one line that names
+// file and place, and nothing written.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "tests/e2e/workspace.h"
+
+namespace exawarp::tests {
+namespace {
+
+struct Malformed {
+  std::string name;
+  std::string file;            // in which `from` becomes `to`
+  std::string from, to;
+  std::string place;           // what the line starts with
+  std::string text;            // what it contains
+  std::vector<std::string> arguments;  // behind `run study.yaml`
+};
+void PrintTo(const Malformed& m, std::ostream* out) { *out << m.name; }
+
+class MalformedYaml : public testing::TestWithParam<Malformed> {};
+
+TEST_P(MalformedYaml, EndsWithOneLineThatNamesFileAndPlace) {
+  const Malformed& m = GetParam();
+  const Workspace workspace;
+  const bool in_workload = m.file == "workload.yaml";
+  const auto changed = [&](const std::string& text) {
+    return m.from.empty() ? text : replaced(text, m.from, m.to);
+  };
+  workspace.write("study.yaml", in_workload ? small_study() : changed(small_study()));
+  workspace.write("workload.yaml", in_workload ? changed(small_workload()) : small_workload());
+  std::vector<std::string> arguments{"run", "study.yaml"};
+  arguments.insert(arguments.end(), m.arguments.begin(), m.arguments.end());
+
+  const Ran ran = workspace.run(arguments);
+
+  EXPECT_EQ(ran.exit_code, 2) << ran.err;
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
+  EXPECT_TRUE(ran.err.starts_with(m.place)) << ran.err;
+  EXPECT_NE(ran.err.find(m.text), std::string::npos) << ran.err;
+  EXPECT_FALSE(workspace.has("results"));
+  EXPECT_FALSE(workspace.has("out"));
+}
+
+const std::string kStudy = "study.yaml";
+const std::string kWorkload = "workload.yaml";
+
+INSTANTIATE_TEST_SUITE_P(
+    Studies, MalformedYaml,
+    testing::Values(
+        Malformed{"UnknownKey", kStudy, "study: tiny", "study: tiny\nnetwrk: {}",
+                  "study.yaml:2: key \"netwrk\": ", "did you mean \"network\"?", {}},
+        Malformed{"UnknownNestedKey", kStudy, "latency: 1 us\n    scale", "latncy: 1 us\n    scale",
+                  "study.yaml:20: key \"system.fabric.node.latncy\": ",
+                  "did you mean \"latency\"?", {}},
+        Malformed{"MissingStudyName", kStudy, "study: tiny\n", "",
+                  "study.yaml:1: key \"study\": ", "is missing", {}},
+        Malformed{"StudyNameIsAPath", kStudy, "study: tiny", "study: ../tiny",
+                  "study.yaml:1: key \"study\": ", "is no name", {}},
+        Malformed{"BandwidthWithoutTime", kStudy, "100 Gb/s", "100 Gb",
+                  "study.yaml:23: key \"system.fabric.scale_out.bandwidth\": ",
+                  "has no time unit; expected e.g. \"400 Gb/s\"", {}},
+        Malformed{"BandwidthZero", kStudy, "100 GB/s", "0 GB/s",
+                  "study.yaml:19: key \"system.fabric.node.bandwidth\": ", "out of range", {}},
+        Malformed{"LatencyNegative", kStudy, "endpoint_latency: 1 us", "endpoint_latency: -1 us",
+                  "study.yaml:24: key \"system.fabric.scale_out.endpoint_latency\": ",
+                  "is negative", {}},
+        Malformed{"LatencyIsASize", kStudy, "launch_latency: 1 us", "launch_latency: 1 MB",
+                  "study.yaml:12: key \"system.accelerator.launch_latency\": ",
+                  "is a size, not a time", {}},
+        Malformed{"LatencyOfAnHour", kStudy, "launch_latency: 1 us", "launch_latency: 1 h",
+                  "study.yaml:12: key \"system.accelerator.launch_latency\": ", "too long", {}},
+        Malformed{"EfficiencyAboveOne", kStudy, "compute: 0.5", "compute: 1.5",
+                  "study.yaml:14: key \"system.accelerator.efficiency.other.compute\": ",
+                  "1.5 is out of range", {}},
+        Malformed{"UnknownOperation", kStudy, "other: {", "gem: {compute: 1}\n      other: {",
+                  "study.yaml:14: key \"system.accelerator.efficiency.gem\": ",
+                  "did you mean \"gemm\"?", {}},
+        Malformed{"NodeWithoutDevices", kStudy, "devices: 4\n", "devices: 0\n",
+                  "study.yaml:18: key \"system.fabric.node.devices\": ", "0 is out of range", {}},
+        Malformed{"LeafSplitsNodes", kStudy, "per_leaf: 4", "per_leaf: 6",
+                  "study.yaml:27: key \"system.fabric.scale_out.devices_per_leaf\": ",
+                  "no multiple", {}},
+        Malformed{"WorkloadFileMissing", kStudy, "workload.yaml", "workloud.yaml",
+                  "study.yaml:2: key \"workload\": ", "did you mean \"workload.yaml\"?", {}},
+        Malformed{"DuplicateKey", kStudy, "study: tiny", "study: tiny\nstudy: tiny",
+                  "study.yaml:2: ", "given twice; the first is on line 1", {}},
+        Malformed{"BrokenYaml", kStudy, "other: {compute", "other: {{compute",
+                  "study.yaml:", "", {}},
+        Malformed{"JitterOfOne", kStudy, "study: tiny", "study: tiny\ncompute: {jitter: 1.0}",
+                  "study.yaml:2: key \"compute.jitter\": ", "expected a number in [0, 1)", {}},
+        Malformed{"UnknownFidelity", kStudy, "study: tiny",
+                  "study: tiny\nnetwork: {fidelity: mesage}",
+                  "study.yaml:2: key \"network.fidelity\": ", "did you mean \"message\"?", {}},
+        Malformed{"SeedNegative", kStudy, "study: tiny", "study: tiny\nseed: -1",
+                  "study.yaml:2: key \"seed\": ", "-1 is out of range", {}},
+        Malformed{"SystemIsAList", kStudy, "system:\n", "system: [1]\nother:\n",
+                  "study.yaml:3: key \"system\": ", "is a list", {}}),
+    [](const auto& param) { return param.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Workloads, MalformedYaml,
+    testing::Values(
+        Malformed{"TensorDoesNotDivideHeads", kWorkload, "tensor: 2", "tensor: 3",
+                  "workload.yaml:10: key \"transformer.parallel.tensor\": ", "3", {}},
+        Malformed{"LayersBelowStages", kWorkload, "layers: 4", "layers: 1",
+                  "workload.yaml:4: key \"transformer.model.layers\": ", "", {}},
+        Malformed{"HiddenNegative", kWorkload, "hidden: 256", "hidden: -256",
+                  "workload.yaml:5: key \"transformer.model.hidden\": ", "-256", {}},
+        Malformed{"FfnMissing", kWorkload, "    ffn: 512\n", "",
+                  "workload.yaml:2: key \"transformer.model.ffn\": ", "is missing", {}},
+        Malformed{"HeadsNotWhole", kWorkload, "heads: 8", "heads: 8.5",
+                  "workload.yaml:7: key \"transformer.model.heads\": ", "no whole number", {}},
+        Malformed{"DataZero", kWorkload, "data: 2", "data: 0",
+                  "workload.yaml:12: key \"transformer.parallel.data\": ", "0", {}},
+        Malformed{"BatchNotDivisible", kWorkload, "sequences: 8", "sequences: 7",
+                  "workload.yaml:14: key \"transformer.global_batch_sequences\": ", "7", {}},
+        Malformed{"SequenceLengthHuge", kWorkload, "length: 128", "length: 99999999999999999999",
+                  "workload.yaml:13: key \"transformer.sequence_length\": ", "", {}},
+        Malformed{"UnknownSchedule", kWorkload, "  gradient_buckets: 1",
+                  "  schedule: {kind: 2f2b}",
+                  "workload.yaml:15: key \"transformer.schedule.kind\": ", "1f1b", {}},
+        Malformed{"UnknownPrecision", kWorkload, "  gradient_buckets: 1", "  precision: bf17",
+                  "workload.yaml:15: key \"transformer.precision\": ", "bf16", {}},
+        Malformed{"OrderNamesNoAxis", kWorkload, "    tensor: 2", "    order: [tensor, data, pipe]",
+                  "workload.yaml:10: key \"transformer.parallel.order\": ", "", {}},
+        Malformed{"UnknownParallelAxis", kWorkload, "    tensor: 2", "    tensors: 2",
+                  "workload.yaml:10: key \"transformer.parallel.tensors\": ",
+                  "did you mean \"tensor\"?", {}},
+        Malformed{"TwoKinds", kWorkload, "transformer:\n",
+                  "microbenchmark: {kind: send}\ntransformer:\n",
+                  "workload.yaml:1: key \"microbenchmark\": ", "expected one of them", {}},
+        Malformed{"NeitherKind", kWorkload, "transformer:\n", "transfomer:\n",
+                  "workload.yaml:1: key \"transfomer\": ", "did you mean \"transformer\"?", {}}),
+    [](const auto& param) { return param.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Arguments, MalformedYaml,
+    testing::Values(
+        Malformed{"UnknownOption", kStudy, "", "", "exawarp run: ",
+                  "did you mean \"--threads\"?", {"--threds", "2"}},
+        Malformed{"NoThreads", kStudy, "", "", "exawarp run: ", "--threads", {"--threads", "0"}},
+        Malformed{"UnknownSync", kStudy, "", "", "--sync: ", "did you mean \"optimistic\"?",
+                  {"--sync", "optimistc"}},
+        Malformed{"WindowWithoutUnit", kStudy, "", "", "--window: ", "has no unit",
+                  {"--window", "5"}},
+        Malformed{"AuditAboveOne", kStudy, "", "", "exawarp run: ", "--audit", {"--audit", "2"}},
+        Malformed{"OverrideWithoutValue", kStudy, "", "", "--set seed: ", "has no \"=\"",
+                  {"--set", "seed"}},
+        Malformed{"OverrideOfNothing", kStudy, "", "", "--set workload.transformer.modle.layers: ",
+                  "unknown key", {"--set", "workload.transformer.modle.layers=8"}},
+        Malformed{"OverrideOutOfRange", kStudy, "", "",
+                  "--set workload.transformer.parallel.tensor: ", "",
+                  {"--set", "workload.transformer.parallel.tensor=3", "--out", "out"}},
+        Malformed{"OverrideBelowAValue", kStudy, "", "", "--set study.name: ", "is no mapping",
+                  {"--set", "study.name=x"}}),
+    [](const auto& param) { return param.param.name; });
+
+}  // namespace
+}  // namespace exawarp::tests

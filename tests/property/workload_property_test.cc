@@ -1,0 +1,112 @@
+// Properties of workloads over random inputs. A failure prints the seed that replays it.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "core/error.h"
+#include "core/random.h"
+#include "model/workload/inspect.h"
+#include "model/workload/transformer.h"
+#include "model/workload/validate.h"
+#include "tests/support/workload_builders.h"
+
+namespace exawarp::model {
+namespace {
+
+using test_support::random_transformer;
+using test_support::temporary_path;
+
+// Reads through every accessor; a sanitizer sees what goes out of bounds.
+std::uint64_t read_all(const WorkloadGraph& graph) {
+  std::uint64_t sum = find_unmatched(graph).size() + inspect(graph).programs.size();
+  for (std::uint32_t p = 0; p < graph.program_count(); ++p) {
+    const Program& program = graph.program(p);
+    for (std::uint32_t s = 0; s < program.stream_count(); ++s) {
+      for (std::uint32_t i = 0; i < program.stream_length(s); ++i) {
+        const auto node = program.node(program.node_at(s, i));
+        sum += graph.node_name(node).size() + node.getFlops();
+        for (std::uint32_t d = 0; d < node.getDependencyCount(); ++d) {
+          sum += program.node(program.dependency(node, d)).getPosition();
+        }
+      }
+    }
+  }
+  const std::uint32_t devices = std::min(graph.device_count(), 256u);
+  for (std::uint32_t device = 0; device < devices; ++device) {
+    const Program& program = graph.program(graph.program_of({device}));
+    for (std::uint32_t i = 0; i < program.node_count(); ++i) {
+      const auto node = program.node(i);
+      if (node.getKind() == schema::NodeKind::COLLECTIVE) {
+        const Membership place = graph.membership(node.getGroup(), {device});
+        EXPECT_EQ(graph.member(node.getGroup(), {device}, place.position).value, device);
+        sum += graph.member(node.getGroup(), {device}, place.size - 1).value;
+      } else if (node.getKind() == schema::NodeKind::SEND) {
+        EXPECT_LT(graph.peer(node, {device}).value, graph.device_count());
+        EXPECT_NE(graph.peer(node, {device}).value, device);
+      }
+    }
+  }
+  return sum;
+}
+
+TEST(WorkloadProperty, EveryGeneratedWorkloadIsValidAndMatches) {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const WorkloadGraph graph = generate_transformer(random_transformer(seed));  // validates
+    EXPECT_EQ(find_unmatched(graph), std::vector<std::string>{});
+    read_all(graph);
+  }
+}
+
+TEST(WorkloadProperty, ModelFlopsDoNotDependOnTheParallelism) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    TransformerSpec spec = random_transformer(seed);
+    spec.steps = 1;
+    const double split = generate_transformer(spec).root().getTraining().getModelFlopsPerStep();
+    spec.parallel = {};
+    spec.schedule = {};
+    const double whole = generate_transformer(spec).root().getTraining().getModelFlopsPerStep();
+    EXPECT_DOUBLE_EQ(split, whole);
+  }
+}
+
+TEST(WorkloadProperty, FlippedBitsAreRefusedOrHarmless) {
+  TransformerSpec spec = test_support::tiny_gpt();
+  spec.model.layers = 2;
+  spec.parallel = {.tensor = 2, .pipeline = 2, .data = 2};
+  spec.global_batch_sequences = 4;
+  const std::string path = temporary_path("flipped.xwg");
+  generate_transformer(spec).write(path);
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  const std::string whole = text.str();
+  // Pointers and tables are few beside the nodes' data, so half of the flips aim at the head.
+  int refused = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::string bytes = whole;
+    const std::uint64_t flips = 1 + core::random_bits(seed, 0) % 4;
+    for (std::uint64_t i = 0; i < flips; ++i) {
+      const std::uint64_t draw = core::random_bits(seed, 1 + i);
+      const std::size_t limit = (seed & 1) != 0 ? whole.size() : std::size_t{1024};
+      bytes[(draw >> 3) % limit] ^= static_cast<char>(1 << (draw & 7));
+    }
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+    try {
+      WorkloadGraph graph = WorkloadGraph::open(path);
+      validate(graph);
+      read_all(graph);
+    } catch (const core::InputError& error) {
+      EXPECT_EQ(std::string(error.what()).rfind(path, 0), 0u) << error.what();
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 100);
+  std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace exawarp::model

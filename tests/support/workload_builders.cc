@@ -1,0 +1,111 @@
+#include "tests/support/workload_builders.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "core/random.h"
+
+namespace exawarp::test_support {
+
+using model::NodeFields;
+using model::ProgramBuilder;
+using model::TransformerSpec;
+using model::WorkloadBuilder;
+using model::WorkloadGraph;
+namespace schema = model::schema;
+
+TransformerSpec tiny_llama() {
+  TransformerSpec spec;
+  spec.model = {.name = "tiny llama",
+                .layers = 4,
+                .hidden = 64,
+                .ffn = 160,
+                .heads = 8,
+                .kv_heads = 2,
+                .vocabulary = 512};
+  spec.sequence_length = 32;
+  spec.global_batch_sequences = 8;
+  spec.micro_batch_sequences = 2;
+  return spec;
+}
+
+TransformerSpec tiny_gpt() {
+  TransformerSpec spec = tiny_llama();
+  spec.model.name = "tiny gpt";
+  spec.model.ffn = 256;
+  spec.model.kv_heads = 0;
+  spec.model.gated_ffn = false;
+  spec.model.tied_embeddings = true;
+  return spec;
+}
+
+TransformerSpec random_transformer(std::uint64_t seed) {
+  std::uint64_t draws = 0;
+  const auto below = [&](std::uint64_t limit) {
+    return static_cast<std::int64_t>(core::random_bits(seed, draws++) % limit);
+  };
+  TransformerSpec spec = below(2) == 0 ? tiny_llama() : tiny_gpt();
+  spec.model.tied_embeddings = below(2) == 0;
+  spec.model.causal = below(4) != 0;
+  spec.parallel.tensor = 1 + below(2);
+  spec.parallel.data = 1 + below(4);
+  spec.parallel.pipeline = 1 + below(5);
+  spec.parallel.sequence_parallel = below(2) == 0;
+  const std::vector<std::vector<std::string>> orders = {{"tensor", "data", "pipeline"},
+                                                        {"tensor", "pipeline", "data"},
+                                                        {"pipeline", "data", "tensor"},
+                                                        {"data", "tensor", "pipeline"}};
+  spec.parallel.order = orders[static_cast<std::size_t>(below(orders.size()))];
+  if (spec.parallel.pipeline > 1) spec.schedule.virtual_stages = 1 + below(3);
+  const std::int64_t chunks = spec.parallel.pipeline * spec.schedule.virtual_stages;
+  spec.model.layers = chunks + below(9);
+  std::int64_t micro_batches = 1 + below(9);
+  if (spec.schedule.virtual_stages > 1) {
+    micro_batches = spec.parallel.pipeline * (1 + micro_batches % 3);
+  }
+  spec.global_batch_sequences = micro_batches * spec.parallel.data * spec.micro_batch_sequences;
+  spec.gradient_buckets = 1 + below(6);
+  spec.steps = 1 + below(2);
+  return spec;
+}
+
+WorkloadBuilder two_devices(std::uint32_t send_tag) {
+  WorkloadBuilder workload("two devices");
+  workload.add_axis("device", 2);
+  for (const std::uint32_t device : {0u, 1u}) {
+    ProgramBuilder& program = workload.add_program(device == 0 ? "sender" : "receiver");
+    NodeFields node;
+    node.kind = device == 0 ? schema::NodeKind::SEND : schema::NodeKind::RECEIVE;
+    node.stream = program.add_stream("network", schema::StreamKind::COMMUNICATION);
+    node.peer_axis = 0;
+    node.peer = device == 0 ? 1 : -1;
+    node.tag = device == 0 ? send_tag : 7;
+    node.comm_bytes = 8;
+    program.add_node(node);
+    workload.bind_range(device, {.axis = 0, .first = device, .count = 1});
+  }
+  return workload;
+}
+
+std::vector<NamedNode> nodes_of(const WorkloadGraph& graph, std::uint32_t program,
+                                schema::Phase phase, std::uint16_t layer,
+                                std::uint16_t micro_batch) {
+  std::vector<NamedNode> result;
+  const model::Program& nodes = graph.program(program);
+  for (std::uint32_t i = 0; i < nodes.node_count(); ++i) {
+    const schema::Node::Reader node = nodes.node(i);
+    if (node.getPhase() == phase && node.getLayer() == layer &&
+        node.getMicroBatch() == micro_batch) {
+      result.push_back({graph.node_name(node), node});
+    }
+  }
+  return result;
+}
+
+std::string temporary_path(const std::string& name) {
+  const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
+  return ::testing::TempDir() + "exawarp_" + std::to_string(::getpid()) + "_" +
+         (test == nullptr ? "" : test->name()) + "_" + name;
+}
+
+}  // namespace exawarp::test_support
