@@ -45,8 +45,11 @@ auto reading(const std::string& place, const Function& read) {
   }
 }
 
+std::string_view view(capnp::Text::Reader text) { return {text.begin(), text.size()}; }
+
 GroupTable decode(const schema::Group::Reader& group) {
   GroupTable table;
+  table.name = view(group.getName());
   table.by_lists = group.isLists();
   if (group.isAxes()) {
     for (const std::uint8_t axis : group.getAxes()) table.axes.push_back(axis);
@@ -135,13 +138,14 @@ std::string printable(std::string_view text) {
 
 Program::Program(schema::Program::Reader reader)
     : reader_(reader),
+      name_(view(reader.getName())),
       nodes_(reader.getNodes()),
       streams_(reader.getStreams()),
       dependencies_(reader.getDependencies()),
       order_(reader.getOrder()) {
   extents_.reserve(streams_.size());
   for (const schema::Stream::Reader stream : streams_) {
-    extents_.push_back({stream.getFirst(), stream.getCount()});
+    extents_.push_back({stream.getFirst(), stream.getCount(), view(stream.getName())});
   }
 }
 
@@ -211,10 +215,14 @@ void WorkloadGraph::write(const std::string& path) const {
 void WorkloadGraph::index() {
   reading(place_, [this] {
     device_count_ = root_.getDeviceCount();
+    name_ = view(root_.getName());
+    training_ = root_.getTraining();
+    axis_name_.clear();
     axis_size_.clear();
     axis_stride_.clear();
     std::uint32_t stride = 1;
     for (const schema::Axis::Reader axis : root_.getAxes()) {
+      axis_name_.push_back(view(axis.getName()));
       axis_size_.push_back(axis.getSize());
       axis_stride_.push_back(stride);
       stride *= axis.getSize();
@@ -233,7 +241,7 @@ void WorkloadGraph::index() {
     }
     names_.clear();
     for (const capnp::Text::Reader name : root_.getNames()) {
-      names_.emplace_back(name.begin(), name.size());
+      names_.push_back(view(name));
     }
     index_bindings();
   });

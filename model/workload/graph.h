@@ -59,13 +59,20 @@ class Program {
   // Entries of the shared lists, for validation.
   [[nodiscard]] std::uint32_t dependency_count() const { return dependencies_.size(); }
   [[nodiscard]] std::uint32_t order_count() const { return order_.size(); }
-  [[nodiscard]] schema::Program::Reader reader() const { return reader_; }
+  [[nodiscard]] std::string_view name() const { return name_; }  // any bytes: see printable()
+  [[nodiscard]] std::string_view stream_name(std::uint32_t stream) const {
+    return extents_[stream].name;
+  }
+  // Parameters a device of this program holds.
+  [[nodiscard]] std::uint64_t parameter_count() const { return reader_.getParameterCount(); }
 
  private:
   struct Extent {
     std::uint32_t first, count;
+    std::string_view name;
   };
   schema::Program::Reader reader_;
+  std::string_view name_;
   capnp::List<schema::Node>::Reader nodes_;
   capnp::List<schema::Stream>::Reader streams_;
   capnp::List<std::uint32_t>::Reader dependencies_;
@@ -79,6 +86,7 @@ struct GroupTable {
     std::uint32_t device, list, position;
     friend constexpr auto operator<=>(const Place&, const Place&) = default;
   };
+  std::string_view name;
   bool by_lists = false;
   std::vector<std::uint8_t> axes;
   std::uint32_t size = 1;                 // by axes: members of each communicator
@@ -117,6 +125,8 @@ class WorkloadGraph {
   // Throws core::InputError where the message is no readable workload.
   void index();
 
+  // For what precedes index(), and for copies. It follows pointers of the file, which may throw
+  // kj::Exception where index() has not been there: the accessors below never do.
   [[nodiscard]] schema::Workload::Reader root() const { return root_; }
   // What messages about this graph start with: the file name, or "generated workload".
   [[nodiscard]] const std::string& place() const { return place_; }
@@ -126,6 +136,9 @@ class WorkloadGraph {
     return static_cast<std::uint32_t>(axis_size_.size());
   }
   [[nodiscard]] std::uint32_t axis_size(std::uint32_t axis) const { return axis_size_[axis]; }
+  [[nodiscard]] std::string_view name() const { return name_; }  // any bytes: see printable()
+  [[nodiscard]] std::string_view axis_name(std::uint32_t axis) const { return axis_name_[axis]; }
+  [[nodiscard]] schema::Training::Reader training() const { return training_; }
   [[nodiscard]] std::uint32_t axis_stride(std::uint32_t axis) const { return axis_stride_[axis]; }
   [[nodiscard]] std::uint32_t coordinate(DeviceId device, std::uint32_t axis) const {
     return device.value / axis_stride_[axis] % axis_size_[axis];
@@ -169,7 +182,10 @@ class WorkloadGraph {
   std::unique_ptr<Storage> storage_;
   schema::Workload::Reader root_;
   std::string place_;
+  std::string_view name_;
+  schema::Training::Reader training_;
   std::uint32_t device_count_ = 0;
+  std::vector<std::string_view> axis_name_;
   std::vector<std::uint32_t> axis_size_, axis_stride_;
   std::vector<Program> programs_;
   std::vector<GroupTable> groups_;

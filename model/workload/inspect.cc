@@ -43,14 +43,13 @@ std::uint32_t largest_communicator(const GroupTable& group) {
 CommunicationFacts describe(const WorkloadGraph& graph, const schema::Node::Reader& node) {
   CommunicationFacts facts;
   if (node.getKind() == schema::NodeKind::COLLECTIVE) {
-    facts.over = printable(graph.root().getGroups()[node.getGroup()].getName().cStr());
+    facts.over = printable(graph.group(node.getGroup()).name);
     facts.type = name_of(node.getCollective());
     facts.members_max = largest_communicator(graph.group(node.getGroup()));
     return facts;
   }
   const std::uint8_t axis = node.getPeerAxis();
-  facts.over = axis == schema::NO_AXIS ? "devices"
-                                       : printable(graph.root().getAxes()[axis].getName().cStr());
+  facts.over = axis == schema::NO_AXIS ? "devices" : printable(graph.axis_name(axis));
   facts.type = "send";
   facts.members_max = 2;
   return facts;
@@ -73,11 +72,11 @@ void count_communication(const WorkloadGraph& graph, const schema::Node::Reader&
 ProgramFacts inspect_program(const WorkloadGraph& graph, const Program& program,
                              std::uint64_t devices, Communication& communication) {
   ProgramFacts facts;
-  facts.name = printable(program.reader().getName().cStr());
+  facts.name = printable(program.name());
   facts.devices = devices;
-  facts.parameters = program.reader().getParameterCount();
+  facts.parameters = program.parameter_count();
   for (std::uint32_t i = 0; i < program.stream_count(); ++i) {
-    facts.streams.push_back(printable(program.stream(i).getName().cStr()));
+    facts.streams.push_back(printable(program.stream_name(i)));
   }
   for (std::uint32_t i = 0; i < program.node_count(); ++i) {
     const schema::Node::Reader node = program.node(i);
@@ -109,12 +108,11 @@ const char* name_of(schema::CollectiveType type) {
 }
 
 WorkloadFacts inspect(const WorkloadGraph& graph) {
-  const schema::Workload::Reader root = graph.root();
   WorkloadFacts facts;
-  facts.name = printable(root.getName().cStr());
+  facts.name = printable(graph.name());
   facts.devices = graph.device_count();
-  for (const schema::Axis::Reader axis : root.getAxes()) {
-    facts.axes.push_back({printable(axis.getName().cStr()), axis.getSize()});
+  for (std::uint32_t axis = 0; axis < graph.axis_count(); ++axis) {
+    facts.axes.push_back({printable(graph.axis_name(axis)), graph.axis_size(axis)});
   }
   Communication communication;
   const std::vector<std::uint64_t> devices = devices_of_programs(graph);
@@ -123,7 +121,7 @@ WorkloadFacts inspect(const WorkloadGraph& graph) {
     add(facts.total, facts.programs.back().per_device, static_cast<double>(devices[p]));
   }
   for (auto& [key, entry] : communication) facts.communication.push_back(std::move(entry));
-  const schema::Training::Reader training = root.getTraining();
+  const schema::Training::Reader training = graph.training();
   facts.steps = training.getSteps();
   facts.micro_batches = training.getMicroBatches();
   facts.tokens_per_step = training.getTokensPerStep();

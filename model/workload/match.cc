@@ -4,13 +4,16 @@
 // such triple, how many are sent and received and how many bytes they carry in all. Devices of one
 // program send the same, so the question is asked once for each pair of programs: a rule's interval
 // of coordinates, moved by the peer's offset, falls on the intervals of the programs that receive.
-// Only peers of devices bound by list, and absolute peers, are followed device by device.
+// Devices bound by list are followed one by one, but only to learn which programs meet. Only where
+// a peer is an absolute device are messages themselves counted device by device.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "model/workload/validate.h"
 
@@ -31,22 +34,32 @@ struct Amount {
   void add(const Amount& other) { count += other.count, bytes += other.bytes; }
 };
 using Ends = std::map<End, Amount>;
+using Offset = std::pair<std::uint8_t, std::int32_t>;  // (axis, peer)
 
 class Matcher {
  public:
   Matcher(const WorkloadGraph& graph, std::size_t findings_max)
       : graph_(graph), findings_max_(findings_max) {
     ends_.reserve(graph.program_count());
-    for (std::uint32_t p = 0; p < graph.program_count(); ++p) ends_.push_back(ends_of(p));
+    offsets_.resize(graph.program_count());
+    for (std::uint32_t p = 0; p < graph.program_count(); ++p) {
+      ends_.push_back(ends_of(p));
+      for (const auto& [end, amount] : ends_[p]) offsets_[p].insert({end.axis, end.peer});
+    }
   }
 
   std::vector<std::string> run() {
-    if (graph_.bound_devices().empty() && !has_absolute_) {
-      for (const BoundRange& range : graph_.bound_ranges()) match_range(range);
-    } else {
+    if (has_absolute_) {
       for (std::uint32_t device = 0; device < graph_.device_count(); ++device) {
         match_device({device});
       }
+    } else {
+      if (graph_.bound_devices().empty()) {
+        for (const BoundRange& range : graph_.bound_ranges()) meet_range(range);
+      } else {
+        meet_devices();
+      }
+      match_programs();
     }
     if (found_ > findings_.size()) {
       findings_.push_back(fmt::format("... and {} more", found_ - findings_.size()));
@@ -56,19 +69,23 @@ class Matcher {
 
  private:
   Ends ends_of(std::uint32_t program);
-  void match_range(const BoundRange& range);
+  void meet_range(const BoundRange& range);
+  void meet_devices();
+  void match_programs();
   void match_device(DeviceId device);
   [[nodiscard]] Amount opposite(const End& end, DeviceId device, DeviceId peer) const;
   void report(std::uint32_t program, std::uint32_t peer_program, const End& end, const Amount& here,
               const Amount& there);
   [[nodiscard]] std::string show(std::uint32_t program) const {
-    return fmt::format("programs[{}] \"{}\"", program,
-                       printable(graph_.program(program).reader().getName().cStr()));
+    return fmt::format("programs[{}] \"{}\"", program, printable(graph_.program(program).name()));
   }
 
   const WorkloadGraph& graph_;
   std::size_t findings_max_;
-  std::vector<Ends> ends_;  // by program
+  std::vector<Ends> ends_;                 // by program
+  std::vector<std::set<Offset>> offsets_;  // by program: of its peers
+  std::set<std::tuple<std::uint32_t, Offset, std::uint32_t>>
+      meetings_;  // (program, offset, peer's)
   bool has_absolute_ = false;
   std::map<std::tuple<std::uint32_t, std::uint32_t, End>, bool> reported_;
   std::vector<std::string> findings_;
@@ -90,18 +107,43 @@ Ends Matcher::ends_of(std::uint32_t program) {
 }
 
 // Rules are over one axis, and validation leaves offsets along no other one: each would leave it.
-void Matcher::match_range(const BoundRange& range) {
+void Matcher::meet_range(const BoundRange& range) {
   const std::vector<BoundRange>& ranges = graph_.bound_ranges();
-  for (const auto& [end, amount] : ends_[range.program]) {
-    const std::uint32_t first = range.first + static_cast<std::uint32_t>(end.peer);
+  for (const Offset& offset : offsets_[range.program]) {
+    const std::uint32_t first = range.first + static_cast<std::uint32_t>(offset.second);
     auto at = std::upper_bound(
         ranges.begin(), ranges.end(), first,
         [](std::uint32_t value, const BoundRange& other) { return value < other.first; });
     for (--at; at != ranges.end() && at->first < first + range.count; ++at) {
-      const Ends& theirs = ends_[at->program];
-      const auto found = theirs.find({!end.is_send, end.tag, end.axis, -end.peer});
-      const Amount there = found == theirs.end() ? Amount{} : found->second;
-      report(range.program, at->program, end, amount, there);
+      meetings_.insert({range.program, offset, at->program});
+    }
+  }
+}
+
+void Matcher::meet_devices() {
+  for (std::uint32_t device = 0; device < graph_.device_count(); ++device) {
+    const std::uint32_t program = graph_.program_of({device});
+    for (const Offset& offset : offsets_[program]) {
+      const DeviceId peer = graph_.shifted({device}, offset.first, offset.second);
+      meetings_.insert({program, offset, graph_.program_of(peer)});
+    }
+  }
+}
+
+// Two devices differ by one offset at most, along one axis, so a program's messages to a peer are
+// those with that offset.
+void Matcher::match_programs() {
+  for (std::uint32_t program = 0; program < graph_.program_count(); ++program) {
+    for (const auto& [end, amount] : ends_[program]) {
+      const Offset offset{end.axis, end.peer};
+      for (auto at = meetings_.lower_bound({program, offset, 0});
+           at != meetings_.end() && std::get<0>(*at) == program && std::get<1>(*at) == offset;
+           ++at) {
+        const Ends& theirs = ends_[std::get<2>(*at)];
+        const auto found = theirs.find({!end.is_send, end.tag, end.axis, -end.peer});
+        const Amount there = found == theirs.end() ? Amount{} : found->second;
+        report(program, std::get<2>(*at), end, amount, there);
+      }
     }
   }
 }

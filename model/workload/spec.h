@@ -74,7 +74,8 @@ struct TransformerSpec {
   // gradient_precision: what gradients are reduced in. fp32 is Megatron-LM's default for bf16
   // training (accumulate_allreduce_grads_in_fp32).
   schema::DataType gradient_precision = schema::DataType::FP32;
-  std::int64_t gradient_buckets = 4;  // gradient reduce-scatters a stage and step
+  std::int64_t gradient_buckets = 4;  // gradient reduce-scatters a stage and step; at most
+                                      // one a layer of the stage is made
   std::int64_t steps = 1;             // training steps, one after the other
 };
 

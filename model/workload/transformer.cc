@@ -201,7 +201,7 @@ void add_mesh(const TransformerSpec& spec, TransformerPlan& plan, WorkloadBuilde
   }
   plan.tensor_group = workload.add_group("tensor", {tensor_axis});
   plan.data_group = workload.add_group("data", {data_axis});
-  plan.all_group = workload.add_group("all", {0, 1, 2});
+  plan.pipeline_group = workload.add_group("pipeline", {plan.pipeline_axis});
   if (spec.model.tied_embeddings && plan.shape.stages > 1) {
     plan.embedding_group = workload.add_group_lists("embedding", embedding_pairs(spec));
   }

@@ -26,7 +26,7 @@ constexpr std::array<std::pair<const char*, schema::StreamKind>, 9> kStreams{{
     {"compute", schema::StreamKind::COMPUTE},
     {"tensor", schema::StreamKind::COMMUNICATION},
     {"data", schema::StreamKind::COMMUNICATION},
-    {"all", schema::StreamKind::COMMUNICATION},
+    {"pipeline", schema::StreamKind::COMMUNICATION},
     {"embedding", schema::StreamKind::COMMUNICATION},
     {"receive forward", schema::StreamKind::COMMUNICATION},
     {"send forward", schema::StreamKind::COMMUNICATION},
@@ -260,6 +260,26 @@ bool StageWriter::ties_embeddings_across_stages() const {
          (stage_ == 0 || stage_ + 1 == plan_.shape.stages);
 }
 
+// One axis after the other, as a collective library's tree over the machine's levels would: a ring
+// over tens of thousands of ranks takes as many steps for its one scalar.
+StageWriter::Node StageWriter::sum_over_ranks(Node local) {
+  struct Axis {
+    std::uint32_t size;
+    StreamRole stream;
+    std::uint16_t group;
+  };
+  const std::array<Axis, 3> axes{{{plan_.tensor, kTensor, plan_.tensor_group},
+                                  {plan_.shape.stages, kPipeline, plan_.pipeline_group},
+                                  {plan_.data, kData, plan_.data_group}}};
+  for (const Axis& axis : axes) {
+    if (axis.size == 1) continue;
+    local = collective({"gradient_norm.all_reduce", schema::CollectiveType::ALL_REDUCE, axis.stream,
+                        axis.group, kNormBytes, schema::DataType::FP32},
+                       {local});
+  }
+  return local;
+}
+
 // Once a step: sum of tied gradients, norm of all gradients, Adam on this rank's share, then the
 // new parameters to all data-parallel ranks.
 void StageWriter::finish_step() {
@@ -278,11 +298,7 @@ void StageWriter::finish_step() {
   Node norm = compute({schema::Operation::ELEMENTWISE, "gradient_norm", 2 * share,
                        share * gradient_bytes, kNormBytes},
                       {ready});
-  if (plan_.tensor * plan_.data * plan_.shape.stages > 1) {
-    norm = collective({"gradient_norm.all_reduce", schema::CollectiveType::ALL_REDUCE, kAll,
-                       plan_.all_group, kNormBytes, schema::DataType::FP32},
-                      {norm});
-  }
+  norm = sum_over_ranks(norm);
   const std::uint32_t updated = compute(
       {schema::Operation::OPTIMIZER, "adam", kAdamFlops * share,
        (kAdamStateBytes + gradient_bytes) * share, (kAdamStateBytes + weight_bytes) * share},

@@ -24,7 +24,7 @@ struct TransformerPlan {
   std::vector<std::uint32_t> chunk_layers{};  // by chunk of the model, p * v of them
   std::uint32_t tensor = 1, data = 1;
   std::uint8_t pipeline_axis = 0;
-  std::uint16_t tensor_group = 0, data_group = 0, all_group = 0, embedding_group = 0;
+  std::uint16_t tensor_group = 0, data_group = 0, pipeline_group = 0, embedding_group = 0;
 };
 
 // Nodes are added in the order of a step's time line; dependencies are stated where data crosses
@@ -46,7 +46,7 @@ class StageWriter {
     kCompute,
     kTensor,
     kData,
-    kAll,
+    kPipeline,
     kEmbedding,
     kReceiveForward,
     kSendForward,
@@ -84,6 +84,8 @@ class StageWriter {
   void backward_row(const GemmCosts& gemm, Node gradient);
   void layer_finished();
   void reduce_bucket();
+  // The sum of a scalar over all ranks.
+  Node sum_over_ranks(Node local);
   void finish_step();
 
   std::uint32_t compute(const OperationCost& cost, std::initializer_list<Node> after = {});

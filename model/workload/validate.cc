@@ -118,7 +118,7 @@ void check_group_lists(const WorkloadGraph& graph, const std::string& place,
 
 std::string group_place(const WorkloadGraph& graph, std::uint32_t group) {
   return fmt::format("{}: groups[{}] \"{}\"", graph.place(), group,
-                     printable(graph.root().getGroups()[group].getName().cStr()));
+                     printable(graph.group(group).name));
 }
 
 void check_groups(const WorkloadGraph& graph) {

@@ -278,7 +278,7 @@ void ProgramCheck::collect_uses() {
 
 std::string program_place(const WorkloadGraph& graph, std::uint32_t program) {
   return fmt::format("{}: programs[{}] \"{}\"", graph.place(), program,
-                     printable(graph.program(program).reader().getName().cStr()));
+                     printable(graph.program(program).name()));
 }
 
 void check_program(const WorkloadGraph& graph, std::uint32_t program, ProgramTables& tables) {

@@ -135,6 +135,27 @@ TEST(WorkloadFile, TrailingBytesAreRefused) {
   std::remove(path.c_str());
 }
 
+// A list of structs without content takes no space, whatever its length says.
+TEST(WorkloadFile, SmallFileThatClaimsToBeHugeIsRefused) {
+  const std::uint64_t words[] = {
+      10ull << 32,            // one segment of ten words
+      0x0007'0001'0000'0000,  // root: a word of data, seven pointers
+      1ull << 32 | 1,         // version 1, one device
+      0,
+      0,
+      0,                        // name, axes, groups: none
+      7ull << 32 | 3 << 2 | 1,  // programs: a list of structs, three words further
+      0,
+      0,
+      0,                    // bindings, names, training: none
+      0x1fff'ffffull << 2,  // 2^29 - 1 structs of no words
+  };
+  const std::string error =
+      error_of(std::string(reinterpret_cast<const char*>(words), sizeof words));
+  EXPECT_EQ(error.rfind("not a workload graph: ", 0), 0u) << error;
+  EXPECT_NE(error.find("traversal limit"), std::string::npos) << error;
+}
+
 TEST(WorkloadGraph, MembersDifferOnlyAlongTheGroupsAxes) {
   const WorkloadGraph graph = generate_transformer(mesh_2_3_4());  // strides 1, 2, 6
   const Membership data = graph.membership(1, {2 * 6 + 1 * 2 + 1});

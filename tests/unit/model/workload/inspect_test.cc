@@ -41,8 +41,9 @@ TEST(Inspect, TellsATrainingStepByProgramAndByCommunication) {
     kinds += entry.over + " " + entry.type + "; ";
   }
   EXPECT_EQ(kinds,
-            "tensor all_reduce; tensor reduce_scatter; tensor all_gather; data reduce_scatter; "
-            "data all_gather; all all_reduce; pipeline send; ");
+            "tensor all_reduce; tensor reduce_scatter; tensor all_gather; data all_reduce; "
+            "data reduce_scatter; "
+            "data all_gather; pipeline all_reduce; pipeline send; ");
   const CommunicationFacts& sends = facts.communication.back();
   EXPECT_EQ(sends.operations, 2 * 4 * 2);  // each way, 4 devices a stage, 2 micro-batches
   EXPECT_EQ(sends.bytes, 16 * 4096);

@@ -105,7 +105,7 @@ TEST(Transformer, GradientsAreReducedOnceAStepAsTheLastMicroBatchFinishesThem) {
   EXPECT_EQ(awaited.getLayer(), 3);
   EXPECT_EQ(awaited.getMicroBatch(), 1);
   EXPECT_EQ(awaited.getPhase(), schema::Phase::BACKWARD);
-  EXPECT_EQ(program.reader().getParameterCount(), 4 * layer + 64 + 2 * 512 * 64);
+  EXPECT_EQ(program.parameter_count(), 4 * layer + 64 + 2 * 512 * 64);
 }
 
 TEST(Transformer, OptimizerWorksOnTheShareOfEachDataParallelRank) {
@@ -114,11 +114,25 @@ TEST(Transformer, OptimizerWorksOnTheShareOfEachDataParallelRank) {
   spec.gradient_buckets = 1;
   const WorkloadGraph graph = generate_transformer(spec);
   const auto adam = graph.program(0).node(find(graph, 0, "adam"));
-  const std::uint64_t share = graph.program(0).reader().getParameterCount() / 4;
+  const std::uint64_t share = graph.program(0).parameter_count() / 4;
   EXPECT_EQ(adam.getFlops(), 10 * share);
   EXPECT_EQ(adam.getBytesRead(), 16 * share);
   EXPECT_EQ(adam.getBytesWritten(), 14 * share);
   EXPECT_EQ(adam.getPhase(), schema::Phase::OPTIMIZER);
+}
+
+TEST(Transformer, GradientNormIsSummedOneAxisAfterTheOther) {
+  TransformerSpec spec = tiny_llama();
+  spec.parallel = {.tensor = 2, .pipeline = 2, .data = 2};
+  const WorkloadGraph graph = generate_transformer(spec);
+  const std::uint32_t node = find(graph, 0, "gradient_norm.all_reduce");
+  const Program& program = graph.program(0);
+  for (const std::uint32_t i : {1u, 2u}) {
+    EXPECT_EQ(graph.node_name(program.node(node + i)), "gradient_norm.all_reduce");
+    EXPECT_EQ(program.dependency(program.node(node + i), 0), node + i - 1);
+  }
+  EXPECT_EQ(program.node(node).getCommBytes(), 4u);
+  EXPECT_EQ(graph.node_name(program.node(node + 3)), "adam");
 }
 
 TEST(Transformer, StagesPassActivationsAndGradients) {
@@ -169,12 +183,21 @@ TEST(Transformer, WeightGradientsRunBesideTheReduceScatter) {
 
 TEST(Transformer, ModelFlopsAreSixTimesParametersTimesTokensAndAttention) {
   const WorkloadGraph graph = generate_transformer(llama_405b(64));
-  const schema::Training::Reader training = graph.root().getTraining();
+  const schema::Training::Reader training = graph.training();
   const auto tokens = static_cast<double>(training.getTokensPerStep());
   // Causal: forward 2, backward 4 operations for each of S, q and a layer, a token.
   const double attention = 6.0 * tokens * 8192 * 16384 * 126;
   const double expected = 6.0 * static_cast<double>(training.getParameters()) * tokens + attention;
   EXPECT_NEAR(training.getModelFlopsPerStep() / expected, 1.0, 0.01);
+}
+
+// Narayanan et al. (SC 2021), without recomputation: 72 B S L H^2 (1 + S/(6H) + V/(12 L H)).
+TEST(Transformer, ModelFlopsOfAGptEqualTheClosedFormula) {
+  TransformerSpec spec = tiny_gpt();
+  spec.model.causal = false;
+  const double h = 64, s = 32, l = 4, v = 512, b = 8;
+  EXPECT_DOUBLE_EQ(generate_transformer(spec).training().getModelFlopsPerStep(),
+                   72 * b * s * l * h * h * (1 + s / (6 * h) + v / (12 * l * h)));
 }
 
 TEST(Transformer, ModelFlopsEqualTheNodesOwnLessRecomputation) {
@@ -193,7 +216,7 @@ TEST(Transformer, ModelFlopsEqualTheNodesOwnLessRecomputation) {
       }
     }
   }
-  EXPECT_DOUBLE_EQ(graph.root().getTraining().getModelFlopsPerStep(), sum);
+  EXPECT_DOUBLE_EQ(graph.training().getModelFlopsPerStep(), sum);
 }
 
 TEST(Transformer, MainJobIsUnderSixteenMebibytesAndMatches) {

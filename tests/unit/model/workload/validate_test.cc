@@ -17,7 +17,7 @@ using test_support::two_devices;
 using Change = std::function<void(schema::Workload::Builder)>;
 
 // Eight devices: tensor 2 (stride 1), data 2, pipeline 2 (stride 4); programs "stage 0" and
-// "stage 1"; groups tensor, data, all and, by lists, embedding.
+// "stage 1"; groups tensor, data, pipeline and, by lists, embedding.
 const WorkloadGraph& sound() {
   static const WorkloadGraph graph = [] {
     TransformerSpec spec = test_support::tiny_gpt();
@@ -90,10 +90,10 @@ const Case kCases[] = {
      "programs: there is none; expected at least one"},
     {"GroupAxis", [](W w) { w.getGroups()[0].getAxes().set(0, 3); },
      "groups[0] \"tensor\": axes: no such axis: 3; expected less than 3"},
-    {"GroupAxisTwice", [](W w) { w.getGroups()[2].getAxes().set(1, 0); },
-     "groups[2] \"all\": axes: axis 0 is listed twice"},
+    {"GroupAxisTwice", [](W w) { w.getGroups()[2].initAxes(2); },
+     "groups[2] \"pipeline\": axes: axis 0 is listed twice"},
     {"GroupWithoutAxes", [](W w) { w.getGroups()[2].initAxes(0); },
-     "groups[2] \"all\": axes: there is none; expected at least one"},
+     "groups[2] \"pipeline\": axes: there is none; expected at least one"},
     {"GroupDevice", [](W w) { w.getGroups()[3].getLists()[1].set(0, 8); },
      "groups[3] \"embedding\": lists[1][0]: no such device: 8; expected less than 8"},
     {"GroupDeviceTwice", [](W w) { w.getGroups()[3].getLists()[1].set(1, 0); },
@@ -134,40 +134,43 @@ const Case kCases[] = {
     {"ManyStreams", [](W w) { w.getPrograms()[0].initStreams(33); },
      "programs[0] \"stage 0\": streams: too many: 33; expected at most 32"},
     {"NoOrder", [](W w) { w.getPrograms()[0].initOrder(3); },
-     "programs[0] \"stage 0\": order: has 3 entries; expected one for each of the 118 nodes"},
+     "programs[0] \"stage 0\": order: has 3 entries; expected one for each of the 54 nodes"},
     {"StreamOutside", [](W w) { w.getPrograms()[0].getStreams()[0].setCount(0xffffffffu); },
      "programs[0] \"stage 0\": streams[0]: nodes 0 to 4294967295 (exclusive) of the order; "
-     "expected at most 118"},
+     "expected at most 54"},
     {"StreamsMiss", [](W w) { w.getPrograms()[0].getStreams()[1].setCount(1); },
-     "programs[0] \"stage 0\": streams: hold 97 nodes in all; expected each of the 118 nodes "
-     "once"},
+     "programs[0] \"stage 0\": streams: hold 42 nodes in all; expected each of the 54 nodes once"},
     {"NodeStream", [](W w) { w.getPrograms()[1].getNodes()[5].setStream(77); },
      "programs[1] \"stage 1\" nodes[5]: stream: no such stream: 77; expected less than 7"},
     {"NodePosition", [](W w) { w.getPrograms()[1].getNodes()[5].setPosition(1); },
      "programs[1] \"stage 1\" nodes[5]: position: place 1 of stream 0 holds node 2; expected this "
      "node"},
     {"NodePositionOutside", [](W w) { w.getPrograms()[1].getNodes()[5].setPosition(1000); },
-     "programs[1] \"stage 1\" nodes[5]: position: 1000 in stream 0; expected less than its "
-     "length, 91"},
+     "programs[1] \"stage 1\" nodes[5]: position: 1000 in stream 0; expected less than its length, "
+     "40"},
     {"Enumerator", [](W w) { set_raw_enum(w.getPrograms()[0].getNodes()[1], 99); },
      "programs[0] \"stage 0\" nodes[1]: operation: no such value: 99; expected 0 to 8"},
     {"DependencyRange", [](W w) { w.getPrograms()[0].getNodes()[4].setFirstDependency(1000); },
      "programs[0] \"stage 0\" nodes[4]: dependencies: 1000 to 1001 (exclusive); expected at most "
-     "41"},
+     "36"},
     {"DependencyOverflow",
      [](W w) { w.getPrograms()[0].getNodes()[4].setDependencyCount(0xffffffffu); },
-     "programs[0] \"stage 0\" nodes[4]: dependencies: 2 to 4294967297 (exclusive); expected at "
-     "most 41"},
+     "programs[0] \"stage 0\" nodes[4]: dependencies: 1 to 4294967296 (exclusive); expected at "
+     "most 36"},
     {"DependencyNode", [](W w) { w.getPrograms()[0].getDependencies().set(2, 500); },
-     "programs[0] \"stage 0\" nodes[5]: dependencies: no such node: 500; expected less than 118"},
+     "programs[0] \"stage 0\" nodes[5]: dependencies: no such node: 500; expected less than 54"},
     {"DependencyOnItself", [](W w) { w.getPrograms()[0].getDependencies().set(2, 5); },
      "programs[0] \"stage 0\" nodes[5]: dependencies: the node waits for itself"},
-    {"Cycle", [](W w) { w.getPrograms()[0].getDependencies().set(0, 6); }, ""},
+    {"Cycle", [](W w) { w.getPrograms()[0].getDependencies().set(0, 6); },
+     "programs[0] \"stage 0\": nodes[4]: waits for nodes[3], which waits for it through "
+     "dependencies and the order of streams; expected no cycle"},
     {"Name", [](W w) { w.getPrograms()[0].getNodes()[2].setName(1000); },
-     "programs[0] \"stage 0\" nodes[2]: name: no such name: 1000; expected less than 49"},
+     "programs[0] \"stage 0\" nodes[2]: name: no such name: 1000; expected less than 47"},
     {"Group", [](W w) { first(w, 0, schema::NodeKind::COLLECTIVE).setGroup(4); },
      "programs[0] \"stage 0\" nodes[3]: group: no such group: 4; expected less than 4"},
-    {"GroupOnTwoStreams", [](W w) { first(w, 0, schema::NodeKind::COLLECTIVE).setGroup(1); }, ""},
+    {"GroupOnTwoStreams", [](W w) { first(w, 0, schema::NodeKind::COLLECTIVE).setGroup(1); },
+     "programs[0] \"stage 0\" nodes[45]: group: collectives of group 1 are on streams 1 and 4; "
+     "expected one stream"},
     {"CollectivesDiffer",
      [](W w) {
        for (auto node : w.getPrograms()[0].getNodes()) {
@@ -178,23 +181,31 @@ const Case kCases[] = {
      },
      "programs[1] \"stage 1\": runs 1 collectives on group 3, which differ in number, order, type "
      "or size from the 1 of programs[0], a member of the same communicator; expected the same"},
-    {"PeerOutside", [](W w) { first(w, 0, schema::NodeKind::SEND).setPeer(2); }, ""},
-    {"PeerHuge", [](W w) { first(w, 0, schema::NodeKind::SEND).setPeer(INT32_MIN); }, ""},
-    {"PeerIsSelf", [](W w) { first(w, 0, schema::NodeKind::SEND).setPeer(0); }, ""},
-    {"PeerAxis", [](W w) { first(w, 0, schema::NodeKind::SEND).setPeerAxis(9); }, ""},
-    {"PeerOtherAxis", [](W w) { first(w, 0, schema::NodeKind::SEND).setPeerAxis(0); }, ""},
+    {"PeerOutside", [](W w) { first(w, 0, schema::NodeKind::SEND).setPeer(2); },
+     "programs[0] \"stage 0\" nodes[19]: peer: offset 2 along axis 2, from coordinates 0 to 0, "
+     "leaves the axis; expected peers in 0 to 1"},
+    {"PeerHuge", [](W w) { first(w, 0, schema::NodeKind::SEND).setPeer(INT32_MIN); },
+     "programs[0] \"stage 0\" nodes[19]: peer: offset -2147483648 along axis 2, from coordinates 0 "
+     "to 0, leaves the axis; expected peers in 0 to 1"},
+    {"PeerIsSelf", [](W w) { first(w, 0, schema::NodeKind::SEND).setPeer(0); },
+     "programs[0] \"stage 0\" nodes[19]: peer: offset 0 along axis 2: a device is its own peer"},
+    {"PeerAxis", [](W w) { first(w, 0, schema::NodeKind::SEND).setPeerAxis(9); },
+     "programs[0] \"stage 0\" nodes[19]: peerAxis: no such axis: 9; expected less than 3, or 255"},
+    {"PeerOtherAxis", [](W w) { first(w, 0, schema::NodeKind::SEND).setPeerAxis(0); },
+     "programs[0] \"stage 0\" nodes[19]: peer: offset 1 along axis 0, from coordinates 0 to 1, "
+     "leaves the axis; expected peers in 0 to 1"},
     {"PeerDevice",
      [](W w) {
        first(w, 0, schema::NodeKind::SEND).setPeerAxis(schema::NO_AXIS);
        first(w, 0, schema::NodeKind::SEND).setPeer(-1);
      },
-     ""},
+     "programs[0] \"stage 0\" nodes[19]: peer: no such device: -1; expected 0 to 7"},
     {"PeerOwnDevice",
      [](W w) {
        first(w, 0, schema::NodeKind::SEND).setPeerAxis(schema::NO_AXIS);
        first(w, 0, schema::NodeKind::SEND).setPeer(3);
      },
-     ""},
+     "programs[0] \"stage 0\" nodes[19]: peer: device 3 runs this program, so it is its own peer"},
     {"Flops", [](W w) { w.getPrograms()[0].getNodes()[4].setFlops(~0ull); },
      "programs[0] \"stage 0\" nodes[4]: flops: out of range: 18446744073709551615; expected less "
      "than 4611686018427387904"},
@@ -268,6 +279,17 @@ TEST(Unmatched, AbsoluteAndRelativePeersMeet) {
   });
   validate(graph);
   EXPECT_TRUE(find_unmatched(graph).empty());
+}
+
+TEST(Unmatched, DevicesBoundByListAreMatchedByProgram) {
+  const WorkloadGraph base = two_devices(5).build();
+  WorkloadGraph graph = changed(base, [](W w) {
+    for (unsigned program : {0u, 1u}) {
+      w.getBindings()[program].initDevices(1).set(0, program);
+    }
+  });
+  validate(graph);
+  EXPECT_EQ(find_unmatched(graph).size(), 2u);
 }
 
 TEST(Unmatched, OtherSizesAreFound) {
