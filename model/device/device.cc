@@ -12,8 +12,8 @@
 // that they release leave at once. A ring neighbour cannot be more than one collective of a
 // channel ahead: to finish collective c it needs a chunk that starts here in c.
 //
-// A chunk carries the latest time at which a member that it has passed came to the collective. After
-// n - 1 steps every member knows the latest of all, so the wait for stragglers, which is no
+// A chunk carries the latest time at which a member that it has passed came to the collective.
+// After n - 1 steps every member knows the latest of all, so the wait for stragglers, which is no
 // communication, can be told from the collective itself.
 //
 // Cost: a chunk of a collective in progress reads two cache lines of state and writes three words

@@ -29,30 +29,27 @@ std::optional<TimeClass> class_named(std::string_view name) {
 
 // The common size of a family's communicators, or nothing where they differ.
 std::optional<std::uint32_t> uniform_size(const WorkloadGraph& graph, std::uint32_t group) {
-  const auto reader = graph.root().getGroups()[group];
-  if (!reader.isLists()) return graph.membership(group, DeviceId{0}).size;
-  const auto lists = reader.getLists();
-  std::uint64_t listed = 0;
-  for (const auto list : lists) {
-    if (list.size() != lists[0].size()) return std::nullopt;
-    listed += list.size();
-  }
+  const GroupTable& table = graph.group(group);
+  if (!table.by_lists) return table.size;
   // A device in no list is a group of one.
-  if (lists.size() == 0 || listed < graph.device_count()) return std::nullopt;
-  return lists[0].size();
+  if (table.list_first.size() < 2 || table.members.size() < graph.device_count()) {
+    return std::nullopt;
+  }
+  const std::uint32_t size = table.list_first[1] - table.list_first[0];
+  for (std::size_t l = 1; l + 1 < table.list_first.size(); ++l) {
+    if (table.list_first[l + 1] - table.list_first[l] != size) return std::nullopt;
+  }
+  return size;
 }
 
 class Builder {
  public:
   explicit Builder(const ProgramTableInputs& inputs) : in_(inputs) {
-    const std::uint32_t groups = in_.graph.root().getGroups().size();
-    for (std::uint32_t g = 0; g < groups; ++g) {
+    for (std::uint32_t g = 0; g < in_.graph.group_count(); ++g) {
       group_class_.push_back(class_of_group(in_.graph, g));
       group_size_.push_back(uniform_size(in_.graph, g));
-      const auto group = in_.graph.root().getGroups()[g];
-      auto& axes = group_axes_.emplace_back();
-      if (group.isLists()) continue;
-      for (const std::uint32_t axis : group.getAxes()) axes.push_back(axis);
+      const GroupTable& table = in_.graph.group(g);
+      group_axes_.emplace_back(table.axes.begin(), table.axes.end());
     }
   }
 
@@ -252,16 +249,15 @@ class Builder {
 }  // namespace
 
 TimeClass class_of_axis(const WorkloadGraph& graph, std::uint32_t axis) {
-  const std::string_view name = graph.root().getAxes()[axis].getName().cStr();
-  return class_named(name).value_or(TimeClass::other);
+  return class_named(graph.axis_name(axis)).value_or(TimeClass::other);
 }
 
 TimeClass class_of_group(const WorkloadGraph& graph, std::uint32_t group) {
-  const auto reader = graph.root().getGroups()[group];
-  if (const auto named = class_named(reader.getName().cStr())) return *named;
-  if (reader.isLists() || reader.getAxes().size() == 0) return TimeClass::other;
-  if (reader.getAxes().size() == 1) return class_of_axis(graph, reader.getAxes()[0]);
-  for (const std::uint32_t axis : reader.getAxes()) {
+  const GroupTable& table = graph.group(group);
+  if (const auto named = class_named(table.name)) return *named;
+  if (table.axes.empty()) return TimeClass::other;
+  if (table.axes.size() == 1) return class_of_axis(graph, table.axes[0]);
+  for (const std::uint32_t axis : table.axes) {
     const TimeClass c = class_of_axis(graph, axis);
     if (c != TimeClass::context && c != TimeClass::expert && c != TimeClass::data) {
       return TimeClass::other;
@@ -279,8 +275,8 @@ core::DeviceId Channel::member(const WorkloadGraph& graph, core::DeviceId device
                                std::uint32_t position) const {
   if (axis == kWholeGroup) return graph.member(group, device, position);
   // Modulo 2^32, as ids are.
-  const std::uint32_t offset = (position - graph.coordinate(device, axis)) * graph.axis_stride(axis);
-  return {device.value + offset};
+  const std::uint32_t steps = position - graph.coordinate(device, axis);
+  return {device.value + steps * graph.axis_stride(axis)};
 }
 
 std::vector<ProgramTable> make_program_tables(const ProgramTableInputs& inputs) {

@@ -51,7 +51,7 @@ void check_receive(const WorkloadGraph& graph, std::uint32_t program, std::uint3
 std::string node_place(const WorkloadGraph& graph, std::uint32_t program, std::uint32_t node) {
   std::string place = fmt::format("{} nodes[{}]", program_place(graph, program), node);
   const std::string name = graph.node_name(graph.program(program).node(node));
-  if (!name.empty()) place += fmt::format(" \"{}\"", name);
+  if (!name.empty()) place += fmt::format(" \"{}\"", printable(name));
   return place;
 }
 

@@ -54,11 +54,11 @@ StageWriter::StageWriter(const TransformerPlan& plan, std::uint32_t stage,
     layer += layers;
   }
   // Streams of collectives come first, in one order, so that every stage numbers them alike:
-  // members of a group run its collectives on the same stream (validate.cc).
+  // members of a group run its collectives on the same stream (device/supported.h).
   stream(kCompute);
   if (plan.spec.parallel.tensor > 1) stream(kTensor);
   if (plan.spec.parallel.data > 1) stream(kData);
-  stream(kAll);
+  if (plan.spec.parallel.pipeline > 1) stream(kPipeline);
   if (ties_embeddings_across_stages()) stream(kEmbedding);
   plan_buckets();
 }

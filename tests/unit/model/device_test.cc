@@ -115,6 +115,25 @@ TEST(RingTime, AcrossNodesIsTheClosedForm) {
   }
 }
 
+TEST(RingTime, GroupsByListsMayDifferInSize) {
+  WorkloadBuilder workload("lists");
+  const auto axis = workload.add_axis("device", 4);
+  const auto group = workload.add_group_lists("some", {{2, 0, 1}});  // device 3 is alone
+  ProgramBuilder& program = workload.add_program("member");
+  const auto network = program.add_stream("network", StreamKind::COMMUNICATION);
+  program.add_node({.kind = NodeKind::COLLECTIVE,
+                    .stream = network,
+                    .group = group,
+                    .comm_bytes = 3'000});
+  workload.bind_range(0, {.axis = axis, .first = 0, .count = 3});
+  workload.add_program("none").add_stream("network", StreamKind::COMMUNICATION);
+  workload.bind_range(1, {.axis = axis, .first = 3, .count = 1});
+  WorkloadGraph graph = workload.build();
+  validate(graph);
+  EXPECT_EQ(simulate(std::move(graph)).outcome.simulated_time(),
+            4 * (test::kNodeLatency + Time{1'000 * test::kNodePsPerByte}));
+}
+
 // 2 x 2 x 3 devices: axis by axis a scalar takes 2 + 2 + 4 steps instead of 22.
 TEST(RingTime, AScalarOverSeveralAxesGoesAxisByAxis) {
   WorkloadBuilder workload("norm");
