@@ -147,10 +147,10 @@ Traffic Cluster::traffic() const {
     const ProgramTable& program = devices_->programs[graph_->program_of(device)];
     builder.add_work(atom, program.events);
     for (const Channel& channel : program.channels) {
-      const Membership in = graph_->membership(channel.group, device);
+      const Membership in = channel.membership(*graph_, device);
       if (in.size == 1) continue;
       const core::DeviceId next =
-          graph_->member(channel.group, device, next_in_ring(in.position, in.size));
+          channel.member(*graph_, device, next_in_ring(in.position, in.size));
       builder.add_edge(atom, next.value >> atom_shift_, channel.collectives);
     }
     for (const PeerSends& to : program.sends) {

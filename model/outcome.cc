@@ -48,7 +48,7 @@ class Explainer {
   // A stream that waits for another device says more than one that waits for its own.
   [[nodiscard]] std::string text() const {
     const std::string who = fmt::format("device {} ({}): ", device_.value,
-                                        program_.reader().getName().cStr());
+                                        printable(program_.name()));
     if (state_.busy != 0) {
       return who + in_progress(static_cast<std::uint32_t>(std::countr_zero(state_.busy)));
     }
@@ -62,10 +62,10 @@ class Explainer {
   [[nodiscard]] std::string node(std::uint32_t index) const {
     const std::string name = graph_.node_name(program_.node(index));
     return name.empty() ? fmt::format("node {}", index)
-                        : fmt::format("node {} \"{}\"", index, name);
+                        : fmt::format("node {} \"{}\"", index, printable(name));
   }
   [[nodiscard]] std::string at(std::uint32_t stream, const Task& task) const {
-    return fmt::format("stream \"{}\" waits at {}", program_.stream(stream).getName().cStr(),
+    return fmt::format("stream \"{}\" waits at {}", printable(program_.stream_name(stream)),
                        node(task.node));
   }
 
@@ -76,13 +76,13 @@ class Explainer {
                          ProgramTable::peer_of(task, device_).value, task.tag);
     }
     if (task.kind != TaskKind::collective) return at(s, task) + " for its end";
-    const std::uint32_t group = table_.channels[task.channel].group;
-    const Membership in = graph_.membership(group, device_);
+    const Channel& ring = table_.channels[task.channel];
+    const Membership in = ring.membership(graph_, device_);
     const std::uint32_t before = in.position == 0 ? in.size - 1 : in.position - 1;
     const ChannelState& channel = parts_.channels[task.channel];
     return fmt::format("{} in group \"{}\" for chunk {} of {} from device {}", at(s, task),
-                       graph_.root().getGroups()[group].getName().cStr(), channel.arrived + 1,
-                       channel.steps, graph_.member(group, device_, before).value);
+                       printable(graph_.group(ring.group).name), channel.arrived + 1, channel.steps,
+                       ring.member(graph_, device_, before).value);
   }
 
   [[nodiscard]] std::string waits_for_stream(std::uint32_t s) const {
@@ -91,8 +91,8 @@ class Explainer {
       const Dependency& on = table_.dependencies[task.first_dependency + i];
       if (parts_.streams[on.stream].cursor > on.position) continue;
       return fmt::format("{} for {} on stream \"{}\"", at(s, task),
-                         node(program_.node_at(on.stream, on.position)),
-                         program_.stream(on.stream).getName().cStr());
+                         node(table_.task(on.stream, on.position).node),
+                         printable(program_.stream_name(on.stream)));
     }
     return at(s, task);
   }
@@ -110,7 +110,7 @@ class Explainer {
 
 Outcome::Outcome(const Cluster& cluster) : cluster_(&cluster) {
   for (std::uint32_t p = 0; p < cluster.graph().program_count(); ++p) {
-    classes_.emplace_back().name = cluster.graph().program(p).reader().getName().cStr();
+    classes_.emplace_back().name = printable(cluster.graph().program(p).name());
   }
 }
 
@@ -243,7 +243,7 @@ Time Outcome::simulated_time() const { return total().last_finish; }
 
 Time Outcome::iteration_time() const {
   const std::int64_t steps =
-      std::max<std::int64_t>(1, cluster_->graph().root().getTraining().getSteps());
+      std::max<std::int64_t>(1, cluster_->graph().training().getSteps());
   return Time{simulated_time().ps / steps};
 }
 
@@ -258,7 +258,7 @@ double Outcome::fraction(const ClassTotals& totals, TimeClass c) const {
 }
 
 TrainingFigures Outcome::training() const {
-  const auto training = cluster_->graph().root().getTraining();
+  const auto training = cluster_->graph().training();
   const double step_s = core::to_seconds(iteration_time());
   TrainingFigures figures;
   if (step_s <= 0 || devices() == 0) return figures;

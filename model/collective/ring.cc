@@ -27,4 +27,24 @@ RingPlan ring_plan(schema::CollectiveType type, std::int64_t bytes, std::uint32_
   }
 }
 
+bool axis_by_axis(schema::CollectiveType type, std::int64_t bytes,
+                  std::span<const std::uint32_t> sizes, const StepCost& cost) {
+  if (type != schema::CollectiveType::ALL_REDUCE && type != schema::CollectiveType::BARRIER) {
+    return false;
+  }
+  const auto estimate = [&](std::uint32_t members) {
+    const RingPlan plan = ring_plan(type, bytes, members);
+    return plan.steps *
+           (cost.latency + core::transfer_time(plan.chunk_bytes, cost.bandwidth_bytes_per_s));
+  };
+  core::Time apart;
+  std::uint32_t members = 1, axes = 0;
+  for (const std::uint32_t size : sizes) {
+    members *= size;
+    axes += size > 1 ? 1 : 0;
+    apart += estimate(size);
+  }
+  return axes > 1 && apart < estimate(members);
+}
+
 }  // namespace exawarp::model

@@ -14,7 +14,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "core/time.h"
 #include "model/workload/workload.capnp.h"
 
 namespace exawarp::model {
@@ -29,6 +31,20 @@ bool ring_supports(schema::CollectiveType type);
 
 // `bytes`: as Program::node's commBytes. Requires ring_supports(type), members >= 1.
 RingPlan ring_plan(schema::CollectiveType type, std::int64_t bytes, std::uint32_t members);
+
+// What a step costs, for choosing between algorithms.
+struct StepCost {
+  core::Time latency;
+  std::int64_t bandwidth_bytes_per_s = 1;
+};
+
+// Whether a collective over a mesh with `sizes` members along its axes runs axis by axis, each time
+// as a ring of that axis with the whole buffer, instead of as one ring of all. Both give an
+// all-reduce or a barrier the same result; the first takes sum of 2(n_a - 1) steps of B / n_a, the
+// second 2(product - 1) steps of B / product. The lesser estimate wins: for the gradient norm of
+// 32,768 devices, 554 steps instead of 65,534. Never for other types.
+bool axis_by_axis(schema::CollectiveType type, std::int64_t bytes,
+                  std::span<const std::uint32_t> sizes, const StepCost& cost);
 
 constexpr std::uint32_t next_in_ring(std::uint32_t position, std::uint32_t members) {
   return position + 1 == members ? 0 : position + 1;

@@ -12,6 +12,10 @@
 // that they release leave at once. A ring neighbour cannot be more than one collective of a
 // channel ahead: to finish collective c it needs a chunk that starts here in c.
 //
+// A chunk carries the latest time at which a member that it has passed came to the collective.
+// After n - 1 steps every member knows the latest of all, so the wait for stragglers, which is no
+// communication, can be told from the collective itself.
+//
 // Cost: a chunk of a collective in progress reads two cache lines of state and writes three words
 // (receive clock, count, send clock).
 #include "model/device/device.h"
@@ -79,7 +83,7 @@ class Device {
   Time use_send_side(Interface interface, Time wire);
   bool wait_for_receive_side(Interface interface, Time wire, Time& free_at);
   void close_account();
-  void split_wait(Time transfer_start, TimeClass transfer_class);
+  void split_wait(Time from, TimeClass counted_as, TimeClass after);
   void done_in(Time delay, std::uint32_t stream) {
     ctx_.send(ctx_.self(), delay, kind_of(DeviceEvent::node_done),
               NodeDone{stream, cursor(stream)});
@@ -103,6 +107,10 @@ void Device::on_node_done(const NodeDone& done) {
                         done.position == cursor(done.stream);
   ctx_.check(expected, "a node ended that its device was not running");
   if (!expected) return;
+  const Task& task = head(done.stream);
+  if (task.kind == TaskKind::collective) {
+    split_wait(parts_.channels[task.channel].last_entry, task.time_class, task.time_class);
+  }
   complete(done.stream);
   settle();
 }
@@ -124,9 +132,12 @@ void Device::on_chunk(const Chunk& chunk, bool waited) {
   const std::uint32_t arrived = channel.arrived + 1;
   ctx_.set(channel.arrived, arrived);
   if (channel.steps == 0) return;  // early: counted until the stream gets here
+  if (channel.last_entry.ps < chunk.entry_ps) ctx_.set(channel.last_entry, Time{chunk.entry_ps});
   if (arrived < channel.steps) return send_chunk(channel, chunk.channel, arrived);
   const std::uint32_t stream = program_.channels[local].stream;
   if (!end_collective(channel, stream)) return;
+  const TimeClass kind = head(stream).time_class;
+  split_wait(channel.last_entry, kind, kind);
   complete(stream);
   settle();
 }
@@ -146,7 +157,7 @@ void Device::on_message(const Message& message, bool waited) {
         ProgramTable::peer_of(task, self()).value != message.source) {
       continue;
     }
-    split_wait(Time{message.start_ps}, task.time_class);
+    split_wait(Time{message.start_ps}, TimeClass::waiting, task.time_class);
     complete(stream);
     settle();
     return;
@@ -259,7 +270,7 @@ bool Device::start_collective(std::uint32_t stream, const Task& task) {
   Time wire = task.wire[static_cast<std::size_t>(interface)];
   if (steps == kStepsVary) [[unlikely]] {
     const std::uint32_t members =
-        model_.graph->membership(program_.channels[task.channel].group, self()).size;
+        program_.channels[task.channel].membership(*model_.graph, self()).size;
     const RingPlan plan = ring_plan(static_cast<schema::CollectiveType>(task.collective),
                                     task.wire[0].ps, members);
     steps = plan.steps;
@@ -267,7 +278,8 @@ bool Device::start_collective(std::uint32_t stream, const Task& task) {
   }
   if (steps == 0) return true;
   ctx_.set(channel.steps, steps);
-  if (channel.wire != wire) ctx_.set(channel.wire, wire);
+  ctx_.set(channel.wire, wire);
+  ctx_.set(channel.last_entry, ctx_.now());
   const std::uint16_t number = program_.channels[task.channel].number;
   const std::uint32_t released = std::min(channel.arrived, steps - 1);
   for (std::uint32_t step = 0; step <= released; ++step) send_chunk(channel, number, step);
@@ -304,22 +316,23 @@ bool Device::start_receive(const Task& task) {
 void Device::send_chunk(ChannelState& channel, std::uint16_t number, std::uint32_t step) {
   const Tier tier = channel.tier();
   const Interface interface = interface_of(tier);
-  const Time sent = use_send_side(interface, channel.wire);
-  if (step + 1 == channel.steps) ctx_.set(channel.last_sent, sent);
+  const Time wire = channel.wire;
+  const Time sent = use_send_side(interface, wire);
+  if (step + 1 == channel.steps) ctx_.set(channel.wire, sent);
   ctx_.send(channel.next(), sent - ctx_.now() + model_.network.latency(tier),
             kind_of(DeviceEvent::chunk_arrives),
-            Chunk{channel.wire.ps, channel.ordinal, step, number,
+            Chunk{wire.ps, channel.last_entry.ps, channel.ordinal, step, number,
                   static_cast<std::uint16_t>(interface), 0});
 }
 
-// All chunks have arrived. Returns whether the last one sent has left, too; otherwise the node
-// ends when it has.
+// All chunks have arrived, so all have been sent. Returns whether the last one has left, too;
+// otherwise the node ends when it has.
 bool Device::end_collective(ChannelState& channel, std::uint32_t stream) {
   ctx_.set(channel.steps, 0u);
   ctx_.set(channel.arrived, 0u);
   ctx_.set(channel.ordinal, channel.ordinal + 1);
-  if (channel.last_sent <= ctx_.now()) return true;
-  done_in(channel.last_sent - ctx_.now(), stream);
+  if (channel.wire <= ctx_.now()) return true;
+  done_in(channel.wire - ctx_.now(), stream);
   return false;
 }
 
@@ -359,16 +372,17 @@ void Device::close_account() {
   if (now_in == TimeClass::idle) ctx_.set(account.finish, ctx_.now());
 }
 
-// A receive that is waited for ends: the part of the wait that its message was on its way is
-// communication, not a bubble.
-void Device::split_wait(Time transfer_start, TimeClass transfer_class) {
-  if (state_.time_class != TimeClass::waiting) return;
+// A receive or collective that the device waits for ends: until `from`, when the message set out or
+// the last member came, the wait was for others; from then on it was communication. `counted_as` is
+// the class that it has had while it lasted, unless something else ran.
+void Device::split_wait(Time from, TimeClass counted_as, TimeClass after) {
+  if (state_.time_class != counted_as) return;
   DeviceAccount& account = *parts_.account;
-  const Time under_way = std::clamp(transfer_start, account.since, ctx_.now());
+  const Time middle = std::clamp(from, account.since, ctx_.now());
   Time& waited = account.spent[index_of(TimeClass::waiting)];
-  Time& transferred = account.spent[index_of(transfer_class)];
-  if (under_way != account.since) ctx_.set(waited, waited + (under_way - account.since));
-  if (under_way != ctx_.now()) ctx_.set(transferred, transferred + (ctx_.now() - under_way));
+  Time& communicated = account.spent[index_of(after)];
+  if (middle != account.since) ctx_.set(waited, waited + (middle - account.since));
+  if (middle != ctx_.now()) ctx_.set(communicated, communicated + (ctx_.now() - middle));
   ctx_.set(account.since, ctx_.now());
 }
 
@@ -434,10 +448,10 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   for (std::uint32_t c = 0; c < state.channel_slots; ++c) {
     ChannelState& channel = *::new (&parts.channels[c]) ChannelState{};
     if (c >= program.channels.size()) continue;
-    const std::uint32_t group = program.channels[c].group;
-    const Membership in = model.graph->membership(group, id);
+    const Channel& ring = program.channels[c];
+    const Membership in = ring.membership(*model.graph, id);
     if (in.size == 1) continue;
-    const DeviceId next = model.graph->member(group, id, next_in_ring(in.position, in.size));
+    const DeviceId next = ring.member(*model.graph, id, next_in_ring(in.position, in.size));
     channel.next_and_tier = ChannelState::pack(next, model.network.tier_between(id, next));
   }
   for (std::uint32_t s = 0; s < state.stream_slots; ++s) ::new (&parts.streams[s]) StreamState{};

@@ -40,8 +40,8 @@ struct ChannelState {
   std::uint32_t ordinal = 0;        // collectives of this channel that are over
   std::uint32_t arrived = 0;        // chunks of collective `ordinal`; may come before it starts
   std::uint32_t steps = 0;          // of the collective in progress; 0: none is
-  core::Time wire;                  // of one of its chunks
-  core::Time last_sent;             // when its last chunk has left
+  core::Time wire;                  // of one of its chunks; once the last is sent: when it has left
+  core::Time last_entry;            // when the last member came to it, as far as known here
 
   static constexpr std::uint32_t kIdBits = 24;  // kDevicesMax of validate.h
   [[nodiscard]] core::LpId next() const { return {next_and_tier & ((1u << kIdBits) - 1)}; }

@@ -1,6 +1,9 @@
 #include "model/device/program_table.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <compare>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,9 +13,12 @@
 #include "core/error.h"
 #include "model/collective/ring.h"
 #include "model/device/supported.h"
+#include "model/workload/validate_program.h"
 
 namespace exawarp::model {
 namespace {
+
+constexpr std::size_t kChannelNumbersMax = 65'535;  // they travel in 16 bits
 
 std::optional<TimeClass> class_named(std::string_view name) {
   for (auto c = index_of(TimeClass::tensor); c < index_of(TimeClass::other); ++c) {
@@ -23,26 +29,27 @@ std::optional<TimeClass> class_named(std::string_view name) {
 
 // The common size of a family's communicators, or nothing where they differ.
 std::optional<std::uint32_t> uniform_size(const WorkloadGraph& graph, std::uint32_t group) {
-  const auto reader = graph.root().getGroups()[group];
-  if (!reader.isLists()) return graph.membership(group, DeviceId{0}).size;
-  const auto lists = reader.getLists();
-  std::uint64_t listed = 0;
-  for (const auto list : lists) {
-    if (list.size() != lists[0].size()) return std::nullopt;
-    listed += list.size();
-  }
+  const GroupTable& table = graph.group(group);
+  if (!table.by_lists) return table.size;
   // A device in no list is a group of one.
-  if (lists.size() == 0 || listed < graph.device_count()) return std::nullopt;
-  return lists[0].size();
+  if (table.list_first.size() < 2 || table.members.size() < graph.device_count()) {
+    return std::nullopt;
+  }
+  const std::uint32_t size = table.list_first[1] - table.list_first[0];
+  for (std::size_t l = 1; l + 1 < table.list_first.size(); ++l) {
+    if (table.list_first[l + 1] - table.list_first[l] != size) return std::nullopt;
+  }
+  return size;
 }
 
 class Builder {
  public:
   explicit Builder(const ProgramTableInputs& inputs) : in_(inputs) {
-    const std::uint32_t groups = in_.graph.root().getGroups().size();
-    for (std::uint32_t g = 0; g < groups; ++g) {
+    for (std::uint32_t g = 0; g < in_.graph.group_count(); ++g) {
       group_class_.push_back(class_of_group(in_.graph, g));
       group_size_.push_back(uniform_size(in_.graph, g));
+      const GroupTable& table = in_.graph.group(g);
+      group_axes_.emplace_back(table.axes.begin(), table.axes.end());
     }
   }
 
@@ -53,6 +60,7 @@ class Builder {
     sends_.clear();
     local_channel_.clear();
     table_.first_task.push_back(0);
+    place_tasks();
     for (std::uint32_t s = 0; s < program_->stream_count(); ++s) {
       const std::uint32_t length = program_->stream_length(s);
       for (std::uint32_t i = 0; i < length; ++i) add(s, program_->node_at(s, i));
@@ -70,6 +78,36 @@ class Builder {
   }
 
  private:
+  // Where in its stream each node's last task is, for the dependencies on it.
+  void place_tasks() {
+    last_task_.assign(program_->node_count(), 0);
+    for (std::uint32_t s = 0; s < program_->stream_count(); ++s) {
+      std::uint32_t tasks = 0;
+      for (std::uint32_t i = 0; i < program_->stream_length(s); ++i) {
+        const std::uint32_t node = program_->node_at(s, i);
+        tasks += static_cast<std::uint32_t>(rings_of(program_->node(node)).size());
+        last_task_[node] = tasks - 1;
+      }
+    }
+  }
+
+  // The axes that a collective's rings lie along, one after the other; kWholeGroup: one ring of
+  // all. Any other node: one entry without meaning.
+  [[nodiscard]] std::vector<std::uint32_t> rings_of(const schema::Node::Reader& node) const {
+    if (node.getKind() != schema::NodeKind::COLLECTIVE) return {kWholeGroup};
+    const auto& axes = group_axes_[node.getGroup()];
+    std::vector<std::uint32_t> sizes, rings;
+    for (const std::uint32_t axis : axes) {
+      sizes.push_back(in_.graph.axis_size(axis));
+      if (sizes.back() > 1) rings.push_back(axis);
+    }
+    const auto bytes = static_cast<std::int64_t>(node.getCommBytes());
+    if (!axis_by_axis(node.getCollective(), bytes, sizes, in_.network.step_cost())) {
+      return {kWholeGroup};
+    }
+    return rings;
+  }
+
   void add(std::uint32_t stream, std::uint32_t node_index) {
     const auto node = program_->node(node_index);
     Task task;
@@ -83,7 +121,7 @@ class Builder {
         task.wire[0] = duration_of(node_index);
         table_.events += task.wire[0].ps > 0 ? 1 : 0;
         break;
-      case schema::NodeKind::COLLECTIVE: add_collective(task, node, stream); break;
+      case schema::NodeKind::COLLECTIVE: return add_collectives(task, node, stream);
       case schema::NodeKind::SEND:
       case schema::NodeKind::RECEIVE: add_point_to_point(task, node); break;
       case schema::NodeKind::MARKER: break;
@@ -103,16 +141,18 @@ class Builder {
   void add_dependencies(Task& task, const schema::Node::Reader& node, std::uint32_t stream) {
     task.first_dependency = static_cast<std::uint32_t>(table_.dependencies.size());
     for (std::uint32_t i = 0; i < node.getDependencyCount(); ++i) {
-      const auto on = program_->node(program_->dependency(node, i));
+      const std::uint32_t dependency = program_->dependency(node, i);
+      const auto on = program_->node(dependency);
       if (on.getStream() == stream) continue;
+      const std::uint32_t position = last_task_[dependency];
       const auto mine = table_.dependencies.begin() + task.first_dependency;
       const auto same = std::find_if(mine, table_.dependencies.end(), [&](const Dependency& d) {
         return d.stream == on.getStream();
       });
       if (same == table_.dependencies.end()) {
-        table_.dependencies.push_back({on.getStream(), on.getPosition()});
+        table_.dependencies.push_back({on.getStream(), position});
       } else {
-        same->position = std::max(same->position, on.getPosition());
+        same->position = std::max(same->position, position);
       }
     }
     task.dependency_count =
@@ -124,23 +164,33 @@ class Builder {
                  in_.network.wire_time(bytes, Interface::scale_out)};
   }
 
-  void add_collective(Task& task, const schema::Node::Reader& node, std::uint32_t stream) {
-    const std::uint32_t group = node.getGroup();
+  void add_collectives(Task task, const schema::Node::Reader& node, std::uint32_t stream) {
     task.kind = TaskKind::collective;
-    task.time_class = group_class_[group];
+    task.time_class = group_class_[node.getGroup()];
     task.collective = static_cast<std::uint8_t>(node.getCollective());
-    task.channel = channel_of(stream, group);
+    for (const std::uint32_t axis : rings_of(node)) {
+      add_ring(task, node, stream, axis);
+      task.dependency_count = 0;  // the first ring waited for all
+    }
+  }
+
+  void add_ring(Task task, const schema::Node::Reader& node, std::uint32_t stream,
+                std::uint32_t axis) {
+    const std::uint32_t group = node.getGroup();
+    task.channel = channel_of({group, axis}, stream);
     ++table_.channels[task.channel].collectives;
     const auto bytes = static_cast<std::int64_t>(node.getCommBytes());
-    if (!group_size_[group].has_value()) {
+    const auto members = axis == kWholeGroup ? group_size_[group] : in_.graph.axis_size(axis);
+    if (members.has_value()) {
+      const RingPlan plan = ring_plan(node.getCollective(), bytes, *members);
+      task.steps = plan.steps;
+      table_.events += plan.steps;
+      set_wire(task, plan.chunk_bytes);
+    } else {
       task.steps = kStepsVary;
       task.wire[0] = {bytes};
-      return;
     }
-    const RingPlan plan = ring_plan(node.getCollective(), bytes, *group_size_[group]);
-    task.steps = plan.steps;
-    table_.events += plan.steps;
-    set_wire(task, plan.chunk_bytes);
+    table_.tasks.push_back(task);
   }
 
   void add_point_to_point(Task& task, const schema::Node::Reader& node) {
@@ -159,24 +209,38 @@ class Builder {
     if (sends) ++sends_[{task.peer_is_absolute, task.peer}];
   }
 
-  std::uint8_t channel_of(std::uint32_t stream, std::uint32_t group) {
-    const auto [it, fresh] = local_channel_.try_emplace(
-        {stream, group}, static_cast<std::uint8_t>(table_.channels.size()));
-    if (fresh) {
-      const auto next = static_cast<std::uint16_t>(numbers_.size());
-      const std::uint16_t number = numbers_.try_emplace({stream, group}, next).first->second;
-      table_.channels.push_back({.group = group, .stream = stream, .number = number});
+  struct ChannelKey {
+    std::uint32_t group, axis;
+    auto operator<=>(const ChannelKey&) const = default;
+  };
+
+  std::uint8_t channel_of(const ChannelKey& key, std::uint32_t stream) {
+    const auto [it, fresh] =
+        local_channel_.try_emplace(key, static_cast<std::uint8_t>(table_.channels.size()));
+    if (!fresh) return it->second;
+    const auto next = static_cast<std::uint16_t>(numbers_.size());
+    const std::uint16_t number = numbers_.try_emplace(key, next).first->second;
+    table_.channels.push_back(
+        {.group = key.group, .axis = key.axis, .stream = stream, .number = number});
+    if (table_.channels.size() > kChannelSlotsMax || numbers_.size() > kChannelNumbersMax) {
+      throw core::InputError(
+          program_place(in_.graph, index_),
+          fmt::format("runs collectives in too many groups: {}, {} with the programs before; "
+                      "expected at most {} and {}",
+                      table_.channels.size(), numbers_.size(), kChannelSlotsMax,
+                      kChannelNumbersMax));
     }
     return it->second;
   }
 
-  using ChannelKey = std::pair<std::uint32_t, std::uint32_t>;  // stream, group
   const ProgramTableInputs& in_;
   std::vector<TimeClass> group_class_;
+  std::vector<std::vector<std::uint32_t>> group_axes_;  // empty: given by lists
   std::vector<std::optional<std::uint32_t>> group_size_;
   std::map<ChannelKey, std::uint16_t> numbers_;  // of all programs so far
   std::map<ChannelKey, std::uint8_t> local_channel_;
   std::map<std::pair<bool, std::int32_t>, std::uint64_t> sends_;
+  std::vector<std::uint32_t> last_task_;  // by node
   const Program* program_ = nullptr;
   std::uint32_t index_ = 0;
   ProgramTable table_;
@@ -185,17 +249,34 @@ class Builder {
 }  // namespace
 
 TimeClass class_of_axis(const WorkloadGraph& graph, std::uint32_t axis) {
-  const std::string_view name = graph.root().getAxes()[axis].getName().cStr();
-  return class_named(name).value_or(TimeClass::other);
+  return class_named(graph.axis_name(axis)).value_or(TimeClass::other);
 }
 
 TimeClass class_of_group(const WorkloadGraph& graph, std::uint32_t group) {
-  const auto reader = graph.root().getGroups()[group];
-  if (const auto named = class_named(reader.getName().cStr())) return *named;
-  if (reader.isLists() || reader.getAxes().size() == 0) return TimeClass::other;
-  std::uint32_t slowest = reader.getAxes()[0];
-  for (const std::uint32_t axis : reader.getAxes()) slowest = std::max(slowest, axis);
-  return class_of_axis(graph, slowest);
+  const GroupTable& table = graph.group(group);
+  if (const auto named = class_named(table.name)) return *named;
+  if (table.axes.empty()) return TimeClass::other;
+  if (table.axes.size() == 1) return class_of_axis(graph, table.axes[0]);
+  for (const std::uint32_t axis : table.axes) {
+    const TimeClass c = class_of_axis(graph, axis);
+    if (c != TimeClass::context && c != TimeClass::expert && c != TimeClass::data) {
+      return TimeClass::other;
+    }
+  }
+  return TimeClass::data;
+}
+
+Membership Channel::membership(const WorkloadGraph& graph, core::DeviceId device) const {
+  if (axis == kWholeGroup) return graph.membership(group, device);
+  return {.size = graph.axis_size(axis), .position = graph.coordinate(device, axis)};
+}
+
+core::DeviceId Channel::member(const WorkloadGraph& graph, core::DeviceId device,
+                               std::uint32_t position) const {
+  if (axis == kWholeGroup) return graph.member(group, device, position);
+  // Modulo 2^32, as ids are.
+  const std::uint32_t steps = position - graph.coordinate(device, axis);
+  return {device.value + steps * graph.axis_stride(axis)};
 }
 
 std::vector<ProgramTable> make_program_tables(const ProgramTableInputs& inputs) {

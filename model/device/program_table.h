@@ -1,5 +1,6 @@
-// A program as device handlers read it: every node decoded into 48 bytes in issue order, with its
-// duration or transfer time computed, and dependencies reduced to at most one a stream.
+// A program as device handlers read it: every node decoded into tasks of 48 bytes in issue order
+// (one a node; a collective that runs axis by axis is one for each axis), with its duration or
+// transfer time computed, and dependencies reduced to at most one a stream.
 //
 // One table a program and rank, shared by all its devices. It is the first source of tasks; a
 // later one (a serving scheduler that sends batches) fills the same Task from an event.
@@ -15,13 +16,15 @@
 #include "model/device/time_class.h"
 #include "model/network/network.h"
 #include "model/workload/graph.h"
+#include "model/workload/validate.h"
 
 namespace exawarp::model {
 
-constexpr std::uint32_t kStreamSlotsMax = 32;   // streams are bits of a word
+static_assert(kStreamsMax <= 32, "streams are bits of a word");
 constexpr std::uint32_t kChannelSlotsMax = 255;
 constexpr std::uint8_t kNoChannel = 0xff;
 constexpr std::uint32_t kStepsVary = 0xffffffff;
+constexpr std::uint32_t kWholeGroup = 0xffffffff;
 
 enum class TaskKind : std::uint8_t { instant, compute, collective, send, receive };
 
@@ -42,20 +45,27 @@ struct Task {
   bool peer_is_absolute = false;
 };
 
-// The node at `position` of another stream has to be over.
+// The task at `position` of another stream has to be over.
 struct Dependency {
   std::uint32_t stream;
   std::uint32_t position;
 };
 
-// The collectives that a stream runs in one group family. Members of a group run the same
-// sequence of collectives in each of its channels (check_supported() sees to it), so counting them
-// is enough to know which one a chunk belongs to.
+// The collectives that a program runs in the rings of one group family, or, of those that run axis
+// by axis (collective/ring.h), along one of its axes. They are on one stream, and members of a
+// group run the same sequence of them (validate() sees to both), so counting is enough to know
+// which one a chunk belongs to.
 struct Channel {
   std::uint32_t group = 0;
+  std::uint32_t axis = kWholeGroup;
   std::uint32_t stream = 0;
   std::uint16_t number = 0;       // over all programs; what messages carry
   std::uint32_t collectives = 0;  // in the program
+
+  // `device`'s place in its ring, and the device at another.
+  [[nodiscard]] Membership membership(const WorkloadGraph& graph, core::DeviceId device) const;
+  [[nodiscard]] core::DeviceId member(const WorkloadGraph& graph, core::DeviceId device,
+                                      std::uint32_t position) const;
 };
 
 // Sends of a program to one peer.
@@ -103,7 +113,7 @@ struct ProgramTableInputs {
 std::vector<ProgramTable> make_program_tables(const ProgramTableInputs& inputs);
 
 // What exposed communication in group `group`, or along `axis`, counts as: by the group's name or,
-// where that says nothing, by its slowest axis.
+// where that says nothing, by its axis; `data` where it has several of context, expert and data.
 TimeClass class_of_group(const WorkloadGraph& graph, std::uint32_t group);
 TimeClass class_of_axis(const WorkloadGraph& graph, std::uint32_t axis);
 

@@ -3,20 +3,14 @@
 #include <fmt/core.h>
 
 #include <map>
-#include <set>
 #include <tuple>
-#include <utility>
-#include <vector>
 
-#include "core/digest.h"
 #include "core/error.h"
 #include "model/collective/ring.h"
-#include "model/device/program_table.h"
+#include "model/workload/validate_program.h"
 
 namespace exawarp::model {
 namespace {
-
-constexpr std::size_t kChannelNumbersMax = 65'536;  // they travel in 16 bits
 
 const char* collective_name(schema::CollectiveType type) {
   switch (type) {
@@ -27,130 +21,52 @@ const char* collective_name(schema::CollectiveType type) {
   }
 }
 
-std::string program_place(const WorkloadGraph& graph, std::uint32_t program) {
-  return fmt::format("{}: programs[{}] \"{}\"", graph.place(), program,
-                     graph.program(program).reader().getName().cStr());
+void check_collective(const WorkloadGraph& graph, std::uint32_t program, std::uint32_t index,
+                      const schema::Node::Reader& node) {
+  if (ring_supports(node.getCollective())) return;
+  throw core::InputError(
+      node_place(graph, program, index),
+      fmt::format("collective that network fidelity \"message\" does not run yet: \"{}\"; "
+                  "expected all-reduce, reduce-scatter, all-gather or barrier",
+                  collective_name(node.getCollective())));
 }
 
-// Per program and group: a hash of the collectives it runs there, stream by stream, in order.
-using Signatures = std::vector<std::map<std::uint32_t, std::uint64_t>>;
+// Where a program's receives are: stream by (peer axis, peer, tag).
+using Receivers = std::map<std::tuple<std::uint32_t, std::int32_t, std::uint32_t>, std::uint32_t>;
 
-class Checker {
- public:
-  explicit Checker(const WorkloadGraph& graph) : graph_(graph) {}
-
-  void run() {
-    for (std::uint32_t p = 0; p < graph_.program_count(); ++p) check_program(p);
-    check_groups();
-  }
-
- private:
-  void check_program(std::uint32_t p) {
-    const Program& program = graph_.program(p);
-    if (program.stream_count() > kStreamSlotsMax) {
-      throw core::InputError(program_place(graph_, p),
-                             fmt::format("streams: {}; expected at most {}",
-                                         program.stream_count(), kStreamSlotsMax));
-    }
-    std::map<std::uint32_t, core::Hasher> hashes;
-    std::set<std::pair<std::uint32_t, std::uint32_t>> channels;
-    receivers_.clear();
-    for (std::uint32_t s = 0; s < program.stream_count(); ++s) {
-      const std::uint32_t length = program.stream_length(s);
-      for (std::uint32_t i = 0; i < length; ++i) {
-        const std::uint32_t index = program.node_at(s, i);
-        const auto node = program.node(index);
-        if (node.getKind() == schema::NodeKind::RECEIVE) check_receive(p, index, node);
-        if (node.getKind() != schema::NodeKind::COLLECTIVE) continue;
-        check_collective(p, index, node);
-        core::Hasher& hash = hashes[node.getGroup()];
-        hash.word(std::uint64_t{s} << 32 | static_cast<std::uint64_t>(node.getCollective()));
-        hash.word(node.getCommBytes());
-        channels.insert({s, node.getGroup()});
-        all_channels_.insert({s, node.getGroup()});
-      }
-    }
-    if (channels.size() > kChannelSlotsMax || all_channels_.size() > kChannelNumbersMax) {
-      throw core::InputError(
-          program_place(graph_, p),
-          fmt::format("too many pairs of a stream and a group it runs collectives in: {}, {} with "
-                      "the programs before; expected at most {} and {}",
-                      channels.size(), all_channels_.size(), kChannelSlotsMax,
-                      kChannelNumbersMax));
-    }
-    auto& signatures = signatures_.emplace_back();
-    for (const auto& [group, hash] : hashes) signatures[group] = hash.value();
-  }
-
-  void check_collective(std::uint32_t p, std::uint32_t index, const schema::Node::Reader& node) {
-    if (ring_supports(node.getCollective())) return;
-    throw core::InputError(
-        node_place(graph_, p, index),
-        fmt::format("collective that network fidelity \"message\" does not run yet: \"{}\"; "
-                    "expected all-reduce, reduce-scatter, all-gather or barrier",
-                    collective_name(node.getCollective())));
-  }
-
-  void check_receive(std::uint32_t p, std::uint32_t index, const schema::Node::Reader& node) {
-    const auto [it, fresh] = receivers_.try_emplace(
-        {node.getPeerAxis(), node.getPeer(), node.getTag()}, node.getStream());
-    if (fresh || it->second == node.getStream()) return;
-    throw core::InputError(
-        node_place(graph_, p, index),
-        fmt::format("receives from a peer and with a tag that stream {} receives too, so which "
-                    "message is whose is open: tag {}; expected another tag",
-                    it->second, node.getTag()));
-  }
-
-  // Members of one communicator must agree. Only where programs differ are devices looked at.
-  void check_groups() {
-    const std::uint32_t groups = graph_.root().getGroups().size();
-    for (std::uint32_t g = 0; g < groups; ++g) {
-      if (all_agree(g)) continue;
-      for (std::uint32_t d = 0; d < graph_.device_count(); ++d) {
-        if (graph_.membership(g, DeviceId{d}).size == 1) continue;
-        const DeviceId first = graph_.member(g, DeviceId{d}, 0);
-        const std::uint32_t mine = graph_.program_of(DeviceId{d});
-        const std::uint32_t other = graph_.program_of(first);
-        if (signature(mine, g) == signature(other, g)) continue;
-        throw core::InputError(
-            program_place(graph_, mine),
-            fmt::format("runs other collectives in group \"{}\" than program \"{}\": devices {} "
-                        "and {} are in one group; expected the same types and sizes in the same "
-                        "order on the same streams",
-                        graph_.root().getGroups()[g].getName().cStr(),
-                        graph_.program(other).reader().getName().cStr(), d, first.value));
-      }
-    }
-  }
-
-  [[nodiscard]] std::uint64_t signature(std::uint32_t program, std::uint32_t group) const {
-    const auto it = signatures_[program].find(group);
-    return it == signatures_[program].end() ? 0 : it->second;
-  }
-
-  [[nodiscard]] bool all_agree(std::uint32_t group) const {
-    for (std::uint32_t p = 1; p < graph_.program_count(); ++p) {
-      if (signature(p, group) != signature(0, group)) return false;
-    }
-    return true;
-  }
-
-  const WorkloadGraph& graph_;
-  Signatures signatures_;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> all_channels_;
-  std::map<std::tuple<std::uint32_t, std::int32_t, std::uint32_t>, std::uint32_t> receivers_;
-};
+void check_receive(const WorkloadGraph& graph, std::uint32_t program, std::uint32_t index,
+                   const schema::Node::Reader& node, Receivers& receivers) {
+  const auto [it, fresh] = receivers.try_emplace(
+      {node.getPeerAxis(), node.getPeer(), node.getTag()}, node.getStream());
+  if (fresh || it->second == node.getStream()) return;
+  throw core::InputError(
+      node_place(graph, program, index),
+      fmt::format("receives from a peer and with a tag that stream {} receives too, so which "
+                  "message is whose is open: tag {}; expected another tag",
+                  it->second, node.getTag()));
+}
 
 }  // namespace
 
 std::string node_place(const WorkloadGraph& graph, std::uint32_t program, std::uint32_t node) {
   std::string place = fmt::format("{} nodes[{}]", program_place(graph, program), node);
   const std::string name = graph.node_name(graph.program(program).node(node));
-  if (!name.empty()) place += fmt::format(" \"{}\"", name);
+  if (!name.empty()) place += fmt::format(" \"{}\"", printable(name));
   return place;
 }
 
-void check_supported(const WorkloadGraph& graph) { Checker(graph).run(); }
+void check_supported(const WorkloadGraph& graph) {
+  for (std::uint32_t p = 0; p < graph.program_count(); ++p) {
+    const Program& program = graph.program(p);
+    Receivers receivers;
+    for (std::uint32_t index = 0; index < program.node_count(); ++index) {
+      const auto node = program.node(index);
+      if (node.getKind() == schema::NodeKind::COLLECTIVE) check_collective(graph, p, index, node);
+      if (node.getKind() == schema::NodeKind::RECEIVE) {
+        check_receive(graph, p, index, node, receivers);
+      }
+    }
+  }
+}
 
 }  // namespace exawarp::model

@@ -11,7 +11,8 @@ namespace exawarp::model {
 
 // In order of precedence: of all that is in progress at an instant, the first names the class.
 // Communication is `exposed` when no compute or memory node runs at the same time; its kind is the
-// mesh axis it lies along.
+// mesh axis it lies along. A receive is communication from when its message sets out, a collective
+// from when its last member has come; before that the device waits for others.
 enum class TimeClass : std::uint8_t {
   compute,   // a compute or memory node runs
   tensor,    // exposed communication along the tensor axis
@@ -20,7 +21,7 @@ enum class TimeClass : std::uint8_t {
   data,
   pipeline,  // ... along the pipeline axis, the transfer of a message waited for included
   other,     // ... along any other axis, or in a group given by lists
-  waiting,   // nothing runs but receives whose message is not yet on its way (pipeline bubble)
+  waiting,   // for others: nothing else runs (pipeline bubble, stragglers of a collective)
   idle,      // the program is done
 };
 

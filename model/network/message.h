@@ -26,6 +26,7 @@ struct NodeDone {
 
 struct Chunk {
   std::int64_t wire_ps;   // time on the receiver's interface
+  std::int64_t entry_ps;  // when the last of the members that it has passed came to the collective
   std::uint32_t ordinal;  // which collective of the channel (device/program_table.h), from 0
   std::uint32_t step;
   std::uint16_t channel;

@@ -14,6 +14,7 @@
 
 #include "core/ids.h"
 #include "core/time.h"
+#include "model/collective/ring.h"
 #include "model/network/fabric.h"
 #include "model/topology/fat_tree.h"
 #include "model/topology/node.h"
@@ -45,6 +46,11 @@ class Network {
   }
   // The least latency between devices of different atoms: the model's lookahead.
   [[nodiscard]] core::Time least_latency_between_atoms() const;
+
+  // A step between the farthest devices: what algorithms are chosen by.
+  [[nodiscard]] StepCost step_cost() const {
+    return {latency(Tier::core), bandwidth_bytes_per_s_.back()};
+  }
 
   [[nodiscard]] const NodeLayout& layout() const { return layout_; }
   [[nodiscard]] const FatTree& tree() const { return tree_; }

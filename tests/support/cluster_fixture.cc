@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/workload/transformer.h"
 #include "model/workload/validate.h"
 #include "pdes/transport.h"
 #include "pdes/transport_in_process.h"
@@ -242,6 +243,22 @@ WorkloadGraph small_training_step(const TrainingShape& shape) {
     workload.bind_range(stage, {.axis = pipeline, .first = stage, .count = 1});
   }
   return finished(workload);
+}
+
+WorkloadGraph small_llama(const model::ParallelSpec& parallel, std::int64_t steps) {
+  model::TransformerSpec spec;
+  spec.model.name = "small llama";
+  spec.model.layers = 8;
+  spec.model.hidden = 1024;
+  spec.model.ffn = 2816;
+  spec.model.heads = 8;
+  spec.model.kv_heads = 4;
+  spec.model.vocabulary = 32'000;
+  spec.parallel = parallel;
+  spec.sequence_length = 1024;
+  spec.global_batch_sequences = 4 * parallel.data;
+  spec.steps = steps;
+  return model::generate_transformer(spec);
 }
 
 ClusterRun run_cluster(const model::Cluster& cluster, const RunCase& run) {

@@ -8,6 +8,7 @@
 #include "model/outcome.h"
 #include "model/workload/builder.h"
 #include "model/workload/graph.h"
+#include "model/workload/spec.h"
 #include "pdes/engine.h"
 #include "tests/support/run_matrix.h"
 
@@ -48,6 +49,10 @@ struct TrainingShape {
   std::uint32_t layers = 2;  // tensor all-reduces a micro-batch and direction
 };
 model::WorkloadGraph small_training_step(const TrainingShape& shape);
+
+// A generated training step of a small Llama (8 layers, hidden 1024, 8 heads, 4 KV heads), 4
+// micro-batches a pipeline.
+model::WorkloadGraph small_llama(const model::ParallelSpec& parallel, std::int64_t steps = 1);
 
 struct ClusterRun {
   pdes::RunResult result;

@@ -100,5 +100,28 @@ TEST_F(TrainingModes, DependOnTheSeedOfTheJitterAlone) {
   EXPECT_NE(digest(cluster_).value, digest(other).value);
 }
 
+TEST(GeneratedTraining, FinishesAndAgreesInEveryMode) {
+  model::ParallelSpec parallel;
+  parallel.tensor = 2;
+  parallel.pipeline = 2;
+  parallel.data = 4;
+  const WorkloadGraph graph = test::small_llama(parallel);
+  Accelerator accelerator = test::round_accelerator();
+  accelerator.matrix_flops_per_s.fill(1e14);
+  const Cluster cluster(graph, accelerator, test::round_fabric(), {.compute_jitter = 0.05});
+  const test::ClusterRun expected = test::run_cluster(cluster);
+  EXPECT_EQ(expected.outcome.unfinished(), 0u);
+  EXPECT_GT(expected.outcome.training().tokens_per_s, 0);
+  for (const std::uint32_t ranks : {1u, 2u}) {
+    const test::ClusterRun result =
+        test::run_cluster(cluster, {.sync = pdes::Sync::optimistic,
+                                    .ranks = ranks,
+                                    .threads = 2,
+                                    .partitions_per_rank = 3,
+                                    .window = Time{100'000'000}});
+    EXPECT_EQ(result.result.digest, expected.result.digest);
+  }
+}
+
 }  // namespace
 }  // namespace exawarp::model

@@ -115,6 +115,53 @@ TEST(RingTime, AcrossNodesIsTheClosedForm) {
   }
 }
 
+TEST(RingTime, GroupsByListsMayDifferInSize) {
+  WorkloadBuilder workload("lists");
+  const auto axis = workload.add_axis("device", 4);
+  const auto group = workload.add_group_lists("some", {{2, 0, 1}});  // device 3 is alone
+  ProgramBuilder& program = workload.add_program("member");
+  const auto network = program.add_stream("network", StreamKind::COMMUNICATION);
+  program.add_node({.kind = NodeKind::COLLECTIVE,
+                    .stream = network,
+                    .group = group,
+                    .comm_bytes = 3'000});
+  workload.bind_range(0, {.axis = axis, .first = 0, .count = 3});
+  workload.add_program("none").add_stream("network", StreamKind::COMMUNICATION);
+  workload.bind_range(1, {.axis = axis, .first = 3, .count = 1});
+  WorkloadGraph graph = workload.build();
+  validate(graph);
+  EXPECT_EQ(simulate(std::move(graph)).outcome.simulated_time(),
+            4 * (test::kNodeLatency + Time{1'000 * test::kNodePsPerByte}));
+}
+
+// 2 x 2 x 3 devices: axis by axis a scalar takes 2 + 2 + 4 steps instead of 22.
+TEST(RingTime, AScalarOverSeveralAxesGoesAxisByAxis) {
+  WorkloadBuilder workload("norm");
+  std::vector<std::uint8_t> axes;
+  for (const std::uint32_t size : {2u, 2u, 3u}) {
+    axes.push_back(workload.add_axis("axis " + std::to_string(axes.size()), size));
+  }
+  const auto group = workload.add_group("all", axes);
+  ProgramBuilder& program = workload.add_program("member");
+  const auto network = program.add_stream("network", StreamKind::COMMUNICATION);
+  const auto compute = program.add_stream("compute", StreamKind::COMPUTE);
+  const NodeFields norm{
+      .kind = NodeKind::COLLECTIVE, .stream = network, .group = group, .comm_bytes = 4};
+  const auto reduced = program.add_node(norm);
+  program.add_node({.stream = compute, .duration_ps = 1'000}, {reduced});
+  workload.bind_range(0, {.axis = axes[0], .first = 0, .count = 2});
+  WorkloadGraph graph = workload.build();
+  validate(graph);
+  Fabric fabric = test::round_fabric();
+  fabric.node.devices = 16;
+  const Cluster cluster(graph, test::round_accelerator(), fabric, {});
+  const test::ClusterRun run = test::run_cluster(cluster);
+  EXPECT_EQ(run.result.total.committed_events(), 12u * (2 + 2 + 4 + 1));
+  EXPECT_EQ(run.outcome.simulated_time(),
+            4 * (test::kNodeLatency + Time{2 * test::kNodePsPerByte}) +
+                4 * (test::kNodeLatency + Time{2 * test::kNodePsPerByte}) + Time{1'000});
+}
+
 TEST(PointToPoint, PingPongIsTwoMessages) {
   Pair pair;
   const auto a = pair.stream(0), b = pair.stream(1);
@@ -295,6 +342,30 @@ TEST(Account, SplitsAWaitWhereTheMessageSetsOut) {
   EXPECT_EQ(run.outcome.time_in(receiver, TimeClass::pipeline),
             static_cast<DeviceTime>(transfer.ps));
   EXPECT_EQ(run.outcome.time_in(run.outcome.classes()[0], TimeClass::pipeline), 10'000u);
+}
+
+TEST(Account, SplitsACollectiveWhereItsLastMemberComes) {
+  Pair pair(4);
+  const auto group = pair.workload.add_group("tensor", {pair.axis});
+  for (std::uint32_t d = 0; d < 4; ++d) {
+    const auto compute = pair.stream(d, StreamKind::COMPUTE);
+    const auto network = pair.stream(d);
+    const auto ready = pair.compute(d, compute, d == 2 ? 9'000'000 : 1'000'000);
+    pair.programs[d]->add_node({.kind = NodeKind::COLLECTIVE,
+                                .stream = network,
+                                .collective = CollectiveType::ALL_REDUCE,
+                                .group = group,
+                                .comm_bytes = 1'000},
+                               {ready});
+  }
+  const Simulated run = pair.run();
+  for (const std::uint32_t d : {0u, 1u, 3u}) {
+    EXPECT_EQ(run.outcome.time_in(run.outcome.classes()[d], TimeClass::waiting), 8'000'000u) << d;
+  }
+  const auto& straggler = run.outcome.classes()[2];
+  EXPECT_EQ(run.outcome.time_in(straggler, TimeClass::waiting), 0u);
+  EXPECT_EQ(run.outcome.time_in(straggler, TimeClass::tensor),
+            static_cast<DeviceTime>(straggler.last_finish.ps - 9'000'000));
 }
 
 TEST(Account, AddsUpToTheTimeOfAllDevices) {

@@ -40,5 +40,15 @@ TEST(Ring, KnowsWhatItDoesNotDo) {
   EXPECT_FALSE(ring_supports(CollectiveType::BROADCAST));
 }
 
+TEST(Ring, GoesAxisByAxisWhereLatencyRules) {
+  constexpr std::uint32_t kMesh[] = {8, 256, 16}, kAxis[] = {1, 256, 1};
+  const StepCost cost{core::Time{4'000'000}, 50'000'000'000};
+  EXPECT_TRUE(axis_by_axis(CollectiveType::ALL_REDUCE, 4, kMesh, cost));
+  EXPECT_TRUE(axis_by_axis(CollectiveType::BARRIER, 0, kMesh, cost));
+  EXPECT_FALSE(axis_by_axis(CollectiveType::ALL_REDUCE, std::int64_t{1} << 37, kMesh, cost));
+  EXPECT_FALSE(axis_by_axis(CollectiveType::ALL_GATHER, 4, kMesh, cost));
+  EXPECT_FALSE(axis_by_axis(CollectiveType::ALL_REDUCE, 4, kAxis, cost));
+}
+
 }  // namespace
 }  // namespace exawarp::model
