@@ -35,6 +35,7 @@ class UndoLog {
   }
   void drop_before(std::uint64_t index) { lane_.drop_before(index); }
   void drop_from(std::uint64_t index) { lane_.drop_from(index); }
+  void rewind_if_empty() { lane_.rewind_if_empty(); }
 
  private:
   struct Entry {
