@@ -79,7 +79,7 @@ void add_phold(CLI::App& app, PholdArguments& a, RawOptions& raw) {
   app.add_option("--lps", a.lps, "logical processes")->required()->check(CLI::Range(1u, 1u << 30));
   app.add_option("--start-events", a.start_events, "events each of them starts with")
       ->required()
-      ->check(CLI::Range(1u, 1u << 16));
+      ->check(CLI::Range(0u, 1u << 16));
   app.add_option("--remote", a.remote, "probability that an event goes to another one")
       ->required()
       ->check(kShareRange);

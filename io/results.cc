@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "pdes/phold.h"
 
 namespace exawarp::io {
 
@@ -170,6 +172,7 @@ std::string phold_json(const PholdReport& r) {
                    {"rollbacks", result.total.rollbacks()},
                    {"gvt_rounds", result.total.gvt_rounds},
                    {"setup_s", result.setup_s},
+                   {"lp_state_bytes", pdes::kPholdStateBytes},
                    {"sync", to_name(r.sync)},
                    {"ranks", r.ranks},
                    {"threads", result.threads},
@@ -208,7 +211,15 @@ void write_atomically(const std::string& path, const std::string& content) {
   }
 }
 
+// getrusage() counts what the process was before exec(), too: a copy of whatever started it. The
+// kernel's status file does not.
 std::uint64_t peak_rss_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    std::uint64_t kibibytes = 0;
+    if (std::sscanf(line.c_str(), "VmHWM: %" SCNu64 " kB", &kibibytes) == 1)
+      return kibibytes * 1'024;
+  }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1'024;  // Linux counts in KiB

@@ -177,5 +177,15 @@ TEST(Commands, PholdAgreesInEveryMode) {
   }
 }
 
+// What benchmarks/run takes the memory of an idle LP from.
+TEST(Commands, PholdWithoutEventsEndsAtOnce) {
+  const Ran ran = Workspace().run({"phold", "--lps", "64", "--start-events", "0", "--remote", "0.5",
+                                   "--end", "1", "--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const json out = json::parse(ran.out);
+  EXPECT_EQ(out["committed_events"], 0);
+  EXPECT_GT(out["lp_state_bytes"], 0);
+}
+
 }  // namespace
 }  // namespace exawarp::tests
