@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "pdes/event.h"
 #include "pdes/phold.h"
 
 namespace exawarp::io {
@@ -173,6 +174,7 @@ std::string phold_json(const PholdReport& r) {
                    {"gvt_rounds", result.total.gvt_rounds},
                    {"setup_s", result.setup_s},
                    {"lp_state_bytes", pdes::kPholdStateBytes},
+                   {"event_payload_bytes", pdes::kPayloadBytes},
                    {"sync", to_name(r.sync)},
                    {"ranks", r.ranks},
                    {"threads", result.threads},

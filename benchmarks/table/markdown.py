@@ -1,19 +1,33 @@
 """The table as Markdown, and its place in docs/performance.md."""
 import statistics
 
-NOTES = """\
+METHOD = """\
 Each figure is the median over its rounds, with the least and the greatest in brackets; a ratio is
-taken within a round. Y: the yardstick's rate for the same parameters.
-Efficiency: committed over processed events.
+taken within a round. Y: the yardstick's rate for the same parameters. Efficiency: committed over
+processed events."""
 
-[2] Time a rank spends in one round of exchange and GVT, waiting for the other ranks included. More
-ranks than cores take turns on them, so that beyond the cores this is mostly waiting for a turn.
-[3] Growth of peak resident memory between {fewer:,} and {more:,} LPs without events, per LP,
-less PHOLD's own state ({state} bytes): the engine's header, padding, tables and page rounding.
-[4] Growth of peak resident memory from 1 to 16 events an LP, {more:,} LPs, per event. Everything
-counts: the event with the model's payload in it (32 bytes of its 64), its key in the
-pending set, and what growing containers keep in reserve.
-"""
+NOTES = {  # by the mark that a figure carries
+    "[1]": """\
+Time a rank spends in one round of exchange and GVT, waiting for the other ranks included. More
+ranks than cores take turns on them, so that beyond the cores this is mostly waiting for a turn.""",
+    "[2]": """\
+Growth of peak resident memory between {fewer:,} and {more:,} LPs without events, per LP, less
+PHOLD's own state: the engine's header, padding, tables, page rounding.""",
+    "[3]": """\
+Growth of peak resident memory from 1 to 16 events an LP at {more:,} LPs, per event, less the room
+for the model's payload: the event's own fields, its key in the pending set, free lists, what
+growing containers keep in reserve, and on an optimistic thread the history.""",
+}
+
+
+def note_lines(groups, sizes):
+    """How to read the table, and the notes of the figures that are in it."""
+    yield METHOD
+    fewer, more = sizes.memory_lps
+    for mark, text in NOTES.items():
+        if any(mark in row.figure for _, rows in groups for row in rows):
+            yield ""
+            yield f"{mark} {text.format(fewer=fewer, more=more)}"
 
 
 def measured(row):

@@ -19,7 +19,7 @@ class Sizes:
 
 
 # Each PHOLD side takes about half a second to two seconds in our engine, up to five in the
-# yardstick. The two largest studies take tens of seconds a side, hence fewer rounds.
+# yardstick. The largest studies take tens of seconds a side and more, hence fewer rounds.
 _PHOLD_64K = Phold(65_536, 1, "0.5", "128")
 _PHOLD_64K_CALM = Phold(65_536, 1, "0.1", "128")
 _PHOLD_1M = Phold(1_048_576, 1, "0.5", "8")
