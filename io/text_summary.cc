@@ -130,7 +130,7 @@ void add_host_time(const pdes::RunResult& result, std::string& out) {
   const Row rows[] = {{t.executing, "executing events, and undoing them"},
                       {t.mailboxes, "reading mailboxes, and undoing what stragglers contradict"},
                       {t.collecting, "fossil collection"},
-                      {t.synchronising, "GVT and exchange between ranks"},
+                      {t.synchronising, "GVT, exchange with other ranks, waiting for them"},
                       {t.waiting, "waiting for other partitions"}};
   fmt::format_to(append(out), "Worker time {:.2f} s, of which\n", t.worker_s);
   for (const Row& row : rows) {

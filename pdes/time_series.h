@@ -20,8 +20,8 @@ class Transport;
 struct Moment {
   std::uint64_t host_ns = 0;  // since the run began, by rank 0's clock
   std::uint64_t epoch = 0;    // epochs done
-  core::Time gvt;
-  core::Time window;          // of the epoch that just ended
+  core::Time gvt{0};
+  core::Time window{0};       // of the epoch that just ended
 };
 
 // Plain words, so that ranks can send them.
