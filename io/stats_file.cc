@@ -30,7 +30,7 @@ std::string whose(const char* scope, const std::string& rank, const std::string&
 // One row but for its last two columns.
 void add_row(const std::string& whose, const Moment& m, const PartitionFigures& p,
              std::string& out) {
-  fmt::format_to(std::back_inserter(out), "{}{:.6f},{},{},{},{},{},{},{},{},{},{},{},{},{},", whose,
+  fmt::format_to(std::back_inserter(out), "{}{:.9f},{},{},{},{},{},{},{},{},{},{},{},{},{},", whose,
                  static_cast<double>(m.host_ns) * 1e-9, m.epoch, m.gvt.ps, m.window.ps,
                  p.processed_events - p.rolled_back_events, p.processed_events,
                  p.rolled_back_events, p.pending_events, p.history_events, p.event_bytes,

@@ -111,6 +111,7 @@ struct Engine::Parts {
   void run_epoch(Time gvt);
   void account_lost_time(Clock::time_point epoch_started);
   void sample(Time gvt, std::uint64_t host_ns);
+  void sample_if_asked(Time gvt);
   void complete_series(Time gvt, RunResult& result);
   [[nodiscard]] std::uint32_t workers() const {
     return std::min(options.threads, placement.partitions_per_rank);
@@ -247,7 +248,7 @@ RunResult Engine::run(const ProgressListener& progress) {
   timing.setup_s = seconds_since(p.constructed);
   p.run_started = Clock::now();
   Time gvt = p.synchronise();
-  if (p.sampler) p.sample(gvt, ns_since(p.run_started));
+  p.sample_if_asked(gvt);
   while (gvt < p.options.end && !p.is_stopped()) {
     const auto epoch_started = Clock::now();
     p.run_epoch(gvt);
@@ -255,7 +256,7 @@ RunResult Engine::run(const ProgressListener& progress) {
     p.account_lost_time(epoch_started);
     EXAWARP_CHECK(next >= gvt, next.ps, gvt.ps, p.transport.rank().value, p.options.seed);
     gvt = next;
-    if (p.latest.request == Request::sample) p.sample(gvt, ns_since(p.run_started));
+    p.sample_if_asked(gvt);
     p.window.update({p.latest.processed, p.latest.rolled_back, p.latest.lost_ns});
     if (progress)
       progress({gvt, p.latest.processed - p.latest.rolled_back, p.latest.processed,
@@ -293,6 +294,11 @@ Statistics over_all_ranks(const Statistics& mine, Transport& transport) {
 }
 
 }  // namespace
+
+void Engine::Parts::sample_if_asked(Time gvt) {
+  const bool at_the_end = gvt >= options.end;  // complete_series() comes next
+  if (latest.request == Request::sample && !at_the_end) sample(gvt, ns_since(run_started));
+}
 
 // The last moment of the series has what collect_results() committed, at the end of the run phase.
 void Engine::Parts::complete_series(Time gvt, RunResult& result) {
