@@ -121,7 +121,8 @@ void print_deadlock(const RunReport& r, const Console& console) {
 
 void print_stopped(const RunReport& r, const Console& console) {
   console.err << fmt::format("{}: host time ran out after {:g} s (--time-limit) at simulated time "
-                             "{}; the results are partial; a longer limit or more ranks would help\n",
+                             "{}; the results are partial; a longer limit or more ranks would "
+                             "help\n",
                              r.study->file, r.study->engine.time_limit_s,
                              core::format_time(r.result->last_event))
               << std::flush;
