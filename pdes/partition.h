@@ -89,7 +89,7 @@ class Partition {
   void settle_suspects();
 
   void audit(Event* event, LpSlot slot);  // audit.cc
-  [[nodiscard]] std::uint64_t newest_sends_hash();
+  [[nodiscard]] std::uint64_t newest_output_hash();
   [[nodiscard]] bool is_audited(const Event& event) const;
 
   void roll_back_if_straggler(const Event& event);

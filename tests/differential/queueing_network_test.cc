@@ -147,15 +147,39 @@ std::uint64_t draws_so_far = 0;
 
 struct DrawsFromOutside : Station {
   static void handle(State& s, const pdes::Event& event, pdes::Context& ctx) {
-    const std::uint64_t bits = core::random_bits(1, draws_so_far++);  // wrong: not of the LP
+    const std::uint64_t bits = core::random_bits(1, draws_so_far++);  // wrong: not of the process
     ctx.send(ctx.self(), exponential(1_us, bits), event.kind, event.payload);
     ctx.add(s.served, 1);
   }
 };
 
-TEST(QueueingNetworkAudit, FindsRandomnessThatIsNotOfTheProcess) {
+TEST(QueueingNetworkAudit, FindsASendThatDependsOnSomethingOutside) {
   EXPECT_EXIT(run_audited<DrawsFromOutside>(), testing::ExitedWithCode(1),
-              "the second execution sent something else.*faulty station");
+              "the second execution sent or emitted something else.*faulty station");
+}
+
+struct EmitsFromOutside : Station {
+  static void handle(State& s, const pdes::Event& event, pdes::Context& ctx) {
+    Station::handle(s, event, ctx);
+    ctx.emit(kLeftChannel, draws_so_far++);
+  }
+};
+
+TEST(QueueingNetworkAudit, FindsOutputThatDependsOnSomethingOutside) {
+  EXPECT_EXIT(run_audited<EmitsFromOutside>(), testing::ExitedWithCode(1),
+              "the second execution sent or emitted something else.*faulty station");
+}
+
+struct RemembersTheOutside : Station {
+  static void handle(State& s, const pdes::Event& event, pdes::Context& ctx) {
+    Station::handle(s, event, ctx);
+    ctx.set(s.sojourn_ps, draws_so_far++);
+  }
+};
+
+TEST(QueueingNetworkAudit, FindsStateThatDependsOnSomethingOutside) {
+  EXPECT_EXIT(run_audited<RemembersTheOutside>(), testing::ExitedWithCode(1),
+              "the second execution left another state.*faulty station");
 }
 
 }  // namespace
