@@ -36,8 +36,8 @@ std::uint64_t Partition::newest_output_hash() {
   for (auto extra = extras_.rbegin(); extra != extras_.rend() && extra->record == newest; ++extra) {
     if (extra->kind != Extra::Kind::emission) continue;
     const Emission& emission = extra->emission;
-    for (const std::uint64_t word : {std::uint64_t{emission.channel}, emission.a, emission.b,
-                                     emission.c})
+    for (const std::uint64_t word :
+         {std::uint64_t{emission.channel}, emission.a, emission.b, emission.c})
       hash.word(word);
   }
   return hash.value();
@@ -62,8 +62,8 @@ void Partition::audit(Event* event, LpSlot slot) {
   ++header.incarnation;
 
   for (std::size_t i = 0; i < before.size(); ++i)
-    EXAWARP_CHECK(state[i] == before[i], "rollback audit: a write by-passed the context",
-                  type.name, i, event->destination.value, event->kind, event->receive_time.ps);
+    EXAWARP_CHECK(state[i] == before[i], "rollback audit: a write by-passed the context", type.name,
+                  i, event->destination.value, event->kind, event->receive_time.ps);
   EXAWARP_CHECK(type.digest(state) == digest_before && header.sequence == sequence_before,
                 "rollback audit: a container or the send count was not restored", type.name,
                 event->destination.value, event->kind, event->receive_time.ps);
