@@ -156,7 +156,7 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   app.set_version_flag("--version", std::string("exawarp ") + kVersion);
   app.require_subcommand(1);
   app.footer("Exit codes: 0 done; 1 a bug in exawarp; 2 bad input; 3 the simulated system "
-             "deadlocked;\n4 a resource ran out; 75 stopped at the time limit.\n"
+             "deadlocked;\n4 a resource ran out.\n"
              "Start with: exawarp run configs/studies/llama2_7b_8.yaml");
   RawOptions raw;
   RunArguments run;

@@ -17,7 +17,6 @@ enum ExitCode : int {
   kBadInput = 2,
   kDeadlock = 3,
   kOutOfResources = 4,
-  kStopped = 75,
 };
 
 }  // namespace exawarp::io

@@ -31,6 +31,11 @@ void Partition::collect(Time gvt) {
   history_.sent.drop_before(all ? history_.sent.head() : records[tail].sent_begin);
   history_.remote.drop_before(all ? history_.remote.head() : records[tail].remote_begin);
   records.drop_before(tail);
+  if (!all) return;
+  records.rewind_if_empty();
+  history_.undo.rewind_if_empty();
+  history_.sent.rewind_if_empty();
+  history_.remote.rewind_if_empty();
 }
 
 void Partition::deliver_emissions(Time gvt) {

@@ -43,6 +43,12 @@ class RingLane {
     tail_ = index;
   }
 
+  // An empty lane goes on at its first slot, whatever indices it has come to: short bursts then
+  // reuse the same few cache lines instead of walking through the whole capacity.
+  void rewind_if_empty() {
+    if (size() == 0) head_ = tail_ = (head_ + mask_) & ~std::uint64_t{mask_};
+  }
+
   // Forgets everything from `index` on. Requires tail <= index <= head.
   void drop_from(std::uint64_t index) {
     EXAWARP_DCHECK(index >= tail_ && index <= head_, index, tail_, head_);

@@ -135,12 +135,7 @@ void Partition::cancel(SentRef sent) {
   anti.flags = kAnti;
   ++statistics_.anti_messages;
   least_sent_ = std::min(least_sent_, anti.receive_time);
-  const std::uint32_t here = setup_.id.value - setup_.first_local;
-  const std::uint32_t owner = directory_.partition_of(anti.destination);
-  if (owner - setup_.first_local < setup_.locals)
-    mailboxes_.send_local(here, owner - setup_.first_local, anti);
-  else
-    mailboxes_.send_rank(here, owner / setup_.locals, anti);
+  deliver_away(anti, directory_.partition_of(anti.destination));
 }
 
 void Partition::work_off_cancellations() {

@@ -6,7 +6,7 @@
 namespace exawarp::pdes {
 namespace {
 
-constexpr std::uint64_t kEventsPerEpoch = 4096;  // of one partition, aimed at
+constexpr std::uint64_t kEventsPerEpoch = 1024;  // of one partition, aimed at
 constexpr std::uint64_t kEventLimit = 4 * kEventsPerEpoch;
 // What undoing an event costs beyond executing it again: its share of finding and walking the
 // chain, in cold cache lines. PHOLD, 65,536 LPs, two threads: 1.2 to 1.7 us.

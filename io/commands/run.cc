@@ -115,7 +115,8 @@ void print_deadlock(const RunReport& r, const Console& console) {
 }
 
 void print_stopped(const RunReport& r, const Console& console) {
-  console.err << fmt::format("{}: stopped at the time limit of {:g} s, simulated time {}\n",
+  console.err << fmt::format("{}: host time ran out after {:g} s (--time-limit) at simulated time "
+                             "{}; the results are partial; a longer limit or more ranks would help\n",
                              r.study->file, r.study->engine.time_limit_s,
                              core::format_time(r.result->last_event))
               << std::flush;
@@ -140,7 +141,7 @@ int exit_code_of(RunStatus status) {
   switch (status) {
     case RunStatus::finished: return kDone;
     case RunStatus::deadlocked: return kDeadlock;
-    case RunStatus::stopped: return kStopped;
+    case RunStatus::stopped: return kOutOfResources;
   }
   return kInternalFault;
 }
