@@ -1,7 +1,8 @@
 // The worker loop of every mode:
 //
 //   until GVT reaches the end:
-//     run each partition to GVT + window            (executor; partitions commit below GVT first)
+//     run each partition to GVT + window            (executor; after taking messages in and
+//                                                    committing up to GVT)
 //     exchange messages between ranks, compute GVT  (synchronise)
 //     adapt the window
 //
@@ -134,7 +135,7 @@ struct Engine::Parts {
   std::int64_t buffers_sent = 0;
   std::uint64_t gvt_rounds = 0;
   std::uint64_t gvt_ns = 0;
-  std::uint64_t lost_ns = 0;         // workers' time in epochs without work
+  std::uint64_t lost_ns = 0;         // workers' time outside partitions: barriers, GVT
   std::uint64_t busy_before_ns = 0;  // of all partitions, up to the epoch before
   GvtVote latest;
   Clock::time_point constructed = Clock::now();

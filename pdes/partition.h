@@ -46,7 +46,7 @@ class Partition {
 
   // Runs Model::initialise for each LP of this partition.
   void initialise(const Model& model);
-  // Commits below order.gvt, takes in messages, executes.
+  // Takes in messages, commits up to order.gvt, executes.
   void run_epoch(const EpochOrder& order);
   // Commits everything up to and including `gvt`. Requires that all events and anti-messages at
   // `gvt` or before have been taken in: later ones can then only lie beyond it, as every event
@@ -95,7 +95,7 @@ class Partition {
   void deliver_away(const Event& event, std::uint32_t owner);
 
   void audit(Event* event, LpSlot slot);  // audit.cc
-  [[nodiscard]] std::uint64_t newest_sends_hash();
+  [[nodiscard]] std::uint64_t newest_output_hash();
   [[nodiscard]] bool is_audited(const Event& event) const;
 
   void roll_back_if_straggler(const Event& event);
