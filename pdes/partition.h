@@ -58,6 +58,8 @@ class Partition {
   [[nodiscard]] Time last_committed() const { return last_committed_; }
   [[nodiscard]] core::Digest digest() const { return digest_; }
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }
+  [[nodiscard]] std::uint64_t pending_events() const { return pending_.size(); }
+  [[nodiscard]] std::uint64_t history_events() const { return history_.records.size(); }
 
   // For Context: the services a handler reaches.
   [[nodiscard]] std::uint32_t owner_of(LpId lp) const { return directory_.partition_of(lp); }
