@@ -53,6 +53,9 @@ class Partition {
   // is scheduled at least 1 ps ahead. Frees events and history, delivers emissions.
   void collect(Time gvt);
 
+  // Undoes everything after `gvt` and commits the rest. Requires what collect() requires.
+  void give_up_beyond(Time gvt);
+
   // The earliest event this partition knows of or sent in this epoch.
   [[nodiscard]] Time least() const { return least_; }
   [[nodiscard]] Time last_committed() const { return last_committed_; }
@@ -102,7 +105,6 @@ class Partition {
   // Undoes the LP's events that do not come before `bound`; `victim` (may be null) is dropped, the
   // others become pending again.
   void roll_back(LpSlot slot, const Event& bound, const Event* victim);
-  void roll_back_beyond(Time gvt);
   void undo_record(std::uint64_t index, LpHeader& header);
   void undo_extras(std::uint64_t index);
   void trim_dead_head();
