@@ -15,16 +15,20 @@
 
 namespace exawarp::core {
 
-// Hash of a sequence of words: folds 64x64 -> 128-bit products, as wyhash and its kin do.
+// The two halves of a 128-bit product, folded: the mixing step of wyhash and its kin.
+constexpr std::uint64_t fold(std::uint64_t a, std::uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+// Hash of a sequence of words.
 class Hasher {
  public:
   explicit constexpr Hasher(std::uint64_t seed = 0) : state_(seed ^ kGoldenGamma) {}
 
   constexpr void word(std::uint64_t value) {
-    __extension__ using Wide = unsigned __int128;
-    const Wide product = static_cast<Wide>(state_ ^ value) * 0xa0761d6478bd642full;
-    state_ = (static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64)) +
-             kGoldenGamma;
+    state_ = fold(state_ ^ value, 0xa0761d6478bd642full) + kGoldenGamma;
   }
 
   // Any bytes; the length is part of the hash. The caller makes sure that none is padding.

@@ -66,6 +66,26 @@ Json classes(const Outcome& outcome) {
   return list;
 }
 
+Json load_of(const pdes::PartitionLoad& load, const pdes::HostTime& t) {
+  const double busy_s = static_cast<double>(load.busy_ns) * 1e-9;
+  return {{"partition", load.partition},
+          {"busy_s", busy_s},
+          {"times_mean", t.mean_busy_s > 0 ? busy_s / t.mean_busy_s : 1.0},
+          {"committed_events", load.committed_events}};
+}
+
+// Shares of the workers' time that add up to 1, and the extremes among the partitions.
+Json host_time(const pdes::HostTime& t) {
+  return {{"worker_s", t.worker_s},
+          {"executing", t.executing},
+          {"mailboxes", t.mailboxes},
+          {"fossil_collection", t.collecting},
+          {"gvt_and_exchange", t.synchronising},
+          {"waiting", t.waiting},
+          {"heaviest_partition", load_of(t.heaviest, t)},
+          {"lightest_partition", load_of(t.lightest, t)}};
+}
+
 Json engine_statistics(const pdes::RunResult& result) {
   const pdes::Statistics& s = result.total;
   constexpr double kNanosecond = 1e-9;
@@ -89,7 +109,8 @@ Json engine_statistics(const pdes::RunResult& result) {
           {"exchange_s", seconds(s.exchange_ns)},
           {"collect_s", seconds(s.collect_ns)},
           {"gvt_s", seconds(s.gvt_ns)},
-          {"last_event_ps", result.last_event.ps}};
+          {"last_event_ps", result.last_event.ps},
+          {"host_time", host_time(result.host_time)}};
 }
 
 void add_waiting(const Outcome& outcome, Json& summary) {

@@ -42,7 +42,7 @@ class Context {
   template <class T>
   void set(T& field, std::type_identity_t<T> value) {
     static_assert(std::is_trivially_copyable_v<T>);
-    if (undo_ != nullptr) undo_->save(&field, sizeof(T));
+    if (undo_ != nullptr) undo_->save(field);
     field = value;
   }
   template <class T>
@@ -55,14 +55,11 @@ class Context {
   void send(LpId to, Time delay, EventKind kind, const P& payload) {
     static_assert(std::is_trivially_copyable_v<P> && sizeof(P) <= kPayloadBytes);
     static_assert(std::has_unique_object_representations_v<P>, "padding would reach the digest");
-    Event event;
-    std::memcpy(event.payload.data(), &payload, sizeof(P));
-    schedule(to, delay, kind, event);
+    Payload bytes{};
+    std::memcpy(bytes.data(), &payload, sizeof(P));
+    schedule(to, delay, kind, bytes);
   }
-  void send(LpId to, Time delay, EventKind kind) {
-    Event event;
-    schedule(to, delay, kind, event);
-  }
+  void send(LpId to, Time delay, EventKind kind) { schedule(to, delay, kind, Payload{}); }
 
   // Output: delivered to the run's sink only if and when the event commits.
   void emit(std::uint32_t channel, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0);
@@ -81,7 +78,7 @@ class Context {
 
  private:
   friend class Partition;
-  void schedule(LpId to, Time delay, EventKind kind, Event& event);
+  void schedule(LpId to, Time delay, EventKind kind, const Payload& payload);
   void fail(const char* text);
 
   Partition* partition_;

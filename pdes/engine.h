@@ -8,8 +8,10 @@
 #include "core/digest.h"
 #include "core/placement.h"
 #include "pdes/emission.h"
+#include "pdes/host_time.h"
 #include "pdes/logical_process.h"
 #include "pdes/statistics.h"
+#include "pdes/time_series.h"
 
 namespace exawarp::pdes {
 
@@ -27,6 +29,8 @@ struct EngineOptions {
   Time window{0};                        // optimistic: 0 adapts, else fixed
   double audit_probability = 0;          // share of events undone, compared and run again
   double time_limit_s = 0;               // host seconds; 0: none
+  double sample_interval_s = 0;          // host seconds between moments of the time series; at
+                                         // 0 there is none. All ranks pass the same
 };
 
 // How far a run has come; for progress output. Called on the rank's main thread.
@@ -48,6 +52,8 @@ struct RunResult {
   std::uint32_t threads = 0;  // as used
   std::uint32_t partition_count = 0;  // over all ranks
   bool stopped_at_limit = false;
+  HostTime host_time;         // of all ranks
+  TimeSeries series;          // of all ranks, on rank 0, where one was asked for
 };
 
 // One simulation on this rank; every rank of the transport constructs one and calls run().

@@ -24,6 +24,7 @@ using core::Time;
 
 using EventKind = std::uint16_t;  // meaning belongs to the model
 constexpr std::size_t kPayloadBytes = 32;
+using Payload = std::array<std::byte, kPayloadBytes>;
 
 struct alignas(64) Event {
   Time receive_time;
@@ -32,7 +33,7 @@ struct alignas(64) Event {
   LpId destination;
   EventKind kind = 0;
   std::uint16_t flags = 0;  // the engine's, see EventFlag
-  std::array<std::byte, kPayloadBytes> payload{};
+  Payload payload{};
   std::uint32_t incarnation = 0;  // the engine's: rollbacks of the source before this send
   std::uint32_t reserved = 0;
 
@@ -66,15 +67,18 @@ inline EventKey key_of(const Event& e) {
 }
 
 // What an executed event adds to the digest: everything that the model can see of it.
+// Four products that do not wait for each other, as wyhash pairs its input; a chain over the
+// seven words took twice the time, an eighth of a cluster run.
 inline std::uint64_t digest_of(const Event& e) {
-  core::Hasher hash;
-  hash.word(static_cast<std::uint64_t>(e.receive_time.ps));
-  hash.word((std::uint64_t{e.source.value} << 32) | e.sequence);
-  hash.word((std::uint64_t{e.destination.value} << 32) | e.kind);
-  std::array<std::uint64_t, kPayloadBytes / 8> words;
-  std::memcpy(words.data(), e.payload.data(), kPayloadBytes);
-  for (const std::uint64_t w : words) hash.word(w);
-  return hash.value();
+  std::array<std::uint64_t, kPayloadBytes / 8> p;
+  std::memcpy(p.data(), e.payload.data(), kPayloadBytes);
+  const auto time = static_cast<std::uint64_t>(e.receive_time.ps);
+  const std::uint64_t origin = (std::uint64_t{e.source.value} << 32) | e.sequence;
+  const std::uint64_t target = (std::uint64_t{e.destination.value} << 32) | e.kind;
+  return core::mix64(core::fold(time ^ 0xa0761d6478bd642full, origin ^ 0xe7037ed1a0b428dbull) +
+                     core::fold(target ^ 0x8ebc6af09c88c6e3ull, p[0] ^ 0x589965cc75374cc3ull) +
+                     core::fold(p[1] ^ 0x1d8e4e27c47d124full, p[2] ^ 0xeb44accab455d165ull) +
+                     core::fold(p[3] ^ 0x9c6e6877736c46e3ull, time ^ 0x8bb84b93962eacc9ull));
 }
 
 }  // namespace exawarp::pdes

@@ -163,17 +163,15 @@ void Partition::call_handler(const Event& event, LpSlot slot) {
   directory_.types()[slot.type].handle(state_of(slot.header), event, context_);
 }
 
-void Partition::route(const Event& event, std::uint32_t owner) {
-  if (owner == setup_.id.value) {
-    Event* mine = events_.allocate();
-    *mine = event;
-    if (setup_.records_history) history_.sent.push(SentRef::local(mine));
-    if (event.receive_time <= furthest_) [[unlikely]]
-      suspects_.push_back(mine);
-    else
-      pending_.push(mine);
-    return;
-  }
+void Partition::schedule_here(Event& event) {
+  if (setup_.records_history) history_.sent.push(SentRef::local(&event));
+  if (event.receive_time <= furthest_) [[unlikely]]
+    suspects_.push_back(&event);
+  else
+    pending_.push(&event);
+}
+
+void Partition::send_away(const Event& event, std::uint32_t owner) {
   ++statistics_.remote_events;
   least_sent_ = std::min(least_sent_, event.receive_time);
   if (setup_.records_history) {
@@ -184,11 +182,16 @@ void Partition::route(const Event& event, std::uint32_t owner) {
     EXAWARP_CHECK(event.receive_time - context_.now_ >= setup_.lookahead, event.source.value,
                   event.destination.value, event.receive_time.ps, context_.now_.ps);
   }
+  deliver_away(event, owner);
+}
+
+void Partition::deliver_away(const Event& event, std::uint32_t owner) {
+  const std::uint32_t here = setup_.id.value - setup_.first_local;
   if (owner - setup_.first_local < setup_.locals) {
-    mailboxes_.send_local(setup_.id.value - setup_.first_local, owner - setup_.first_local, event);
+    mailboxes_.send_local(here, owner - setup_.first_local, event);
   } else {
     ++statistics_.rank_events;
-    mailboxes_.send_rank(setup_.id.value - setup_.first_local, owner / setup_.locals, event);
+    mailboxes_.send_rank(here, owner / setup_.locals, event);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "pdes/ring_lane.h"
 
@@ -15,11 +16,14 @@ namespace exawarp::pdes {
 // Owner: one partition. Invariant: entries of one event are contiguous, oldest first.
 class UndoLog {
  public:
-  // Saves `size` bytes at `field`, eight at a time.
-  void save(void* field, std::size_t size) {
-    auto* at = static_cast<std::byte*>(field);
-    for (; size > 8; at += 8, size -= 8) save_word(at, 8);
-    save_word(at, size);
+  // Saves the bytes of `field`, eight at a time.
+  template <class T>
+  void save(T& field) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    auto* at = reinterpret_cast<std::byte*>(&field);
+    constexpr std::size_t kWords = (sizeof(T) - 1) / 8;
+    for (std::size_t i = 0; i < kWords; ++i) save_word<8>(at + 8 * i);
+    save_word<sizeof(T) - 8 * kWords>(at + 8 * kWords);
   }
 
   [[nodiscard]] std::uint64_t head() const { return lane_.head(); }
@@ -45,7 +49,8 @@ class UndoLog {
   static constexpr int kAddressBits = 48;
   static constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kAddressBits) - 1;
 
-  void save_word(void* at, std::size_t size) {
+  template <std::size_t size>
+  void save_word(const std::byte* at) {
     Entry entry{std::bit_cast<std::uint64_t>(at) | (std::uint64_t{size} << kAddressBits), 0};
     std::memcpy(&entry.old_value, at, size);
     lane_.push(entry);

@@ -10,6 +10,7 @@
 #include "io/agreement.h"
 #include "io/progress.h"
 #include "io/results.h"
+#include "io/stats_file.h"
 #include "io/text_summary.h"
 #include "io/workers.h"
 #include "partition/block.h"
@@ -33,6 +34,7 @@ struct Prepared {
   core::Placement placement;
   std::uint64_t events_expected = 0;
   std::string directory;
+  std::unique_ptr<StatsFile> stats;  // on rank 0, where asked for
 };
 
 // What the command line says goes before what the study says.
@@ -46,6 +48,7 @@ Study study_of(const RunArguments& a) {
   if (a.audit) study.engine.audit_probability = *a.audit;
   if (a.window) study.engine.window = *a.window;
   if (a.time_limit_s) study.engine.time_limit_s = *a.time_limit_s;
+  if (!a.stats.path.empty()) study.engine.sample_interval_s = a.stats.interval_s;
   return study;
 }
 
@@ -98,7 +101,9 @@ Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
   for (const std::uint64_t work : traffic.work) p.events_expected += work;
   p.placement = place(p, traffic, transport.ranks());
   p.directory = a.out_directory.empty() ? "results/" + p.study.name : a.out_directory;
-  if (transport.rank().value == 0) prepare_directory(p.directory);
+  if (transport.rank().value != 0) return p;
+  prepare_directory(p.directory);
+  if (!a.stats.path.empty()) p.stats = std::make_unique<StatsFile>(a.stats.path);
   return p;
 }
 
@@ -116,7 +121,8 @@ void print_deadlock(const RunReport& r, const Console& console) {
 
 void print_stopped(const RunReport& r, const Console& console) {
   console.err << fmt::format("{}: host time ran out after {:g} s (--time-limit) at simulated time "
-                             "{}; the results are partial; a longer limit or more ranks would help\n",
+                             "{}; the results are partial; a longer limit or more ranks would "
+                             "help\n",
                              r.study->file, r.study->engine.time_limit_s,
                              core::format_time(r.result->last_event))
               << std::flush;
@@ -186,6 +192,7 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
                          .peak_rss_bytes = memory[0],
                          .directory = p.directory};
   if (first_rank) publish(report, a, console);
+  if (p.stats) p.stats->complete(result.series);
   return exit_code_of(report.status);
 }
 

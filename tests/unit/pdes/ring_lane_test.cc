@@ -37,12 +37,12 @@ TEST(UndoLog, RestoresOldBytesNewestFirst) {
   UndoLog log;
   const std::uint64_t begin = log.head();
   for (std::uint64_t i = 0; i < 5; ++i) {
-    log.save(&s.a, sizeof s.a);
+    log.save(s.a);
     s.a = 100 + i;
   }
-  log.save(&s.b, sizeof s.b);
+  log.save(s.b);
   s.b = 77;
-  log.save(&s.c, sizeof s.c);
+  log.save(s.c);
   s.c[0] = s.c[12] = 'X';
   log.restore(begin, log.head());
   EXPECT_EQ(s.a, before.a);
