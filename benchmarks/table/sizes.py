@@ -33,7 +33,7 @@ FULL = Sizes(
     optimism=(_PHOLD_64K, _4K),
     threads=((_4K, 1.6), (_32K, 1.6), (_PHOLD_64K_CALM, 1.6), (_PHOLD_64K, 1.4)),
     ranks=((_4K, 1.5), (_32K, 1.5), (_PHOLD_64K_CALM, None), (_PHOLD_64K, None)),
-    rank_cost=(Phold(65_536, 1, "0.1", "32"), Study("llama3_405b_1k")),
+    rank_cost=(_PHOLD_64K_CALM, Study("llama3_405b_1k")),
     memory_lps=(65_536, 1_048_576),
     main=_32K,
     growth=(Study("llama3_405b_1k"), _4K, Study("llama3_405b_16k", rounds_most=3), _32K,
