@@ -56,11 +56,11 @@ def commit():
     return first_line_of(["git", "-C", str(ROOT), "describe", "--always", "--dirty"]) or "unknown"
 
 
-def head_lines(program, load_before):
-    """`load_before`: the load average when the measurement began."""
+def head_lines(program, load):
+    """`load`: the load average now. To be called before anything is measured."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     yield f"- Commit {commit()}, {datetime.date.today()}; {compiler(program.parent)}"
     yield (f"- {processor()}, {len(os.sched_getaffinity(0))} cores usable, {caches()}, "
            f"{pages / 2**30:.0f} GiB; Linux {platform.release()}")
-    busy = "" if load_before < 0.5 else ": **the machine had other work; do not quote this table**"
-    yield f"- Load average when it began: {load_before:.2f}{busy}"
+    busy = "" if load < 0.5 else ": **the machine had other work; do not quote this table**"
+    yield f"- Load average when it began: {load:.2f}{busy}"
