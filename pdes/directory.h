@@ -70,6 +70,8 @@ class Directory {
     visit_if([](const Atom&) { return true; }, visitor);
   }
   [[nodiscard]] std::uint64_t lp_bytes() const { return lp_bytes_; }
+  // Of the table itself.
+  [[nodiscard]] std::uint64_t table_bytes() const { return atoms_.size() * sizeof(Atom); }
 
  private:
   struct Atom {
