@@ -27,12 +27,12 @@ std::string wide_workload() {
 }
 
 // Runs the program on `ranks` ranks and returns its summary.
-json summary_on(const Workspace& workspace, int ranks) {
+json summary_on(const Workspace& workspace, int ranks, const std::string& options) {
   const std::string out = "ranks_" + std::to_string(ranks);
-  const std::string command =
-      std::string("'" EXAWARP_SOURCE_DIR "/scripts/mpirun' -n ") + std::to_string(ranks) +
-      " '" EXAWARP_BINARY "' run study.yaml --quiet --threads 1 --partitions 2"
-      " --set engine.memory='16 MiB' --out " + out + " > log 2>&1 < /dev/null";
+  const std::string command = "'" EXAWARP_SOURCE_DIR "/scripts/mpirun' -n " +
+                              std::to_string(ranks) + " '" EXAWARP_BINARY "' run study.yaml " +
+                              "--quiet --threads 1 --partitions 2 " + options + " --out " + out +
+                              " > log 2>&1 < /dev/null";
   const int status = std::system(command.c_str());
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << workspace.read("log");
   return json::parse(workspace.read(out + "/summary.json"));
@@ -43,7 +43,9 @@ TEST(RankMemory, FallsAsRanksRiseAndTheDigestStays) {
   workspace.write("study.yaml", small_study());
   workspace.write("workload.yaml", wide_workload());
   std::map<int, json> summaries;
-  for (const int ranks : {1, 2, 8}) summaries[ranks] = summary_on(workspace, ranks);
+  for (const int ranks : {1, 2, 8}) {
+    summaries[ranks] = summary_on(workspace, ranks, "--set engine.memory='16 MiB'");
+  }
   const auto most = [&](int ranks, const char* key) {
     return summaries[ranks]["engine"]["memory_of_a_rank"][key]["maximum"].get<std::uint64_t>();
   };
@@ -62,6 +64,19 @@ TEST(RankMemory, FallsAsRanksRiseAndTheDigestStays) {
     EXPECT_LT(most(ranks, "history_bytes") + most(ranks, "event_bytes"), 3 * kBudget) << ranks;
   for (const auto& [ranks, summary] : summaries)
     std::printf("%d ranks: %s\n", ranks, summary["engine"]["memory_of_a_rank"].dump().c_str());
+}
+
+TEST(RankPlacement, EveryMethodGivesOneDigestOnTwoRanks) {
+  const Workspace workspace;
+  workspace.write("study.yaml", small_study());
+  workspace.write("workload.yaml", small_workload());
+  const json expected = summary_on(workspace, 1, "--placement block");
+  for (const std::string method : {"block", "topology-aware", "metis"}) {
+    const json summary = summary_on(workspace, 2, "--placement " + method);
+    EXPECT_EQ(summary["digest"], expected["digest"]) << method;
+    EXPECT_EQ(summary["placement"], method);
+    EXPECT_TRUE(summary.contains("placement_quality"));
+  }
 }
 
 }  // namespace
