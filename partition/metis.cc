@@ -105,12 +105,10 @@ std::vector<idx_t> divide(MetisGraph graph, std::uint32_t parts) {
   options[METIS_OPTION_SEED] = kSeed;
   options[METIS_OPTION_NUMBERING] = 0;
   std::vector<idx_t> part(graph.vertex_weight.size());
-  const auto method =
-      parts <= kRecursivePartsMax ? METIS_PartGraphRecursive : METIS_PartGraphKway;
-  const int status =
-      method(&vertices, &constraints, graph.row.data(), graph.neighbour.data(),
-             graph.vertex_weight.data(), nullptr, graph.edge_weight.data(), &part_count, nullptr,
-             nullptr, options, &cut, part.data());
+  const auto method = parts <= kRecursivePartsMax ? METIS_PartGraphRecursive : METIS_PartGraphKway;
+  const int status = method(&vertices, &constraints, graph.row.data(), graph.neighbour.data(),
+                            graph.vertex_weight.data(), nullptr, graph.edge_weight.data(),
+                            &part_count, nullptr, nullptr, options, &cut, part.data());
   if (status != METIS_OK) refuse(status);
   return part;
 }

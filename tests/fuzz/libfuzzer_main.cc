@@ -17,8 +17,7 @@
 namespace {
 
 const exawarp::fuzz::Target& target() {
-  static const exawarp::fuzz::Target* const found =
-      exawarp::fuzz::find_target(EXAWARP_FUZZ_TARGET);
+  static const exawarp::fuzz::Target* const found = exawarp::fuzz::find_target(EXAWARP_FUZZ_TARGET);
   EXAWARP_CHECK(found != nullptr, std::string(EXAWARP_FUZZ_TARGET));
   return *found;
 }

@@ -31,14 +31,26 @@ class Mutator {
 
   void change() {
     switch (below(10)) {
-      case 0: return flip_bit();
-      case 1: return replace_byte();
-      case 2: bytes_.erase(std::min(place(), bytes_.size()), 1 + below(16)); return;
-      case 3: bytes_.insert(place(), piece_of(bytes_)); return;
-      case 4: bytes_.resize(bytes_.size() - below(bytes_.size() / 4 + 1)); return;
-      case 5: bytes_.insert(place(), piece_of(input_.others[below(input_.others.size())])); return;
-      case 6: return put_word();
-      default: return change_digit();
+      case 0:
+        return flip_bit();
+      case 1:
+        return replace_byte();
+      case 2:
+        bytes_.erase(std::min(place(), bytes_.size()), 1 + below(16));
+        return;
+      case 3:
+        bytes_.insert(place(), piece_of(bytes_));
+        return;
+      case 4:
+        bytes_.resize(bytes_.size() - below(bytes_.size() / 4 + 1));
+        return;
+      case 5:
+        bytes_.insert(place(), piece_of(input_.others[below(input_.others.size())]));
+        return;
+      case 6:
+        return put_word();
+      default:
+        return change_digit();
     }
   }
 

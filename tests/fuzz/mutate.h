@@ -8,9 +8,9 @@
 namespace exawarp::fuzz {
 
 struct MutationInput {
-  std::string bytes;                       // what is changed
-  std::span<const std::string> others;     // what pieces may come from
-  std::span<const std::string> words;      // what may be put in
+  std::string bytes;                    // what is changed
+  std::span<const std::string> others;  // what pieces may come from
+  std::span<const std::string> words;   // what may be put in
 };
 
 // One to eight changes, few more often than many: bits flipped, bytes replaced, pieces

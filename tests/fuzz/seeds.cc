@@ -121,8 +121,9 @@ std::vector<std::string> study_seeds() {
 std::vector<std::string> workload_spec_seeds() {
   return {tests::small_workload(), kMicrobenchmark, kPingPong,
           tests::small_workload() + "  schedule: {kind: 1f1b, virtual_stages: 2}\n",
-          tests::small_workload() + kSeparator + "transformer.parallel.order=[data, tensor, "
-                                                 "pipeline]"};
+          tests::small_workload() + kSeparator +
+              "transformer.parallel.order=[data, tensor, "
+              "pipeline]"};
 }
 
 std::vector<std::string> system_seeds() {
@@ -154,29 +155,102 @@ std::vector<std::string> command_line_seeds() {
 }
 
 std::vector<std::string> study_words() {
-  return {": ", "\n", "\n  ", "- ", "[", "]", "{", "}", "&a ", "*a", "!!int ", "---\n", "...\n",
-          "#", "|", ">", "'", "\"", "\\x00", "? ", "<<: ", "~", "null", "-1", "0", "1e308", "nan",
-          "9223372036854775807", "9223372036854775808", "0x7f", ".inf", "true", "kv_heads: ",
-          "head_dim: ", "schedule: {virtual_stages: 2}", "first_stage_layers: 1", "jitter: 0.25",
-          "microbenchmark: ", "engine: ", "/dev/null", "..", "cores: ", "peak_bandwidth: ",
-          "gradient_precision: fp8", "\t", "\xef\xbb\xbf", "\xff\xfe", "1048576", "65536",
-          std::string(1, kSeparator), "system.fabric=", "16777216 PB", "1 ps", "60 s"};
+  return {": ",
+          "\n",
+          "\n  ",
+          "- ",
+          "[",
+          "]",
+          "{",
+          "}",
+          "&a ",
+          "*a",
+          "!!int ",
+          "---\n",
+          "...\n",
+          "#",
+          "|",
+          ">",
+          "'",
+          "\"",
+          "\\x00",
+          "? ",
+          "<<: ",
+          "~",
+          "null",
+          "-1",
+          "0",
+          "1e308",
+          "nan",
+          "9223372036854775807",
+          "9223372036854775808",
+          "0x7f",
+          ".inf",
+          "true",
+          "kv_heads: ",
+          "head_dim: ",
+          "schedule: {virtual_stages: 2}",
+          "first_stage_layers: 1",
+          "jitter: 0.25",
+          "microbenchmark: ",
+          "engine: ",
+          "/dev/null",
+          "..",
+          "cores: ",
+          "peak_bandwidth: ",
+          "gradient_precision: fp8",
+          "\t",
+          "\xef\xbb\xbf",
+          "\xff\xfe",
+          "1048576",
+          "65536",
+          std::string(1, kSeparator),
+          "system.fabric=",
+          "16777216 PB",
+          "1 ps",
+          "60 s"};
 }
 
 std::vector<std::string> xwg_words() {
-  return {std::string(4, '\0'), std::string(8, '\0'), "\xff\xff\xff\xff", "\x01", "\xff\xff",
-          std::string("\0\0\0\x80", 4), std::string("\0\0\0\0\0\0\0\x40", 8), "\x7f"};
+  return {std::string(4, '\0'),
+          std::string(8, '\0'),
+          "\xff\xff\xff\xff",
+          "\x01",
+          "\xff\xff",
+          std::string("\0\0\0\x80", 4),
+          std::string("\0\0\0\0\0\0\0\x40", 8),
+          "\x7f"};
 }
 
 std::vector<std::string> unit_words() {
-  return {"e", "e9", "-", "+", ".", " ", "/s", "b", "B", "Ki", "Mi", "G", "T", "P", "FLOP/s",
-          "99999999999999999999", "e-99", "e2147483648", "min", "h", "ps", "\t"};
+  return {"e",    "e9",          "-",   "+", ".",  " ", "/s",     "b",
+          "B",    "Ki",          "Mi",  "G", "T",  "P", "FLOP/s", "99999999999999999999",
+          "e-99", "e2147483648", "min", "h", "ps", "\t"};
 }
 
 std::vector<std::string> command_line_words() {
-  return {std::string(1, kSeparator), "--", "-", "=", "--set", "--sync", "--threads", "--window",
-          "-o", "--help-all", "-1", "1e99", "nan", "18446744073709551616", "4294967296", "@", "[",
-          "]", "{}", "--config", "++", "--lps"};
+  return {std::string(1, kSeparator),
+          "--",
+          "-",
+          "=",
+          "--set",
+          "--sync",
+          "--threads",
+          "--window",
+          "-o",
+          "--help-all",
+          "-1",
+          "1e99",
+          "nan",
+          "18446744073709551616",
+          "4294967296",
+          "@",
+          "[",
+          "]",
+          "{}",
+          "--config",
+          "++",
+          "--lps"};
 }
 
 model::WorkloadGraph small_graph() { return graph_of(tests::small_workload()); }

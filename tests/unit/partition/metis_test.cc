@@ -42,8 +42,7 @@ TEST(Metis, KeepsStridedRingsWholeWhereBlocksCutThemAll) {
 
 TEST(Metis, PartitionsOfARankAreNeighbours) {
   const WeightedGraph ring = ring_of(96);
-  const auto placement =
-      place_by_metis(ring, {.atoms = 96, .ranks = 3, .partitions_per_rank = 4});
+  const auto placement = place_by_metis(ring, {.atoms = 96, .ranks = 3, .partitions_per_rank = 4});
   EXPECT_LE(measure(ring, placement).rank_cut, 4);  // three borders; METIS may leave one more
 }
 
@@ -112,11 +111,11 @@ TEST(Metis, PlacesSixteenThousandAtomsQuickly) {
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   const Quality ours = measure(graph, placement);
   const Quality topology_aware = measure(graph, place_by_topology(graph, request));
-  std::printf("16,384 atoms in 64 parts: %.3f s, cut %lld (topology-aware %lld), between ranks "
-              "%lld (%lld)\n",
-              taken.count(), static_cast<long long>(ours.cut),
-              static_cast<long long>(topology_aware.cut), static_cast<long long>(ours.rank_cut),
-              static_cast<long long>(topology_aware.rank_cut));
+  std::printf(
+      "16,384 atoms in 64 parts: %.3f s, cut %lld (topology-aware %lld), between ranks "
+      "%lld (%lld)\n",
+      taken.count(), static_cast<long long>(ours.cut), static_cast<long long>(topology_aware.cut),
+      static_cast<long long>(ours.rank_cut), static_cast<long long>(topology_aware.rank_cut));
   EXPECT_LT(taken.count(), 5.0);  // far above what it takes, for sanitizers and busy machines
 }
 
