@@ -78,7 +78,7 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
       ->required();
   app.add_option("--out", a.out_directory, "directory of the results (default: results/<study>)");
   add_engine_options(app, raw, a.threads, a.partitions);
-  app.add_option("--placement", raw.placement, "block or topology-aware (default)");
+  app.add_option("--placement", raw.placement, "block, metis or topology-aware (default)");
   app.add_option("--seed", a.seed, "seed of every random number");
   app.add_option("--set", raw.lists, "replaces a key of the study: path.to.key=value (repeatable)")
       ->take_all()

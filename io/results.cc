@@ -86,6 +86,25 @@ Json host_time(const pdes::HostTime& t) {
           {"lightest_partition", load_of(t.lightest, t)}};
 }
 
+// Traffic between partitions in node executions, parts in events expected.
+Json placement_quality(const partition::Quality& quality) {
+  return {{"cut", quality.cut},
+          {"rank_cut", quality.rank_cut},
+          {"heaviest_part", quality.heaviest_part},
+          {"lightest_part", quality.lightest_part}};
+}
+
+// Of one rank: the least and the most over ranks.
+Json rank_memory(const pdes::RunResult& result) {
+  const auto range = [&](std::uint64_t pdes::RankMemory::*field) {
+    return Json{{"minimum", result.least_memory.*field}, {"maximum", result.most_memory.*field}};
+  };
+  return {{"lp_bytes", range(&pdes::RankMemory::lp_bytes)},
+          {"history_bytes", range(&pdes::RankMemory::history_bytes)},
+          {"event_bytes", range(&pdes::RankMemory::event_bytes)},
+          {"directory_bytes", range(&pdes::RankMemory::directory_bytes)}};
+}
+
 Json engine_statistics(const pdes::RunResult& result) {
   const pdes::Statistics& s = result.total;
   constexpr double kNanosecond = 1e-9;
@@ -105,6 +124,7 @@ Json engine_statistics(const pdes::RunResult& result) {
           {"uncommitted_events_peak", s.history_peak},
           {"history_bytes", s.log_bytes},
           {"event_bytes", s.event_bytes},
+          {"memory_of_a_rank", rank_memory(result)},
           {"process_s", seconds(s.process_ns)},
           {"exchange_s", seconds(s.exchange_ns)},
           {"collect_s", seconds(s.collect_ns)},
@@ -179,6 +199,7 @@ std::string summary_json(const RunReport& r) {
   summary["breakdown"] = breakdown(outcome, outcome.total());
   summary["classes"] = classes(outcome);
   summary["engine"] = engine_statistics(*r.result);
+  if (r.quality) summary["placement_quality"] = placement_quality(*r.quality);
   return dump(summary);
 }
 

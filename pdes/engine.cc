@@ -295,6 +295,19 @@ Statistics over_all_ranks(const Statistics& mine, Transport& transport) {
   return sum;
 }
 
+// Field by field; the least of x is the complement of the most of ~x.
+std::array<RankMemory, 2> extremes_over_ranks(const RankMemory& mine, Transport& transport) {
+  constexpr std::size_t kWords = sizeof(RankMemory) / sizeof(std::uint64_t);
+  std::array<std::uint64_t, 2 * kWords> words{};
+  std::memcpy(words.data(), &mine, sizeof mine);
+  for (std::size_t i = 0; i < kWords; ++i) words[kWords + i] = ~words[i];
+  transport.all_reduce_max(words);
+  for (std::size_t i = 0; i < kWords; ++i) words[kWords + i] = ~words[kWords + i];
+  std::array<RankMemory, 2> most_then_least;
+  std::memcpy(static_cast<void*>(most_then_least.data()), words.data(), sizeof words);
+  return most_then_least;
+}
+
 }  // namespace
 
 void Engine::Parts::sample_if_asked(Time gvt) {
@@ -344,6 +357,13 @@ RunResult Engine::Parts::collect_results(double run_s) {
   std::array<std::uint64_t, 1> latest_ps{static_cast<std::uint64_t>(last.ps)};
   transport.all_reduce_max(latest_ps);
   result.digest.value = sum[0];
+  const RankMemory memory{.lp_bytes = directory.lp_bytes(),
+                          .history_bytes = mine.log_bytes,
+                          .event_bytes = mine.event_bytes,
+                          .directory_bytes = directory.table_bytes()};
+  const auto [most, least] = extremes_over_ranks(memory, transport);
+  result.most_memory = most;
+  result.least_memory = least;
   result.last_event = Time{static_cast<std::int64_t>(latest_ps[0])};
   result.total = over_all_ranks(mine, transport);
   result.threads = workers();

@@ -42,10 +42,21 @@ struct Progress {
 };
 using ProgressListener = std::function<void(const Progress&)>;
 
+// What the engine holds on one rank, in bytes. The first three fall as ranks rise; the directory
+// has an entry for each atom of the whole simulation (pdes/directory.h).
+struct RankMemory {
+  std::uint64_t lp_bytes = 0;         // logical processes with their headers
+  std::uint64_t history_bytes = 0;    // lanes of the logs
+  std::uint64_t event_bytes = 0;      // event pools
+  std::uint64_t directory_bytes = 0;
+};
+
 struct RunResult {
   core::Digest digest;        // of all ranks: equal in every mode
   Statistics total;           // of all ranks
   std::vector<Statistics> partitions;  // of this rank's partitions
+  RankMemory least_memory;    // field by field, the least over ranks
+  RankMemory most_memory;     // field by field, the most over ranks
   Time last_event;            // receive time of the last committed event, over all ranks
   double setup_s = 0;         // from construction to the first event
   double run_s = 0;
