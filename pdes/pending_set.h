@@ -55,6 +55,7 @@ class PendingSet {
     PendingKey keys[kChunkKeys];
   };
 
+  void insert_into_current(const PendingKey& key);
   void push_bucket(std::size_t bucket, const PendingKey& key);
   bool refill();         // makes current_ hold the first events; false: the set is empty
   void drain_bucket(std::size_t bucket);
