@@ -36,7 +36,10 @@ using core::Time;
 using pdes::Event;
 
 constexpr double kPrepareBudget_s = 30;  // a set that cannot even be filled in this is left out
-constexpr std::size_t kSliceOps = 1 << 16;
+// Holds before the next set has its turn: each event several times, so that a set which fits in
+// cache is measured there.
+constexpr std::size_t kSliceLeast = 1 << 16;
+constexpr std::size_t kSliceMost = 1 << 20;
 
 double cpu_ns() {
   timespec now{};
@@ -158,6 +161,7 @@ class StreamSide final : public Side {
 
 struct Plan {
   std::size_t holds;  // in a round
+  std::size_t slice;  // of them, before the next set's turn
   std::size_t rounds;
 };
 
@@ -169,7 +173,7 @@ std::vector<double> measure(std::vector<std::unique_ptr<Side>>& sides, const Pla
   for (std::size_t round = 0; round < plan.rounds; ++round) {
     std::vector<double> spent(sides.size());
     for (std::size_t done = 0; done < plan.holds;) {
-      const std::size_t slice = std::min(kSliceOps, plan.holds - done);
+      const std::size_t slice = std::min(plan.slice, plan.holds - done);
       for (std::size_t i = 0; i < sides.size(); ++i) {
         if (sides[i] == nullptr) continue;
         const double start = cpu_ns();
@@ -234,7 +238,9 @@ void hold_rows(const Options& options, DelayLaw law, const std::vector<std::size
     sides.push_back(std::make_unique<HoldSide<CalendarQueue>>(size, delays));
     sides.push_back(std::make_unique<HoldSide<EngineSet>>(size, delays));
     const bool large = size >= (std::size_t{1} << 22);
-    const Plan plan{.holds = options.quick ? 4096 : std::max<std::size_t>(size, 1 << 18),
+    const std::size_t slice = std::clamp(8 * size, kSliceLeast, kSliceMost);
+    const Plan plan{.holds = options.quick ? 4096 : std::max({size, slice, 4 * kSliceLeast}),
+                    .slice = slice,
                     .rounds = options.quick ? 1 : large ? 3 : options.rounds};
     print_row(delays.name(), thousands(size), measure(sides, plan));
   }
@@ -248,7 +254,8 @@ void stream_row(const Options& options, const std::string& name) {
   sides.push_back(std::make_unique<StreamSide<CalendarQueue>>(stream));
   sides.push_back(std::make_unique<StreamSide<EngineSet>>(stream));
   const std::size_t pops = stream.sends_after_pop.size();
-  const Plan plan{.holds = options.quick ? 4096 : std::max<std::size_t>(pops, 1 << 18),
+  const Plan plan{.holds = options.quick ? 4096 : std::max(pops, 4 * kSliceLeast),
+                  .slice = kSliceMost,
                   .rounds = options.quick ? 1 : options.rounds};
   print_row(name, fmt::format("{} (at most {})", thousands(stream.pending_mean),
                               thousands(stream.pending_peak)),
@@ -256,8 +263,8 @@ void stream_row(const Options& options, const std::string& name) {
 }
 
 void print_table(const Options& options) {
-  fmt::print("| work | pending events | {} | {} | {} | {} | first / last |\n", WholeEventHeap::kName,
-             QuadHeap::kName, CalendarQueue::kName, EngineSet::kName);
+  fmt::print("| work | pending events | {} | {} | {} | {} | first / last |\n",
+             WholeEventHeap::kName, QuadHeap::kName, CalendarQueue::kName, EngineSet::kName);
   fmt::print("|---|---:|---:|---:|---:|---:|---:|\n");
   if (options.quick) {
     for (const DelayLaw law : {DelayLaw::exponential, DelayLaw::ties, DelayLaw::bimodal})
