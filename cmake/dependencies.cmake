@@ -10,3 +10,10 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc)
 find_package(MPI REQUIRED COMPONENTS C)
+
+# METIS comes without a CMake package.
+find_path(METIS_INCLUDE_DIR metis.h REQUIRED)
+find_library(METIS_LIBRARY metis REQUIRED)
+add_library(exawarp_metis INTERFACE)
+target_include_directories(exawarp_metis SYSTEM INTERFACE ${METIS_INCLUDE_DIR})
+target_link_libraries(exawarp_metis INTERFACE ${METIS_LIBRARY})

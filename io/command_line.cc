@@ -21,7 +21,7 @@ using core::InputError;
 
 // Options are taken as text where the value is an enumeration or a quantity.
 struct RawOptions {
-  std::string sync, placement, window;
+  std::string sync, placement, window, stats, stats_interval;
   std::vector<std::string> lists;
 };
 
@@ -43,6 +43,19 @@ core::Time parse_time(const std::string& option, const std::string& text) {
   return core::Time{parsed.value};
 }
 
+StatsArguments parse_stats(const RawOptions& raw) {
+  const std::string option = "--stats-interval";
+  StatsArguments stats{.path = raw.stats};
+  if (raw.stats_interval.empty()) return stats;
+  const core::Time interval = parse_time(option, raw.stats_interval);
+  if (interval < core::Time{1'000})  // 1 ns, what the host's clock tells apart
+    throw InputError(option, in_quotes(raw.stats_interval) + " is too short; expected e.g. " +
+                                 in_quotes("10 ms"));
+  if (raw.stats.empty()) throw InputError(option, "has no effect without --stats FILE");
+  stats.interval_s = static_cast<double>(interval.ps) / core::kPicosecondsPerSecond;
+  return stats;
+}
+
 const CLI::Range kThreadRange(1u, kThreadsMax);
 const CLI::Range kPartitionRange(1u, kPartitionsMax);
 const CLI::Range kShareRange(0.0, 1.0);
@@ -55,6 +68,9 @@ void add_engine_options(CLI::App& app, RawOptions& raw, std::optional<std::uint3
   app.add_option("--partitions", partitions, "partitions of a rank (default: by the workers)")
       ->check(kPartitionRange);
   app.add_option("--window", raw.window, "optimistic window, e.g. \"10 us\" (default: adapts)");
+  app.add_option("--stats", raw.stats, "writes the engine's time series there (CSV)");
+  app.add_option("--stats-interval", raw.stats_interval,
+                 "host time between its moments (default: \"10 ms\")");
 }
 
 void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
@@ -62,7 +78,7 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
       ->required();
   app.add_option("--out", a.out_directory, "directory of the results (default: results/<study>)");
   add_engine_options(app, raw, a.threads, a.partitions);
-  app.add_option("--placement", raw.placement, "block or topology-aware (default)");
+  app.add_option("--placement", raw.placement, "block, metis or topology-aware (default)");
   app.add_option("--seed", a.seed, "seed of every random number");
   app.add_option("--set", raw.lists, "replaces a key of the study: path.to.key=value (repeatable)")
       ->take_all()
@@ -79,7 +95,7 @@ void add_phold(CLI::App& app, PholdArguments& a, RawOptions& raw) {
   app.add_option("--lps", a.lps, "logical processes")->required()->check(CLI::Range(1u, 1u << 30));
   app.add_option("--start-events", a.start_events, "events each of them starts with")
       ->required()
-      ->check(CLI::Range(1u, 1u << 16));
+      ->check(CLI::Range(0u, 1u << 16));
   app.add_option("--remote", a.remote, "probability that an event goes to another one")
       ->required()
       ->check(kShareRange);
@@ -189,6 +205,7 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   if (phold_app->parsed()) {
     if (!raw.sync.empty()) phold.sync = parse_choice("--sync", raw.sync, sync_choices());
     if (!raw.window.empty()) phold.window = parse_time("--window", raw.window);
+    phold.stats = parse_stats(raw);
     return phold;
   }
   run.overrides = raw.lists;
@@ -197,6 +214,7 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   if (!raw.placement.empty()) {
     run.placement = parse_choice("--placement", raw.placement, placement_choices());
   }
+  run.stats = parse_stats(raw);
   return run;
 }
 

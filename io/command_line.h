@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "io/stats_file.h"
 #include "io/study.h"
 
 namespace exawarp::io {
@@ -25,6 +26,7 @@ struct RunArguments {
   std::optional<double> audit;
   std::optional<core::Time> window;
   std::optional<double> time_limit_s;
+  StatsArguments stats;
   bool json = false;
   bool quiet = false;  // neither progress nor summary; results are written all the same
 };
@@ -51,6 +53,7 @@ struct PholdArguments {
   std::optional<std::uint32_t> partitions;  // of a rank
   double audit = 0;
   core::Time window{0};
+  StatsArguments stats;
   bool json = false;
 };
 

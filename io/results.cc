@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +14,8 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "pdes/event.h"
+#include "pdes/phold.h"
 
 namespace exawarp::io {
 
@@ -63,6 +66,45 @@ Json classes(const Outcome& outcome) {
   return list;
 }
 
+Json load_of(const pdes::PartitionLoad& load, const pdes::HostTime& t) {
+  const double busy_s = static_cast<double>(load.busy_ns) * 1e-9;
+  return {{"partition", load.partition},
+          {"busy_s", busy_s},
+          {"times_mean", t.mean_busy_s > 0 ? busy_s / t.mean_busy_s : 1.0},
+          {"committed_events", load.committed_events}};
+}
+
+// Shares of the workers' time that add up to 1, and the extremes among the partitions.
+Json host_time(const pdes::HostTime& t) {
+  return {{"worker_s", t.worker_s},
+          {"executing", t.executing},
+          {"mailboxes", t.mailboxes},
+          {"fossil_collection", t.collecting},
+          {"gvt_and_exchange", t.synchronising},
+          {"waiting", t.waiting},
+          {"heaviest_partition", load_of(t.heaviest, t)},
+          {"lightest_partition", load_of(t.lightest, t)}};
+}
+
+// Traffic between partitions in node executions, parts in events expected.
+Json placement_quality(const partition::Quality& quality) {
+  return {{"cut", quality.cut},
+          {"rank_cut", quality.rank_cut},
+          {"heaviest_part", quality.heaviest_part},
+          {"lightest_part", quality.lightest_part}};
+}
+
+// Of one rank: the least and the most over ranks.
+Json rank_memory(const pdes::RunResult& result) {
+  const auto range = [&](std::uint64_t pdes::RankMemory::*field) {
+    return Json{{"minimum", result.least_memory.*field}, {"maximum", result.most_memory.*field}};
+  };
+  return {{"lp_bytes", range(&pdes::RankMemory::lp_bytes)},
+          {"history_bytes", range(&pdes::RankMemory::history_bytes)},
+          {"event_bytes", range(&pdes::RankMemory::event_bytes)},
+          {"directory_bytes", range(&pdes::RankMemory::directory_bytes)}};
+}
+
 Json engine_statistics(const pdes::RunResult& result) {
   const pdes::Statistics& s = result.total;
   constexpr double kNanosecond = 1e-9;
@@ -82,11 +124,13 @@ Json engine_statistics(const pdes::RunResult& result) {
           {"uncommitted_events_peak", s.history_peak},
           {"history_bytes", s.log_bytes},
           {"event_bytes", s.event_bytes},
+          {"memory_of_a_rank", rank_memory(result)},
           {"process_s", seconds(s.process_ns)},
           {"exchange_s", seconds(s.exchange_ns)},
           {"collect_s", seconds(s.collect_ns)},
           {"gvt_s", seconds(s.gvt_ns)},
-          {"last_event_ps", result.last_event.ps}};
+          {"last_event_ps", result.last_event.ps},
+          {"host_time", host_time(result.host_time)}};
 }
 
 void add_waiting(const Outcome& outcome, Json& summary) {
@@ -155,6 +199,7 @@ std::string summary_json(const RunReport& r) {
   summary["breakdown"] = breakdown(outcome, outcome.total());
   summary["classes"] = classes(outcome);
   summary["engine"] = engine_statistics(*r.result);
+  if (r.quality) summary["placement_quality"] = placement_quality(*r.quality);
   return dump(summary);
 }
 
@@ -170,6 +215,8 @@ std::string phold_json(const PholdReport& r) {
                    {"rollbacks", result.total.rollbacks()},
                    {"gvt_rounds", result.total.gvt_rounds},
                    {"setup_s", result.setup_s},
+                   {"lp_state_bytes", pdes::kPholdStateBytes},
+                   {"event_payload_bytes", pdes::kPayloadBytes},
                    {"sync", to_name(r.sync)},
                    {"ranks", r.ranks},
                    {"threads", result.threads},
@@ -208,7 +255,15 @@ void write_atomically(const std::string& path, const std::string& content) {
   }
 }
 
+// getrusage() counts what the process was before exec(), too: a copy of whatever started it. The
+// kernel's status file does not.
 std::uint64_t peak_rss_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    std::uint64_t kibibytes = 0;
+    if (std::sscanf(line.c_str(), "VmHWM: %" SCNu64 " kB", &kibibytes) == 1)
+      return kibibytes * 1'024;
+  }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1'024;  // Linux counts in KiB

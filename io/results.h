@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "io/study.h"
 #include "model/outcome.h"
+#include "partition/quality.h"
 #include "pdes/engine.h"
 
 namespace exawarp::io {
@@ -18,6 +20,7 @@ struct RunReport {
   const model::Cluster* cluster = nullptr;
   const model::Outcome* outcome = nullptr;
   const pdes::RunResult* result = nullptr;
+  std::optional<partition::Quality> quality;  // of the placement; none: there is one partition
   RunStatus status = RunStatus::finished;
   std::uint32_t ranks = 1;
   std::uint32_t threads = 1;  // of a rank

@@ -16,7 +16,9 @@ const std::vector<Choice<Sync>> kSync{{"sequential", Sync::sequential},
                                       {"conservative", Sync::conservative},
                                       {"optimistic", Sync::optimistic}};
 const std::vector<Choice<PlacementMethod>> kPlacement{
-    {"block", PlacementMethod::block}, {"topology-aware", PlacementMethod::topology_aware}};
+    {"block", PlacementMethod::block},
+    {"topology-aware", PlacementMethod::topology_aware},
+    {"metis", PlacementMethod::metis}};
 const std::vector<Choice<NetworkFidelity>> kNetwork{{"message", NetworkFidelity::message}};
 const std::vector<Choice<ComputeFidelity>> kCompute{{"roofline", ComputeFidelity::roofline},
                                                     {"recorded", ComputeFidelity::recorded}};

@@ -15,7 +15,7 @@
 namespace exawarp::io {
 
 enum class NetworkFidelity { message };
-enum class PlacementMethod { block, topology_aware };
+enum class PlacementMethod { block, topology_aware, metis };
 
 struct Study {
   std::string file;

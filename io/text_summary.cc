@@ -119,6 +119,43 @@ void add_engine(const pdes::RunResult& result, pdes::Sync sync, std::uint32_t ra
   }
 }
 
+// What the workers did all the time. Undoing an event counts with what found it wrong: executing,
+// or reading mailboxes.
+void add_host_time(const pdes::RunResult& result, std::string& out) {
+  const pdes::HostTime& t = result.host_time;
+  struct Row {
+    double share;
+    const char* text;
+  };
+  const Row rows[] = {{t.executing, "executing events, and undoing them"},
+                      {t.mailboxes, "reading mailboxes, and undoing what stragglers contradict"},
+                      {t.collecting, "fossil collection"},
+                      {t.synchronising, "GVT, exchange with other ranks, waiting for them"},
+                      {t.waiting, "waiting for other partitions"}};
+  fmt::format_to(append(out), "Worker time {:.2f} s, of which\n", t.worker_s);
+  for (const Row& row : rows) {
+    if (row.share >= 0.0005) {
+      fmt::format_to(append(out), "            {:>5.1f} % {}\n", 100 * row.share, row.text);
+    }
+  }
+  if (result.partition_count == 1 || t.mean_busy_s <= 0) return;
+  const auto times_mean = [&t](const pdes::PartitionLoad& load) {
+    return static_cast<double>(load.busy_ns) * 1e-9 / t.mean_busy_s;
+  };
+  fmt::format_to(append(out),
+                 "            partitions: {} worked {:.2f} times the mean, {} {:.2f} times\n",
+                 t.heaviest.partition, times_mean(t.heaviest), t.lightest.partition,
+                 times_mean(t.lightest));
+}
+
+void add_host(const pdes::RunResult& result, double setup_s, std::uint64_t peak_rss,
+              std::string& out) {
+  fmt::format_to(append(out), "Host        setup {:.2f} s, run {:.2f} s, peak memory {}\n",
+                 setup_s, result.run_s, format_bytes(peak_rss));
+  add_host_time(result, out);
+  fmt::format_to(append(out), "Digest      {}\n", core::to_hex(result.digest));
+}
+
 }  // namespace
 
 std::string text_summary(const RunReport& r) {
@@ -140,9 +177,7 @@ std::string text_summary(const RunReport& r) {
     out += "\n";
   }
   add_engine(*r.result, r.sync, r.ranks, out);
-  fmt::format_to(append(out), "Host        setup {:.2f} s, run {:.2f} s, peak memory {}\n",
-                 r.setup_s, r.result->run_s, format_bytes(r.peak_rss_bytes));
-  fmt::format_to(append(out), "Digest      {}\n", core::to_hex(r.result->digest));
+  add_host(*r.result, r.setup_s, r.peak_rss_bytes, out);
   fmt::format_to(append(out), "Results     {}/summary.json\n", r.directory);
   return out;
 }
@@ -150,9 +185,7 @@ std::string text_summary(const RunReport& r) {
 std::string phold_text(const PholdReport& r) {
   std::string out;
   add_engine(*r.result, r.sync, r.ranks, out);
-  fmt::format_to(append(out), "Host        setup {:.2f} s, run {:.2f} s, peak memory {}\n",
-                 r.result->setup_s, r.result->run_s, format_bytes(r.peak_rss_bytes));
-  fmt::format_to(append(out), "Digest      {}\n", core::to_hex(r.result->digest));
+  add_host(*r.result, r.result->setup_s, r.peak_rss_bytes, out);
   return out;
 }
 

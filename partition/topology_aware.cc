@@ -49,6 +49,7 @@
 #include <vector>
 
 #include "core/check.h"
+#include "partition/idle_atoms.h"
 #include "partition/quality.h"
 
 namespace exawarp::partition {
@@ -331,13 +332,7 @@ core::Placement place_by_topology(const WeightedGraph& graph, const PlacementReq
   EXAWARP_CHECK(parts >= 1 && parts <= 65536, parts);
 
   core::Placement placement = blocks;
-  std::vector<std::uint32_t> connected;
-  std::vector<std::uint32_t> idle;
-  for (std::uint32_t v = 0; v < graph.vertices(); ++v)
-    (graph.weight(v) == 0 && graph.neighbours(v).empty() ? idle : connected).push_back(v);
-  for (std::uint64_t i = 0; i < idle.size(); ++i)
-    placement.partition_of_atom[idle[i]] = static_cast<std::uint16_t>(i * parts / idle.size());
-
+  std::vector<std::uint32_t> connected = deal_out_idle_atoms(graph, placement);
   Bisector bisector(graph, graph.total_weight() / parts);
   assign(bisector, graph, connected, 0, parts, placement);
 

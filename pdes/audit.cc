@@ -1,9 +1,9 @@
 // The rollback audit: a mode that finds every write which by-passed the context.
 //
 // An audited event is executed, undone at once, its LP compared byte by byte with what it was
-// before, and executed again; the sends of both executions must be the same. A handler that
-// writes a field directly leaves a byte behind; one that reads the clock or an address sends
-// something else the second time.
+// before, and executed again; both executions must send and emit the same and leave the same
+// state. A handler that writes a field directly leaves a byte behind; one that reads the clock or
+// a generator outside its LP does something else the second time.
 #include <cstring>
 #include <vector>
 
@@ -19,8 +19,8 @@ bool Partition::is_audited(const Event& event) const {
   return core::unit_interval(core::random_bits(stream, draw)) < setup_.audit_probability;
 }
 
-// Of the newest record: what it sent, when, and where to.
-std::uint64_t Partition::newest_sends_hash() {
+// Of the newest record: what it sent, when, and where to; what it emitted.
+std::uint64_t Partition::newest_output_hash() {
   core::Hasher hash;
   const std::uint64_t newest = history_.records.head() - 1;
   for (std::uint64_t i = history_.records[newest].sent_begin; i != history_.sent_end(newest); ++i) {
@@ -32,6 +32,13 @@ std::uint64_t Partition::newest_sends_hash() {
     const RemoteSend& remote = history_.remote[sent.index()];
     hash.word(static_cast<std::uint64_t>(remote.time.ps));
     hash.word((std::uint64_t{remote.destination.value} << 32) | remote.sequence);
+  }
+  for (auto extra = extras_.rbegin(); extra != extras_.rend() && extra->record == newest; ++extra) {
+    if (extra->kind != Extra::Kind::emission) continue;
+    const Emission& emission = extra->emission;
+    for (const std::uint64_t word :
+         {std::uint64_t{emission.channel}, emission.a, emission.b, emission.c})
+      hash.word(word);
   }
   return hash.value();
 }
@@ -45,7 +52,8 @@ void Partition::audit(Event* event, LpSlot slot) {
   const std::uint32_t sequence_before = header.sequence;
 
   execute_recorded(event, slot);
-  const std::uint64_t first_sends = newest_sends_hash();
+  const std::uint64_t first_output = newest_output_hash();
+  const std::uint64_t first_state = type.digest(state);
   // These sends are about to be cancelled, so whether they were stragglers does not matter.
   for (Event* sent : suspects_) pending_.push(sent);
   suspects_.clear();
@@ -54,15 +62,18 @@ void Partition::audit(Event* event, LpSlot slot) {
   ++header.incarnation;
 
   for (std::size_t i = 0; i < before.size(); ++i)
-    EXAWARP_CHECK(state[i] == before[i], "rollback audit: a write by-passed the context",
-                  type.name, i, event->destination.value, event->kind, event->receive_time.ps);
+    EXAWARP_CHECK(state[i] == before[i], "rollback audit: a write by-passed the context", type.name,
+                  i, event->destination.value, event->kind, event->receive_time.ps);
   EXAWARP_CHECK(type.digest(state) == digest_before && header.sequence == sequence_before,
                 "rollback audit: a container or the send count was not restored", type.name,
                 event->destination.value, event->kind, event->receive_time.ps);
 
   execute_recorded(event, slot);
-  EXAWARP_CHECK(newest_sends_hash() == first_sends,
-                "rollback audit: the second execution sent something else", type.name,
+  EXAWARP_CHECK(newest_output_hash() == first_output,
+                "rollback audit: the second execution sent or emitted something else", type.name,
+                event->destination.value, event->kind, event->receive_time.ps);
+  EXAWARP_CHECK(type.digest(state) == first_state,
+                "rollback audit: the second execution left another state", type.name,
                 event->destination.value, event->kind, event->receive_time.ps);
   ++statistics_.audited_events;
 }

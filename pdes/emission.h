@@ -17,7 +17,9 @@ struct Emission {
 
 constexpr std::uint32_t kFailureChannel = 0xffffffffu;
 
-// Where committed emissions go. Within a partition they arrive in event order.
+// Where committed emissions go. Within a partition they arrive in order of time, and those of one
+// LP in event order; emissions of two LPs at one instant come in any order, so a sink that cares
+// sorts by (key, ordinal).
 // Thread safety: called by several workers at once, each with its own `partition`.
 class EmissionSink {
  public:

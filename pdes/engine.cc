@@ -1,7 +1,8 @@
 // The worker loop of every mode:
 //
 //   until GVT reaches the end:
-//     run each partition to GVT + window            (executor; partitions commit below GVT first)
+//     run each partition to GVT + window            (executor; after taking messages in and
+//                                                    committing up to GVT)
 //     exchange messages between ranks, compute GVT  (synchronise)
 //     adapt the window
 //
@@ -33,6 +34,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+std::uint64_t ns_since(Clock::time_point start) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+}
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -45,9 +51,9 @@ core::Placement placement_for(Sync sync, const core::Placement& asked) {
   return one;
 }
 
-// Uncommitted events one partition may hold: its share of the budget, at what an event, its
-// record, its undo entries and sends take together on the cluster model (measured, see
-// docs/performance.md).
+// Uncommitted events one partition may hold: its share of the budget. On the cluster model an
+// event takes 64 bytes, its key 24, its record 48, its send 8 and some three undo entries 48;
+// lanes and lists grow by doubling, hence twice the sum.
 std::uint64_t history_limit(const EngineOptions& options, std::uint32_t machine_ranks,
                             std::uint32_t partitions) {
   constexpr std::uint64_t kBytesPerEvent = 384;
@@ -92,6 +98,11 @@ struct Engine::Parts {
       partitions.push_back(
           std::make_unique<Partition>(setup, model, directory, mailboxes, sink));
     }
+    if (options.sample_interval_s > 0)
+      sampler = std::make_unique<Sampler>(SamplerSetup{
+          .interval_ns = static_cast<std::uint64_t>(options.sample_interval_s * 1e9),
+          .partitions_per_rank = locals,
+          .moments_max = moments_max_for(placement.partitions())});
   }
 
   void initialise();
@@ -100,7 +111,15 @@ struct Engine::Parts {
   [[nodiscard]] GvtVote vote() const;
   void run_epoch(Time gvt);
   void account_lost_time(Clock::time_point epoch_started);
-  [[nodiscard]] RunResult collect_results();
+  void sample(Time gvt, std::uint64_t host_ns);
+  void sample_if_asked(Time gvt);
+  void complete_series(Time gvt, RunResult& result);
+  [[nodiscard]] std::uint32_t workers() const {
+    return std::min(options.threads, placement.partitions_per_rank);
+  }
+  void finish(Partition& partition) const;
+  [[nodiscard]] bool is_stopped() const { return latest.request == Request::stop; }
+  [[nodiscard]] RunResult collect_results(double run_s);
 
   const Model& model;
   EngineOptions options;
@@ -111,11 +130,13 @@ struct Engine::Parts {
   std::unique_ptr<Executor> executor;
   std::vector<std::unique_ptr<Partition>> partitions;
   Window window;
+  std::unique_ptr<Sampler> sampler;  // null: no time series
+  std::uint64_t epochs = 0;
   Time incoming_least = Time::max();  // received from other ranks since the epoch began
   std::int64_t buffers_sent = 0;
   std::uint64_t gvt_rounds = 0;
   std::uint64_t gvt_ns = 0;
-  std::uint64_t lost_ns = 0;         // workers' time in epochs without work
+  std::uint64_t lost_ns = 0;         // workers' time outside partitions: barriers, GVT
   std::uint64_t busy_before_ns = 0;  // of all partitions, up to the epoch before
   GvtVote latest;
   Clock::time_point constructed = Clock::now();
@@ -157,7 +178,10 @@ GvtVote Engine::Parts::vote() const {
   }
   vote.lost_ns = lost_ns;
   const double limit = options.time_limit_s;
-  vote.stop = limit > 0 && seconds_since(run_started) > limit ? 1 : 0;
+  if (limit > 0 && seconds_since(run_started) > limit)
+    vote.request = Request::stop;
+  else if (sampler && transport.rank().value == 0 && sampler->is_due(ns_since(run_started)))
+    vote.request = Request::sample;
   return vote;
 }
 
@@ -174,8 +198,7 @@ Time Engine::Parts::synchronise() {
     latest = transport.round(vote(), [this](std::span<const Event> e) { receive(e); });
     ++gvt_rounds;
   } while (latest.in_transit != 0);
-  gvt_ns += static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+  gvt_ns += ns_since(start);
   return latest.least;
 }
 
@@ -185,15 +208,13 @@ void Engine::Parts::account_lost_time(Clock::time_point epoch_started) {
     const Statistics& s = partition->statistics();
     busy_ns += s.process_ns + s.exchange_ns + s.collect_ns;
   }
-  const auto epoch_ns = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - epoch_started).count());
-  const std::uint64_t workers = std::min(options.threads, placement.partitions_per_rank);
-  const std::uint64_t worked_ns = std::min(epoch_ns * workers, busy_ns - busy_before_ns);
-  lost_ns += epoch_ns * workers - worked_ns;
+  const std::uint64_t epoch_ns = ns_since(epoch_started) * workers();
+  lost_ns += epoch_ns - std::min(epoch_ns, busy_ns - busy_before_ns);
   busy_before_ns = busy_ns;
 }
 
 void Engine::Parts::run_epoch(Time gvt) {
+  ++epochs;
   mailboxes.next_epoch();
   incoming_least = Time::max();
   const EpochOrder order{.gvt = gvt,
@@ -203,6 +224,25 @@ void Engine::Parts::run_epoch(Time gvt) {
                      [&](std::uint32_t i) { partitions[i]->run_epoch(order); });
 }
 
+void Engine::Parts::sample(Time gvt, std::uint64_t host_ns) {
+  std::vector<PartitionFigures> figures;
+  figures.reserve(partitions.size());
+  for (const auto& partition : partitions) {
+    const Statistics& s = partition->statistics();
+    figures.push_back({.processed_events = s.processed_events,
+                       .rolled_back_events = s.rolled_back_events,
+                       .pending_events = partition->pending_events(),
+                       .history_events = partition->history_events(),
+                       .event_bytes = s.event_bytes,
+                       .log_bytes = s.log_bytes,
+                       .process_ns = s.process_ns,
+                       .exchange_ns = s.exchange_ns,
+                       .collect_ns = s.collect_ns});
+  }
+  sampler->add({.host_ns = host_ns, .epoch = epochs, .gvt = gvt, .window = window.span()},
+               {.worker_ns = host_ns * workers(), .gvt_ns = gvt_ns * workers()}, figures);
+}
+
 RunResult Engine::run(const ProgressListener& progress) {
   Parts& p = *parts_;
   p.initialise();
@@ -210,22 +250,24 @@ RunResult Engine::run(const ProgressListener& progress) {
   timing.setup_s = seconds_since(p.constructed);
   p.run_started = Clock::now();
   Time gvt = p.synchronise();
-  while (gvt < p.options.end && p.latest.stop == 0) {
+  p.sample_if_asked(gvt);
+  while (gvt < p.options.end && !p.is_stopped()) {
     const auto epoch_started = Clock::now();
     p.run_epoch(gvt);
     const Time next = p.synchronise();
     p.account_lost_time(epoch_started);
     EXAWARP_CHECK(next >= gvt, next.ps, gvt.ps, p.transport.rank().value, p.options.seed);
     gvt = next;
+    p.sample_if_asked(gvt);
     p.window.update({p.latest.processed, p.latest.rolled_back, p.latest.lost_ns});
     if (progress)
       progress({gvt, p.latest.processed - p.latest.rolled_back, p.latest.processed,
                 seconds_since(p.run_started)});
   }
   const double run_s = seconds_since(p.run_started);
-  RunResult result = p.collect_results();
+  RunResult result = p.collect_results(run_s);
   result.setup_s = timing.setup_s;
-  result.run_s = run_s;
+  p.complete_series(gvt, result);
   return result;
 }
 
@@ -253,15 +295,50 @@ Statistics over_all_ranks(const Statistics& mine, Transport& transport) {
   return sum;
 }
 
+// Field by field; the least of x is the complement of the most of ~x.
+std::array<RankMemory, 2> extremes_over_ranks(const RankMemory& mine, Transport& transport) {
+  constexpr std::size_t kWords = sizeof(RankMemory) / sizeof(std::uint64_t);
+  std::array<std::uint64_t, 2 * kWords> words{};
+  std::memcpy(words.data(), &mine, sizeof mine);
+  for (std::size_t i = 0; i < kWords; ++i) words[kWords + i] = ~words[i];
+  transport.all_reduce_max(words);
+  for (std::size_t i = 0; i < kWords; ++i) words[kWords + i] = ~words[kWords + i];
+  std::array<RankMemory, 2> most_then_least;
+  std::memcpy(static_cast<void*>(most_then_least.data()), words.data(), sizeof words);
+  return most_then_least;
+}
+
 }  // namespace
 
-RunResult Engine::Parts::collect_results() {
+void Engine::Parts::sample_if_asked(Time gvt) {
+  const bool at_the_end = gvt >= options.end;  // complete_series() comes next
+  if (latest.request == Request::sample && !at_the_end) sample(gvt, ns_since(run_started));
+}
+
+// The last moment of the series has what collect_results() committed, at the end of the run phase.
+void Engine::Parts::complete_series(Time gvt, RunResult& result) {
+  if (!sampler) return;
+  const Time reached = gvt < options.end ? gvt : result.last_event;
+  sample(std::max(reached, sampler->newest_gvt()),
+         static_cast<std::uint64_t>(result.run_s * 1e9));
+  result.series = sampler->gathered(transport);
+}
+
+// What was executed is committed, unless the run was stopped: then mailboxes may hold messages for
+// GVT itself, so what lies before it counts, and nothing else does.
+void Engine::Parts::finish(Partition& partition) const {
+  if (!is_stopped()) return partition.collect(Time::max());
+  partition.give_up_beyond(latest.least - Time{1});
+}
+
+RunResult Engine::Parts::collect_results(double run_s) {
   RunResult result;
+  result.run_s = run_s;
   Statistics mine;
   core::Digest digest;
   Time last{0};
   for (const auto& partition : partitions) {
-    if (options.sync == Sync::optimistic && latest.stop == 0) partition->collect(Time::max());
+    if (options.sync == Sync::optimistic) finish(*partition);
     result.partitions.push_back(partition->statistics());
     mine.merge(partition->statistics());
     digest.add(partition->digest().value);
@@ -280,11 +357,25 @@ RunResult Engine::Parts::collect_results() {
   std::array<std::uint64_t, 1> latest_ps{static_cast<std::uint64_t>(last.ps)};
   transport.all_reduce_max(latest_ps);
   result.digest.value = sum[0];
+  const RankMemory memory{.lp_bytes = directory.lp_bytes(),
+                          .history_bytes = mine.log_bytes,
+                          .event_bytes = mine.event_bytes,
+                          .directory_bytes = directory.table_bytes()};
+  const auto [most, least] = extremes_over_ranks(memory, transport);
+  result.most_memory = most;
+  result.least_memory = least;
   result.last_event = Time{static_cast<std::int64_t>(latest_ps[0])};
   result.total = over_all_ranks(mine, transport);
-  result.threads = std::min(options.threads, placement.partitions_per_rank);
+  result.threads = workers();
   result.partition_count = placement.partitions();
-  result.stopped_at_limit = latest.stop != 0;
+  result.stopped_at_limit = is_stopped();
+  result.host_time = account_host_time(
+      {.run_s = run_s,
+       .workers = workers(),
+       .first_partition = transport.rank().value * placement.partitions_per_rank,
+       .partitions = result.partitions,
+       .gvt_ns = gvt_ns},
+      transport);
   return result;
 }
 

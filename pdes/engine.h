@@ -8,8 +8,10 @@
 #include "core/digest.h"
 #include "core/placement.h"
 #include "pdes/emission.h"
+#include "pdes/host_time.h"
 #include "pdes/logical_process.h"
 #include "pdes/statistics.h"
+#include "pdes/time_series.h"
 
 namespace exawarp::pdes {
 
@@ -27,6 +29,8 @@ struct EngineOptions {
   Time window{0};                        // optimistic: 0 adapts, else fixed
   double audit_probability = 0;          // share of events undone, compared and run again
   double time_limit_s = 0;               // host seconds; 0: none
+  double sample_interval_s = 0;          // host seconds between moments of the time series; at
+                                         // 0 there is none. All ranks pass the same
 };
 
 // How far a run has come; for progress output. Called on the rank's main thread.
@@ -38,16 +42,29 @@ struct Progress {
 };
 using ProgressListener = std::function<void(const Progress&)>;
 
+// What the engine holds on one rank, in bytes. The first three fall as ranks rise; the directory
+// has an entry for each atom of the whole simulation (pdes/directory.h).
+struct RankMemory {
+  std::uint64_t lp_bytes = 0;         // logical processes with their headers
+  std::uint64_t history_bytes = 0;    // lanes of the logs
+  std::uint64_t event_bytes = 0;      // event pools
+  std::uint64_t directory_bytes = 0;
+};
+
 struct RunResult {
   core::Digest digest;        // of all ranks: equal in every mode
   Statistics total;           // of all ranks
   std::vector<Statistics> partitions;  // of this rank's partitions
+  RankMemory least_memory;    // field by field, the least over ranks
+  RankMemory most_memory;     // field by field, the most over ranks
   Time last_event;            // receive time of the last committed event, over all ranks
   double setup_s = 0;         // from construction to the first event
   double run_s = 0;
   std::uint32_t threads = 0;  // as used
   std::uint32_t partition_count = 0;  // over all ranks
   bool stopped_at_limit = false;
+  HostTime host_time;         // of all ranks
+  TimeSeries series;          // of all ranks, on rank 0, where one was asked for
 };
 
 // One simulation on this rank; every rank of the transport constructs one and calls run().

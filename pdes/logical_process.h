@@ -62,7 +62,7 @@ class Model {
   // Disjoint, ascending. Each `first` is a multiple of the placement's atom (see Placement).
   [[nodiscard]] virtual std::span<const LpRange> ranges() const = 0;
   // The least delay of a message between LPs of different atoms; > 0. What conservative mode
-  // relies on; a message that undercuts it is caught by a check.
+  // relies on; there a message to another partition that undercuts it is caught by a check.
   [[nodiscard]] virtual Time lookahead() const = 0;
   // Sets the start state and sends the first events (at time 0, so that they arrive later).
   // Called for the LPs of this rank only.

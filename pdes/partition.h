@@ -46,18 +46,23 @@ class Partition {
 
   // Runs Model::initialise for each LP of this partition.
   void initialise(const Model& model);
-  // Commits below order.gvt, takes in messages, executes.
+  // Takes in messages, commits up to order.gvt, executes.
   void run_epoch(const EpochOrder& order);
   // Commits everything up to and including `gvt`. Requires that all events and anti-messages at
   // `gvt` or before have been taken in: later ones can then only lie beyond it, as every event
   // is scheduled at least 1 ps ahead. Frees events and history, delivers emissions.
   void collect(Time gvt);
 
+  // Undoes everything after `gvt` and commits the rest. Requires what collect() requires.
+  void give_up_beyond(Time gvt);
+
   // The earliest event this partition knows of or sent in this epoch.
   [[nodiscard]] Time least() const { return least_; }
   [[nodiscard]] Time last_committed() const { return last_committed_; }
   [[nodiscard]] core::Digest digest() const { return digest_; }
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }
+  [[nodiscard]] std::uint64_t pending_events() const { return pending_.size(); }
+  [[nodiscard]] std::uint64_t history_events() const { return history_.records.size(); }
 
   // For Context: the services a handler reaches.
   [[nodiscard]] std::uint32_t owner_of(LpId lp) const { return directory_.partition_of(lp); }
@@ -93,14 +98,13 @@ class Partition {
   void deliver_away(const Event& event, std::uint32_t owner);
 
   void audit(Event* event, LpSlot slot);  // audit.cc
-  [[nodiscard]] std::uint64_t newest_sends_hash();
+  [[nodiscard]] std::uint64_t newest_output_hash();
   [[nodiscard]] bool is_audited(const Event& event) const;
 
   void roll_back_if_straggler(const Event& event);
   // Undoes the LP's events that do not come before `bound`; `victim` (may be null) is dropped, the
   // others become pending again.
   void roll_back(LpSlot slot, const Event& bound, const Event* victim);
-  void roll_back_beyond(Time gvt);
   void undo_record(std::uint64_t index, LpHeader& header);
   void undo_extras(std::uint64_t index);
   void trim_dead_head();

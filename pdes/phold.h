@@ -12,10 +12,11 @@
 namespace exawarp::pdes {
 
 constexpr Time kPholdUnit{1'000'000};
+constexpr std::uint32_t kPholdStateBytes = 48;  // with the engine's header a cache line
 
 struct PholdOptions {
   std::uint32_t lps = 1024;        // >= 1
-  std::uint32_t start_events = 1;  // per LP
+  std::uint32_t start_events = 1;  // per LP; 0: nothing ever happens
   double remote = 0.5;             // in [0, 1]
   std::uint64_t seed = 1;
 };

@@ -156,22 +156,21 @@ void Partition::work_off_cancellations() {
 // event, which is certain to commit, can run. A run slows down but never dies of optimism.
 void Partition::make_room(Time gvt) {
   if (history_.records.size() < setup_.history_limit || pending_.least() > gvt) return;
-  roll_back_beyond(gvt);
-  collect(gvt);
+  ++statistics_.forced_rollbacks;
+  give_up_beyond(gvt);
 }
 
 // Records not later than `gvt` stay, wherever they lie in the log: they are committed in all but
 // name, and what they sent may be committed already elsewhere.
-void Partition::roll_back_beyond(Time gvt) {
-  ++statistics_.forced_rollbacks;
+void Partition::give_up_beyond(Time gvt) {
   for (std::uint64_t i = history_.records.head(); i-- != history_.records.tail();) {
     if (i >= history_.records.head()) continue;  // trimmed by a rollback below
     Event* event = history_.records[i].event;
     if (event == nullptr || event->receive_time <= gvt) continue;
-    const LpSlot slot = directory_.find(event->destination);
-    roll_back(slot, *event, nullptr);
+    roll_back(directory_.find(event->destination), *event, nullptr);
     work_off_cancellations();
   }
+  collect(gvt);
 }
 
 }  // namespace exawarp::pdes

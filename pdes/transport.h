@@ -14,6 +14,9 @@
 
 namespace exawarp::pdes {
 
+// What a rank may ask of all of them in its vote; the greatest is granted.
+enum class Request : std::uint64_t { none = 0, sample = 1, stop = 2 };
+
 // What a rank contributes to a GVT round, and, combined, what all did.
 struct GvtVote {
   Time least;                        // minimum: unprocessed, or sent and maybe still in transit
@@ -21,7 +24,7 @@ struct GvtVote {
   std::uint64_t processed = 0;       // sum: executions, ever
   std::uint64_t rolled_back = 0;     // sum: executions undone, ever
   std::uint64_t lost_ns = 0;         // sum: workers' time without work, ever (see Window)
-  std::uint64_t stop = 0;            // maximum: non-zero when a rank wants to end the run
+  Request request = Request::none;   // maximum: to note a moment of the time series, to end
 };
 
 using EventReceiver = std::function<void(std::span<const Event>)>;

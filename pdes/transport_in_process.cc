@@ -116,7 +116,7 @@ class InProcessTransport final : public Transport {
       all.processed += v.processed;
       all.rolled_back += v.rolled_back;
       all.lost_ns += v.lost_ns;
-      all.stop = std::max(all.stop, v.stop);
+      all.request = std::max(all.request, v.request);
     }
     return all;
   }

@@ -25,7 +25,7 @@ struct WindowSetup {
 struct WindowTotals {
   std::uint64_t processed = 0;
   std::uint64_t rolled_back = 0;
-  std::uint64_t lost_ns = 0;  // workers' time in epochs that executed nothing: waiting, GVT
+  std::uint64_t lost_ns = 0;  // workers' time outside partitions: waiting at barriers, GVT
 };
 
 class Window {

@@ -2,11 +2,13 @@
 
 #include <array>
 #include <cmath>
+#include <memory>
 #include <ostream>
 
 #include "io/agreement.h"
 #include "io/progress.h"
 #include "io/results.h"
+#include "io/stats_file.h"
 #include "io/text_summary.h"
 #include "io/workers.h"
 #include "partition/block.h"
@@ -21,6 +23,7 @@ struct Prepared {
   std::unique_ptr<pdes::Model> model;
   pdes::EngineOptions engine;
   core::Placement placement;
+  std::unique_ptr<StatsFile> stats;  // on rank 0, where asked for
 };
 
 Prepared prepare(const PholdArguments& a, const pdes::Transport& transport) {
@@ -33,7 +36,7 @@ Prepared prepare(const PholdArguments& a, const pdes::Transport& transport) {
   const std::uint32_t partitions = workers.partitions_per_rank * transport.ranks();
   const std::uint32_t shift = pdes::phold_atom_shift(a.lps, partitions);
   const std::uint32_t atoms = ((a.lps - 1) >> shift) + 1;
-  return {.model = pdes::make_phold({.lps = a.lps,
+  Prepared p{.model = pdes::make_phold({.lps = a.lps,
                                      .start_events = a.start_events,
                                      .remote = a.remote,
                                      .seed = a.seed}),
@@ -47,7 +50,12 @@ Prepared prepare(const PholdArguments& a, const pdes::Transport& transport) {
               {.atoms = atoms,
                .atom_shift = shift,
                .ranks = transport.ranks(),
-               .partitions_per_rank = workers.partitions_per_rank})};
+               .partitions_per_rank = workers.partitions_per_rank}),
+          .stats = nullptr};
+  if (a.stats.path.empty()) return p;
+  p.engine.sample_interval_s = a.stats.interval_s;
+  if (transport.rank().value == 0) p.stats = std::make_unique<StatsFile>(a.stats.path);
+  return p;
 }
 
 }  // namespace
@@ -65,6 +73,7 @@ int run_phold(const PholdArguments& a, const Console& console, pdes::Transport& 
                              .ranks = transport.ranks(),
                              .peak_rss_bytes = memory[0]};
     console.out << (a.json ? phold_json(report) : phold_text(report)) << std::flush;
+    if (p.stats) p.stats->complete(result.series);
   }
   return kDone;
 }

@@ -3,16 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <ostream>
 
+#include "core/digest.h"
+#include "core/error.h"
 #include "io/agreement.h"
 #include "io/progress.h"
 #include "io/results.h"
+#include "io/stats_file.h"
 #include "io/text_summary.h"
 #include "io/workers.h"
 #include "partition/block.h"
+#include "partition/metis.h"
+#include "partition/quality.h"
 #include "partition/topology_aware.h"
 
 namespace exawarp::io {
@@ -31,8 +38,10 @@ struct Prepared {
   std::unique_ptr<model::Cluster> cluster;
   Workers workers;
   core::Placement placement;
+  std::optional<partition::Quality> quality;  // none: there is one partition
   std::uint64_t events_expected = 0;
   std::string directory;
+  std::unique_ptr<StatsFile> stats;  // on rank 0, where asked for
 };
 
 // What the command line says goes before what the study says.
@@ -46,6 +55,7 @@ Study study_of(const RunArguments& a) {
   if (a.audit) study.engine.audit_probability = *a.audit;
   if (a.window) study.engine.window = *a.window;
   if (a.time_limit_s) study.engine.time_limit_s = *a.time_limit_s;
+  if (!a.stats.path.empty()) study.engine.sample_interval_s = a.stats.interval_s;
   return study;
 }
 
@@ -67,17 +77,45 @@ partition::WeightedGraph weighted_graph_of(const model::Traffic& traffic) {
   return {std::move(weights), std::move(edges)};
 }
 
-core::Placement place(const Prepared& p, const model::Traffic& traffic, std::uint32_t ranks) {
+core::Placement place_by(PlacementMethod method, const partition::WeightedGraph& graph,
+                         const partition::PlacementRequest& request) {
+  switch (method) {
+    case PlacementMethod::block: break;
+    case PlacementMethod::topology_aware: return partition::place_by_topology(graph, request);
+    case PlacementMethod::metis: return partition::place_by_metis(graph, request);
+  }
+  return partition::place_in_blocks(request);
+}
+
+// Sets the placement and, where there is a choice, how good it is.
+void place(const model::Traffic& traffic, std::uint32_t ranks, Prepared& p) {
   const partition::PlacementRequest request{.atoms = p.cluster->atom_count(),
                                             .atom_shift = p.cluster->atom_shift(),
                                             .ranks = ranks,
                                             .partitions_per_rank =
                                                 p.workers.partitions_per_rank};
-  const bool one_partition = ranks == 1 && request.partitions_per_rank == 1;
-  if (p.study.placement == PlacementMethod::block || one_partition) {
-    return partition::place_in_blocks(request);
+  if (ranks == 1 && request.partitions_per_rank == 1) {
+    p.placement = partition::place_in_blocks(request);
+    return;
   }
-  return partition::place_by_topology(weighted_graph_of(traffic), request);
+  const partition::WeightedGraph graph = weighted_graph_of(traffic);
+  p.placement = place_by(p.study.placement, graph, request);
+  p.quality = partition::measure(graph, p.placement);
+}
+
+// Each rank places for itself, so all must come to the same. They do, but for a METIS of another
+// build on another machine. Collective.
+void check_same_placement(const core::Placement& placement, pdes::Transport& transport) {
+  core::Hasher hash;
+  for (const std::uint16_t partition : placement.partition_of_atom) hash.word(partition);
+  std::array<std::uint64_t, 2> extremes{hash.value(), ~hash.value()};
+  transport.all_reduce_max(extremes);
+  agree(transport, [&] {
+    if (extremes[0] == ~extremes[1]) return;
+    throw core::SystemError(
+        "placement: ranks disagree, so their METIS libraries differ; expected the same one on "
+        "every machine, or placement.method: topology-aware");
+  });
 }
 
 Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
@@ -96,9 +134,11 @@ Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
                              transport);
   const model::Traffic traffic = p.cluster->traffic();
   for (const std::uint64_t work : traffic.work) p.events_expected += work;
-  p.placement = place(p, traffic, transport.ranks());
+  place(traffic, transport.ranks(), p);
   p.directory = a.out_directory.empty() ? "results/" + p.study.name : a.out_directory;
-  if (transport.rank().value == 0) prepare_directory(p.directory);
+  if (transport.rank().value != 0) return p;
+  prepare_directory(p.directory);
+  if (!a.stats.path.empty()) p.stats = std::make_unique<StatsFile>(a.stats.path);
   return p;
 }
 
@@ -116,7 +156,8 @@ void print_deadlock(const RunReport& r, const Console& console) {
 
 void print_stopped(const RunReport& r, const Console& console) {
   console.err << fmt::format("{}: host time ran out after {:g} s (--time-limit) at simulated time "
-                             "{}; the results are partial; a longer limit or more ranks would help\n",
+                             "{}; the results are partial; a longer limit or more ranks would "
+                             "help\n",
                              r.study->file, r.study->engine.time_limit_s,
                              core::format_time(r.result->last_event))
               << std::flush;
@@ -158,6 +199,7 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
   const bool first_rank = transport.rank().value == 0;
   Prepared p;
   agree(transport, [&] { p = prepare(a, transport); });
+  check_same_placement(p.placement, transport);
 
   p.study.engine.threads = p.workers.threads;
   const double prepared_s = seconds_since(start);
@@ -178,6 +220,7 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
                          .cluster = p.cluster.get(),
                          .outcome = &outcome,
                          .result = &result,
+                         .quality = p.quality,
                          .status = status_of(result, outcome),
                          .ranks = transport.ranks(),
                          .threads = p.workers.threads,
@@ -186,6 +229,7 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
                          .peak_rss_bytes = memory[0],
                          .directory = p.directory};
   if (first_rank) publish(report, a, console);
+  if (p.stats) p.stats->complete(result.series);
   return exit_code_of(report.status);
 }
 

@@ -27,27 +27,26 @@ Enum find(const std::string& key, const std::string& name, std::span<const Named
 }  // namespace
 
 schema::DataType data_type_from_name(const std::string& key, const std::string& name) {
-  using enum schema::DataType;
-  static constexpr std::array<Named<schema::DataType>, 6> kTable{{{"bf16", BF16},
-                                                                  {"fp16", FP16},
-                                                                  {"fp32", FP32},
-                                                                  {"fp8", FP8},
-                                                                  {"int8", INT8},
-                                                                  {"fp64", FP64}}};
-  return find<schema::DataType>(key, name, kTable);
+  using T = schema::DataType;
+  static constexpr std::array<Named<T>, 6> kTable{{{"bf16", T::BF16},
+                                                   {"fp16", T::FP16},
+                                                   {"fp32", T::FP32},
+                                                   {"fp8", T::FP8},
+                                                   {"int8", T::INT8},
+                                                   {"fp64", T::FP64}}};
+  return find<T>(key, name, kTable);
 }
 
 schema::CollectiveType collective_from_name(const std::string& key, const std::string& name) {
-  using enum schema::CollectiveType;
-  static constexpr std::array<Named<schema::CollectiveType>, 7> kTable{
-      {{"all_reduce", ALL_REDUCE},
-       {"reduce_scatter", REDUCE_SCATTER},
-       {"all_gather", ALL_GATHER},
-       {"all_to_all", ALL_TO_ALL},
-       {"broadcast", BROADCAST},
-       {"reduce", REDUCE},
-       {"barrier", BARRIER}}};
-  return find<schema::CollectiveType>(key, name, kTable);
+  using T = schema::CollectiveType;
+  static constexpr std::array<Named<T>, 7> kTable{{{"all_reduce", T::ALL_REDUCE},
+                                                   {"reduce_scatter", T::REDUCE_SCATTER},
+                                                   {"all_gather", T::ALL_GATHER},
+                                                   {"all_to_all", T::ALL_TO_ALL},
+                                                   {"broadcast", T::BROADCAST},
+                                                   {"reduce", T::REDUCE},
+                                                   {"barrier", T::BARRIER}}};
+  return find<T>(key, name, kTable);
 }
 
 MicrobenchmarkKind microbenchmark_from_name(const std::string& key, const std::string& name) {

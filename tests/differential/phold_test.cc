@@ -60,6 +60,32 @@ TEST_F(PholdDifferential, PassesTheRollbackAudit) {
   EXPECT_GT(result.total.audited_events, 1000u);
 }
 
+TEST_F(PholdDifferential, ATimeSeriesChangesNothingAndEndsAtTheTotals) {
+  const pdes::RunResult expected = test::run_case(matrix_, {});
+  for (const std::uint32_t ranks : {1u, 3u}) {
+    const pdes::RunResult result = test::run_case(matrix_, {.sync = pdes::Sync::optimistic,
+                                                            .ranks = ranks,
+                                                            .threads = 2,
+                                                            .partitions_per_rank = 2,
+                                                            .chaos_seed = ranks == 1 ? 0u : 5u,
+                                                            .sample_interval_s = 1e-9});
+    EXPECT_EQ(result.digest, expected.digest);
+    const pdes::TimeSeries& series = result.series;
+    ASSERT_EQ(series.ranks, ranks);
+    ASSERT_GT(series.moments.size(), 2u);
+    EXPECT_GE(series.moments.back().gvt, result.last_event);
+    EXPECT_LE(series.moments.back().gvt, matrix_.end);
+    pdes::PartitionFigures last;
+    for (std::uint32_t r = 0; r < ranks; ++r)
+      for (const auto& p : series.of_partitions(series.moments.size() - 1, r)) last.add(p);
+    EXPECT_EQ(last.processed_events, result.total.processed_events);
+    EXPECT_EQ(last.rolled_back_events, result.total.rolled_back_events);
+    EXPECT_EQ(last.history_events, 0u);
+    for (std::size_t m = 1; m < series.moments.size(); ++m)
+      EXPECT_GE(series.moments[m].gvt, series.moments[m - 1].gvt);
+  }
+}
+
 TEST_F(PholdDifferential, FinishesInABudgetTooSmallForFreeOptimism) {
   const pdes::RunResult expected = test::run_case(matrix_, {});
   const pdes::RunResult result = test::run_case(matrix_, {.sync = pdes::Sync::optimistic,

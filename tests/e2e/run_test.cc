@@ -82,12 +82,28 @@ TEST_F(Run, EveryModePlacementAndPartitioningHasTheSameDigestAndFigures) {
         {"--threads", "1", "--partitions", "1"},
         {"--threads", "2", "--partitions", "2", "--placement", "block"},
         {"--threads", "2", "--partitions", "2", "--placement", "topology-aware"},
+        {"--threads", "2", "--partitions", "2", "--placement", "metis"},
         {"--threads", "2", "--partitions", "2", "--window", "1 ms"}}) {
     const json other = summary(arguments);
     for (const char* key : {"digest", "simulated_time_ps", "committed_events", "breakdown",
                             "classes", "tokens_per_s"}) {
       EXPECT_EQ(other[key], reference[key]) << key << " with " << arguments[1];
     }
+  }
+}
+
+TEST_F(Run, AStudyMayAskForMetis) {
+  const json metis = summary({"--set", "placement.method=metis", "--set",
+                              "placement.partitions_per_rank=2", "--threads", "2"});
+  EXPECT_EQ(metis["placement"], "metis");
+  EXPECT_EQ(metis["partitions"], 2);
+}
+
+TEST_F(Run, TheSummarySaysWhatARankHolds) {
+  const json memory = summary({})["engine"]["memory_of_a_rank"];
+  for (const char* key : {"lp_bytes", "history_bytes", "event_bytes", "directory_bytes"}) {
+    EXPECT_GT(memory[key]["minimum"], 0) << key;
+    EXPECT_EQ(memory[key]["minimum"], memory[key]["maximum"]) << key;  // one rank
   }
 }
 
@@ -175,6 +191,16 @@ TEST(Commands, PholdAgreesInEveryMode) {
     if (digest.empty()) digest = out["digest"];
     EXPECT_EQ(out["digest"], digest) << sync;
   }
+}
+
+// What benchmarks/run takes the memory of an idle LP from.
+TEST(Commands, PholdWithoutEventsEndsAtOnce) {
+  const Ran ran = Workspace().run({"phold", "--lps", "64", "--start-events", "0", "--remote", "0.5",
+                                   "--end", "1", "--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const json out = json::parse(ran.out);
+  EXPECT_EQ(out["committed_events"], 0);
+  EXPECT_GT(out["lp_state_bytes"], 0);
 }
 
 }  // namespace

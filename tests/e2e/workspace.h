@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/small_study.h"
+
 namespace exawarp::tests {
 
 struct Ran {
@@ -32,10 +34,5 @@ class Workspace {
 
 // Text with every `from` replaced; the text must contain it.
 std::string replaced(std::string text, const std::string& from, const std::string& to);
-
-// A study of 8 devices that runs in a blink: TP 2, PP 2, DP 2, four layers. Self-contained.
-std::string small_study();
-// Its `workload:` mapping as a file of its own.
-std::string small_workload();
 
 }  // namespace exawarp::tests

@@ -11,9 +11,9 @@
 
 #include "core/error.h"
 #include "core/random.h"
-#include "model/workload/inspect.h"
 #include "model/workload/transformer.h"
 #include "model/workload/validate.h"
+#include "tests/fuzz/read_workload.h"
 #include "tests/support/workload_builders.h"
 
 namespace exawarp::model {
@@ -22,45 +22,12 @@ namespace {
 using test_support::random_transformer;
 using test_support::temporary_path;
 
-// Reads through every accessor; a sanitizer sees what goes out of bounds.
-std::uint64_t read_all(const WorkloadGraph& graph) {
-  std::uint64_t sum = find_unmatched(graph).size() + inspect(graph).programs.size();
-  for (std::uint32_t p = 0; p < graph.program_count(); ++p) {
-    const Program& program = graph.program(p);
-    for (std::uint32_t s = 0; s < program.stream_count(); ++s) {
-      for (std::uint32_t i = 0; i < program.stream_length(s); ++i) {
-        const auto node = program.node(program.node_at(s, i));
-        sum += graph.node_name(node).size() + node.getFlops();
-        for (std::uint32_t d = 0; d < node.getDependencyCount(); ++d) {
-          sum += program.node(program.dependency(node, d)).getPosition();
-        }
-      }
-    }
-  }
-  const std::uint32_t devices = std::min(graph.device_count(), 256u);
-  for (std::uint32_t device = 0; device < devices; ++device) {
-    const Program& program = graph.program(graph.program_of({device}));
-    for (std::uint32_t i = 0; i < program.node_count(); ++i) {
-      const auto node = program.node(i);
-      if (node.getKind() == schema::NodeKind::COLLECTIVE) {
-        const Membership place = graph.membership(node.getGroup(), {device});
-        EXPECT_EQ(graph.member(node.getGroup(), {device}, place.position).value, device);
-        sum += graph.member(node.getGroup(), {device}, place.size - 1).value;
-      } else if (node.getKind() == schema::NodeKind::SEND) {
-        EXPECT_LT(graph.peer(node, {device}).value, graph.device_count());
-        EXPECT_NE(graph.peer(node, {device}).value, device);
-      }
-    }
-  }
-  return sum;
-}
-
 TEST(WorkloadProperty, EveryGeneratedWorkloadIsValidAndMatches) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const WorkloadGraph graph = generate_transformer(random_transformer(seed));  // validates
     EXPECT_EQ(find_unmatched(graph), std::vector<std::string>{});
-    read_all(graph);
+    fuzz::read_workload(graph);
   }
 }
 
@@ -158,7 +125,7 @@ TEST(WorkloadProperty, FlippedBitsAreRefusedOrHarmless) {
     try {
       WorkloadGraph graph = WorkloadGraph::open(path);
       validate(graph);
-      read_all(graph);
+      fuzz::read_workload(graph);
     } catch (const core::InputError& error) {
       EXPECT_EQ(std::string(error.what()).rfind(path, 0), 0u) << error.what();
       ++refused;

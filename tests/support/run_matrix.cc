@@ -27,7 +27,8 @@ pdes::RunResult run_rank(const MatrixModel& model, const RunCase& run, pdes::Tra
                                     .end = model.end,
                                     .memory_budget_bytes = run.memory_budget_bytes,
                                     .window = run.window,
-                                    .audit_probability = run.audit_probability};
+                                    .audit_probability = run.audit_probability,
+                                    .sample_interval_s = run.sample_interval_s};
   pdes::Engine engine(*model.model, model.placer(run.ranks, run.partitions_per_rank), options,
                       transport, sink);
   return engine.run();

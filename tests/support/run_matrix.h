@@ -21,6 +21,7 @@ struct RunCase {
   std::uint64_t chaos_seed = 0;          // 0: calm transport
   double audit_probability = 0;
   std::uint64_t memory_budget_bytes = 0;
+  double sample_interval_s = 0;          // 0: no time series
 
   [[nodiscard]] std::string text() const;
 };

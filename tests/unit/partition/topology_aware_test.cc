@@ -8,45 +8,15 @@
 
 #include "core/random.h"
 #include "partition/quality.h"
+#include "tests/support/graphs.h"
 
 namespace exawarp::partition {
 namespace {
 
-std::vector<std::int64_t> equal_weights(std::uint32_t atoms) {
-  return std::vector<std::int64_t>(atoms, 8);
-}
-
-WeightedGraph ring_of(std::uint32_t atoms) {
-  std::vector<WeightedEdge> edges;
-  for (std::uint32_t v = 0; v < atoms; ++v) edges.push_back({v, (v + 1) % atoms, 1});
-  return {equal_weights(atoms), std::move(edges)};
-}
-
-// `rings` rings that carry much, whose members lie `rings` ids apart, and chains between them that
-// carry little: data-parallel rings over pipeline stages, numbered against their traffic.
-WeightedGraph strided_rings(std::uint32_t rings, std::uint32_t members) {
-  std::vector<WeightedEdge> edges;
-  for (std::uint32_t m = 0; m < members; ++m)
-    for (std::uint32_t r = 0; r < rings; ++r) {
-      edges.push_back({m * rings + r, (m + 1) % members * rings + r, 100});
-      if (r + 1 < rings) edges.push_back({m * rings + r, m * rings + r + 1, 1});
-    }
-  return {equal_weights(rings * members), std::move(edges)};
-}
-
-// Random weights 0..9 and `degree` edges an atom on average, some atoms without any.
-WeightedGraph random_graph(std::uint64_t seed, std::uint32_t atoms, std::uint32_t degree) {
-  std::uint64_t draw = 0;
-  const auto below = [&](std::uint64_t n) { return core::random_bits(seed, draw++) % n; };
-  std::vector<std::int64_t> weights;
-  for (std::uint32_t v = 0; v < atoms; ++v) weights.push_back(static_cast<std::int64_t>(below(10)));
-  std::vector<WeightedEdge> edges;
-  for (std::uint32_t e = 0; e < atoms * degree / 2; ++e)
-    edges.push_back({static_cast<std::uint32_t>(below(atoms)),
-                     static_cast<std::uint32_t>(below(atoms)),
-                     static_cast<std::int64_t>(1 + below(20))});
-  return {std::move(weights), std::move(edges)};
-}
+using test::equal_weights;
+using test::random_graph;
+using test::ring_of;
+using test::strided_rings;
 
 std::int64_t heaviest_allowed(const WeightedGraph& graph, std::uint32_t parts) {
   const std::int64_t average = (graph.total_weight() + parts - 1) / parts;

@@ -208,6 +208,16 @@ TEST_F(RollbackTest, CollectionForgetsNothingThatMayBeUndone) {
   EXPECT_EQ(times(), (std::vector<std::int64_t>{10, 20, 25, 30, 40}));
 }
 
+TEST_F(RollbackTest, GivingUpLeavesExactlyTheEventsUpToGvt) {
+  partition_.initialise(model_);
+  for (const int t : {10, 20, 30, 40}) receive(t);
+  run();
+  partition_.give_up_beyond(20_ps);
+  EXPECT_EQ(times(), (std::vector<std::int64_t>{10, 20}));
+  EXPECT_EQ(stats().committed_events(), 2u);
+  EXPECT_EQ(output_.values, (std::vector<std::uint64_t>{10, 20}));
+}
+
 TEST_F(RollbackTest, AFailedConditionEndsTheRunOnlyWhenItCommits) {
   partition_.initialise(model_);
   const Event doomed = receive(event(10, 0, 99));  // 99 is no LP

@@ -1,0 +1,66 @@
+"""What the figures were taken on: machine, compiler, commit."""
+import datetime
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+from table.programs import ROOT
+
+
+def first_line_of(command):
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.split("\n", 1)[0].strip()
+
+
+def processor():
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def caches():
+    """E.g. "L1d 48K, L2 1024K, L3 32768K for 2 cores"; empty where the system does not say."""
+    texts = []
+    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        kind, level, size, users = ((index / name).read_text(encoding="utf-8").strip()
+                                    for name in ("type", "level", "size", "shared_cpu_list"))
+        if kind == "Instruction":
+            continue
+        count = 0
+        for part in users.split(","):
+            first, _, last = part.partition("-")
+            count += int(last or first) - int(first) + 1
+        shared = f" for {count} processors" if count > 1 else ""
+        texts.append(f"L{level}{'d' if kind == 'Data' else ''} {size}{shared}")
+    return ", ".join(texts)
+
+
+def compiler(build):
+    """Of the build that the measured program comes from."""
+    cache = build / "CMakeCache.txt"
+    name = os.environ.get("CXX", "c++")
+    if cache.exists():
+        found = re.search(r"(?m)^CMAKE_CXX_COMPILER:\w+=(.*)$", cache.read_text(encoding="utf-8"))
+        name = found.group(1) if found else name
+    return first_line_of([name, "--version"]) or "unknown"
+
+
+def commit():
+    return first_line_of(["git", "-C", str(ROOT), "describe", "--always", "--dirty"]) or "unknown"
+
+
+def head_lines(program, load):
+    """`load`: the load average now. To be called before anything is measured."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    yield f"- Commit {commit()}, {datetime.date.today()}; {compiler(program.parent)}"
+    yield (f"- {processor()}, {len(os.sched_getaffinity(0))} cores usable, {caches()}, "
+           f"{pages / 2**30:.0f} GiB; Linux {platform.release()}")
+    busy = "" if load < 0.5 else ": **the machine had other work; do not quote this table**"
+    yield f"- Load average when it began: {load:.2f}{busy}"

@@ -1,0 +1,68 @@
+"""What is measured: a model, run in a mode. A result is the dictionary that the program prints."""
+import tempfile
+from dataclasses import dataclass
+
+from table.programs import ROOT, json_of, output_of
+
+
+@dataclass(frozen=True)
+class Mode:
+    name: str
+    sync: str | None = "optimistic"  # None: not ours
+    ranks: int = 1
+    threads: int = 1
+
+    def flags(self):
+        return ["--sync", self.sync, "--threads", self.threads]
+
+
+YARDSTICK = Mode("yardstick", sync=None)
+SEQUENTIAL = Mode("sequential", sync="sequential")
+ONE_THREAD = Mode("optimistic, 1 thread")
+TWO_THREADS = Mode("optimistic, 2 threads", threads=2)
+TWO_RANKS = Mode("optimistic, 2 ranks", ranks=2)
+FOUR_RANKS = Mode("optimistic, 4 ranks", ranks=4)
+EIGHT_RANKS = Mode("optimistic, 8 ranks", ranks=8)
+
+
+@dataclass(frozen=True)
+class Phold:
+    """PHOLD. At any time `lps` x `start` events are pending."""
+    lps: int
+    start: int
+    remote: str
+    end: str
+    rounds_most: int = 5
+
+    @property
+    def label(self):
+        events = f" × {self.start}" if self.start != 1 else ""
+        return f"PHOLD {self.lps:,}{events}, remote {self.remote}"
+
+    def run(self, mode, programs):
+        if mode == YARDSTICK:
+            words = output_of([programs.yardstick, self.lps, self.start, self.remote,
+                               self.end]).split()
+            fields = dict(zip(words[::2], words[1::2]))
+            return {"committed_events": int(fields["events"]), "run_s": float(fields["seconds"]),
+                    "events_per_s": float(fields["events_per_s"])}
+        return json_of(programs.command(
+            mode.ranks, "phold", "--lps", self.lps, "--start-events", self.start, "--remote",
+            self.remote, "--end", self.end, *mode.flags(), "--json"))
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study of configs/studies, with its results thrown away."""
+    name: str
+    rounds_most: int = 5
+
+    @property
+    def label(self):
+        return self.name
+
+    def run(self, mode, programs):
+        with tempfile.TemporaryDirectory() as folder:
+            return json_of(programs.command(
+                mode.ranks, "run", ROOT / f"configs/studies/{self.name}.yaml", *mode.flags(),
+                "--json", "--out", folder))

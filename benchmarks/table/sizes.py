@@ -1,0 +1,56 @@
+"""Which models belong to which figure, and the targets: the full sizes and the quick ones."""
+from dataclasses import dataclass
+
+from table.sides import Phold, Study
+
+
+@dataclass(frozen=True)
+class Sizes:
+    phold: tuple     # (PHOLD, at least so many yardsticks)
+    setup: Phold     # its set-up is a figure
+    optimism: tuple  # models: one optimistic thread against sequential
+    threads: tuple   # (model, at least so many times sequential on two threads)
+    ranks: tuple     # (model, at least so many times sequential on two ranks; None: no target)
+    rank_cost: tuple  # models that run on 1, 2, 4 and 8 ranks
+    memory_lps: tuple  # (fewer, more): the slope between them
+    main: Study      # and the workload of this name
+    growth: tuple    # studies of one layout
+    orientation: tuple  # studies whose rates are listed
+
+
+# Each PHOLD side takes about half a second to two seconds in our engine, up to five in the
+# yardstick. The largest studies take tens of seconds a side and more, hence fewer rounds.
+_PHOLD_64K = Phold(65_536, 1, "0.5", "128")
+_PHOLD_64K_CALM = Phold(65_536, 1, "0.1", "128")
+_PHOLD_1M = Phold(1_048_576, 1, "0.5", "8")
+_4K = Study("llama3_405b_4k")
+_32K = Study("llama3_405b_32k", rounds_most=3)
+
+FULL = Sizes(
+    phold=((Phold(1_024, 1, "0.5", "8000"), 1.2), (_PHOLD_64K, 1.6), (_PHOLD_1M, 2.2),
+           (Phold(65_536, 16, "0.5", "8"), 1.7)),
+    setup=_PHOLD_1M,
+    optimism=(_PHOLD_64K, _4K),
+    threads=((_4K, 1.6), (_32K, 1.6), (_PHOLD_64K_CALM, 1.6), (_PHOLD_64K, 1.4)),
+    ranks=((_4K, 1.5), (_32K, 1.5), (_PHOLD_64K_CALM, None), (_PHOLD_64K, None)),
+    rank_cost=(_PHOLD_64K_CALM, Study("llama3_405b_1k")),
+    memory_lps=(65_536, 1_048_576),
+    main=_32K,
+    growth=(Study("llama3_405b_1k"), _4K, Study("llama3_405b_16k", rounds_most=3), _32K,
+            Study("llama3_405b_131k", rounds_most=1)),
+    orientation=(Study("llama2_7b_64"), Study("llama3_70b_512")))
+
+# A test of this tool: every group, in seconds. The figures mean nothing.
+_TINY_PHOLD = Phold(1_024, 1, "0.5", "5")
+_TINY_STUDY = Study("llama2_7b_8")
+QUICK = Sizes(
+    phold=((Phold(256, 1, "0.5", "20"), 1.2), (_TINY_PHOLD, 1.6)),
+    setup=_TINY_PHOLD,
+    optimism=(_TINY_PHOLD, _TINY_STUDY),
+    threads=((_TINY_STUDY, 1.6), (_TINY_PHOLD, 1.4)),
+    ranks=((_TINY_STUDY, 1.5), (_TINY_PHOLD, None)),
+    rank_cost=(_TINY_PHOLD,),
+    memory_lps=(1_024, 65_536),
+    main=_TINY_STUDY,
+    growth=(_TINY_STUDY, Study("llama2_7b_64")),
+    orientation=())

@@ -1,0 +1,265 @@
+#include "tests/fuzz/seeds.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "io/workload_spec.h"
+#include "model/workload/builder.h"
+#include "tests/fuzz/targets.h"
+#include "tests/support/small_study.h"
+
+namespace exawarp::fuzz {
+namespace {
+
+namespace schema = model::schema;
+
+std::string indented(const std::string& text) {
+  std::istringstream lines(text);
+  std::string out;
+  for (std::string line; std::getline(lines, line);) out += "  " + line + "\n";
+  return out;
+}
+
+// What stands below `system:` in the small study.
+std::string system_text() {
+  std::istringstream lines(tests::small_study());
+  std::string out;
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (inside && line.starts_with("  ")) out += line.substr(2) + "\n";
+    if (line == "system:") inside = true;
+  }
+  return out;
+}
+
+// The study with its workload in place, in one text.
+std::string whole_study() {
+  const std::string study = tests::small_study();
+  const std::string reference = "workload: workload.yaml\n";
+  std::string out = study;
+  return out.replace(study.find(reference), reference.size(),
+                     "workload:\n" + indented(tests::small_workload()));
+}
+
+std::string temporary_file(const char* name) {
+  return (std::filesystem::temp_directory_path() /
+          ("exawarp_seed_" + std::to_string(getpid()) + "_" + name))
+      .string();
+}
+
+// Runs `use` on the path of a file that holds `text`, for readers that take paths.
+template <class Use>
+auto with_file(const char* name, const std::string& text, const Use& use) {
+  const std::string path = temporary_file(name);
+  std::ofstream(path, std::ios::binary) << text;
+  auto result = use(path);
+  std::filesystem::remove(path);
+  return result;
+}
+
+std::string bytes_of(const model::WorkloadGraph& graph) {
+  const std::string path = temporary_file("seed.xwg");
+  graph.write(path);
+  std::ifstream in(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  std::filesystem::remove(path);
+  return bytes;
+}
+
+model::WorkloadGraph graph_of(const std::string& spec) {
+  return with_file("spec.yaml", spec, [](const std::string& path) {
+    io::YamlDocument document(path);
+    return io::generate(io::read_workload_spec(document.root()));
+  });
+}
+
+// Groups and programs by list, absolute peers, recorded durations: what generators do not write.
+model::WorkloadGraph irregular_graph() {
+  model::WorkloadBuilder workload("irregular");
+  const std::uint8_t axis = workload.add_axis("device", 4);
+  const std::uint16_t pairs = workload.add_group_lists("pairs", {{0, 3}, {2, 1}});
+  for (const std::uint32_t half : {0u, 1u}) {
+    model::ProgramBuilder& program = workload.add_program(half == 0 ? "even" : "odd");
+    program.add_stream("compute", schema::StreamKind::COMPUTE);
+    program.add_stream("pairs", schema::StreamKind::COMMUNICATION);
+    program.add_node({.kind = schema::NodeKind::COMPUTE, .duration_ps = 1'000'000});
+    program.add_node({.kind = schema::NodeKind::COLLECTIVE,
+                      .stream = 1,
+                      .collective = schema::CollectiveType::ALL_REDUCE,
+                      .group = pairs,
+                      .comm_bytes = 4'096},
+                     {0u});
+    workload.bind_devices(program.index(), {half, half + 2});
+  }
+  static_cast<void>(axis);
+  return workload.build();
+}
+
+const char* const kMicrobenchmark =
+    "microbenchmark: {kind: collective, collective: all_reduce, devices: 8, bytes: 1 MiB}\n";
+const char* const kPingPong = "microbenchmark: {kind: ping_pong, bytes: 4 KiB, devices: 2}\n";
+
+}  // namespace
+
+std::vector<std::string> study_seeds() {
+  const std::string study = whole_study();
+  const std::string settings =
+      "compute: {fidelity: roofline, jitter: 0.05}\nnetwork: {fidelity: message}\n"
+      "placement: {method: block, partitions_per_rank: 4}\nseed: 7\n"
+      "engine: {sync: optimistic, threads: 2, window: 10 us, memory: 1 GiB, audit: 0.5}\n";
+  const std::string overrides = std::string(1, kSeparator) +
+                                "system.accelerator.launch_latency=9 us" + kSeparator +
+                                "workload.transformer.parallel.data=4";
+  return {study, study + settings, study + overrides};
+}
+
+std::vector<std::string> workload_spec_seeds() {
+  return {tests::small_workload(), kMicrobenchmark, kPingPong,
+          tests::small_workload() + "  schedule: {kind: 1f1b, virtual_stages: 2}\n",
+          tests::small_workload() + kSeparator +
+              "transformer.parallel.order=[data, tensor, "
+              "pipeline]"};
+}
+
+std::vector<std::string> system_seeds() {
+  return {system_text(), system_text() + kSeparator + "fabric.node.devices=2"};
+}
+
+std::vector<std::string> xwg_seeds() {
+  return {bytes_of(small_graph()), bytes_of(graph_of(kMicrobenchmark)),
+          bytes_of(graph_of(kPingPong)), bytes_of(irregular_graph())};
+}
+
+std::vector<std::string> unit_seeds() {
+  return {"400 Gb/s", "3.6 us", "16 MiB", "989.4 TFLOP/s", "1e-3 us", "0.5 KiB", " 2 h "};
+}
+
+std::vector<std::string> command_line_seeds() {
+  std::vector<std::string> seeds{
+      "run study.yaml --out here --sync optimistic --threads 2 --seed 3 --set a.b=c --json",
+      "run study.yaml --placement block --partitions 4 --window 1us --audit 0.1 --quiet",
+      "run study.yaml --time-limit 10 --set a=1 --set b.c=2",
+      "workload generate spec.yaml -o file.xwg --set a.b=1",
+      "workload inspect file.xwg --json",
+      "workload validate file.xwg",
+      "phold --lps 64 --start-events 2 --remote 0.5 --end 20 --sync sequential --json",
+      "--version",
+      "run --help"};
+  for (std::string& seed : seeds) std::ranges::replace(seed, ' ', kSeparator);
+  return seeds;
+}
+
+std::vector<std::string> study_words() {
+  return {": ",
+          "\n",
+          "\n  ",
+          "- ",
+          "[",
+          "]",
+          "{",
+          "}",
+          "&a ",
+          "*a",
+          "!!int ",
+          "---\n",
+          "...\n",
+          "#",
+          "|",
+          ">",
+          "'",
+          "\"",
+          "\\x00",
+          "? ",
+          "<<: ",
+          "~",
+          "null",
+          "-1",
+          "0",
+          "1e308",
+          "nan",
+          "9223372036854775807",
+          "9223372036854775808",
+          "0x7f",
+          ".inf",
+          "true",
+          "kv_heads: ",
+          "head_dim: ",
+          "schedule: {virtual_stages: 2}",
+          "first_stage_layers: 1",
+          "jitter: 0.25",
+          "microbenchmark: ",
+          "engine: ",
+          "/dev/null",
+          "..",
+          "cores: ",
+          "peak_bandwidth: ",
+          "gradient_precision: fp8",
+          "\t",
+          "\xef\xbb\xbf",
+          "\xff\xfe",
+          "1048576",
+          "65536",
+          std::string(1, kSeparator),
+          "system.fabric=",
+          "16777216 PB",
+          "1 ps",
+          "60 s"};
+}
+
+std::vector<std::string> xwg_words() {
+  return {std::string(4, '\0'),
+          std::string(8, '\0'),
+          "\xff\xff\xff\xff",
+          "\x01",
+          "\xff\xff",
+          std::string("\0\0\0\x80", 4),
+          std::string("\0\0\0\0\0\0\0\x40", 8),
+          "\x7f"};
+}
+
+std::vector<std::string> unit_words() {
+  return {"e",    "e9",          "-",   "+", ".",  " ", "/s",     "b",
+          "B",    "Ki",          "Mi",  "G", "T",  "P", "FLOP/s", "99999999999999999999",
+          "e-99", "e2147483648", "min", "h", "ps", "\t"};
+}
+
+std::vector<std::string> command_line_words() {
+  return {std::string(1, kSeparator),
+          "--",
+          "-",
+          "=",
+          "--set",
+          "--sync",
+          "--threads",
+          "--window",
+          "-o",
+          "--help-all",
+          "-1",
+          "1e99",
+          "nan",
+          "18446744073709551616",
+          "4294967296",
+          "@",
+          "[",
+          "]",
+          "{}",
+          "--config",
+          "++",
+          "--lps"};
+}
+
+model::WorkloadGraph small_graph() { return graph_of(tests::small_workload()); }
+
+io::SystemConfig small_system() {
+  return with_file("system.yaml", system_text(), [](const std::string& path) {
+    io::YamlDocument document(path);
+    return io::read_system(document.root());
+  });
+}
+
+}  // namespace exawarp::fuzz

@@ -1,0 +1,28 @@
+// Where fuzzing starts: sound inputs of each parser, and words worth putting in.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/system_config.h"
+#include "model/workload/graph.h"
+
+namespace exawarp::fuzz {
+
+std::vector<std::string> study_seeds();
+std::vector<std::string> workload_spec_seeds();
+std::vector<std::string> system_seeds();
+std::vector<std::string> xwg_seeds();
+std::vector<std::string> unit_seeds();
+std::vector<std::string> command_line_seeds();
+
+std::vector<std::string> study_words();  // of all three kinds of YAML file
+std::vector<std::string> xwg_words();
+std::vector<std::string> unit_words();
+std::vector<std::string> command_line_words();
+
+// What the other half of a simulation is where only one half is fuzzed.
+model::WorkloadGraph small_graph();  // 8 devices, a training step
+io::SystemConfig small_system();
+
+}  // namespace exawarp::fuzz

@@ -1,0 +1,211 @@
+#include "tests/fuzz/targets.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "core/units.h"
+#include "io/command_line.h"
+#include "io/study.h"
+#include "io/suggest.h"
+#include "io/workload_facts.h"
+#include "model/outcome.h"
+#include "model/workload/validate.h"
+#include "pdes/transport.h"
+#include "tests/fuzz/read_workload.h"
+#include "tests/fuzz/seeds.h"
+
+namespace exawarp::fuzz {
+namespace {
+
+constexpr std::size_t kErrorBytesMax = 8'000;  // paths may be long, and a line may name two
+constexpr std::uint64_t kEventsMax = 3'000;    // of a simulation: a millisecond or so
+
+// A file of this process, removed at its end.
+class InputFile {
+ public:
+  explicit InputFile(const std::string& name)
+      : path_((std::filesystem::temp_directory_path() /
+               ("exawarp_fuzz_" + std::to_string(getpid()) + "_" + name))
+                  .string()) {}
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+
+  const std::string& holding(std::string_view bytes) const {
+    std::ofstream out(path_, std::ios::binary | std::ios::trunc);
+    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return path_;
+  }
+
+ private:
+  std::string path_;
+};
+
+// The texts between separators; at least one.
+std::vector<std::string> split(std::string_view bytes) {
+  std::vector<std::string> parts(1);
+  for (const char c : bytes) {
+    if (c == kSeparator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+template <class Work>
+bool accepts(const Work& work) {
+  try {
+    work();
+    return true;
+  } catch (const core::InputError& error) {
+    const std::string line = io::one_line(error.what());  // as run_main prints it
+    EXAWARP_CHECK(!line.empty() && line.size() <= kErrorBytesMax, line.size(), line);
+    EXAWARP_CHECK(line.find('\n') == std::string::npos, line);
+    return false;
+  }
+}
+
+// What a validated workload leads to: the cluster, its traffic and, where that is little work, a
+// simulation, whose handlers trust the validator.
+void simulate(const model::WorkloadGraph& graph, const io::SystemConfig& system,
+              const model::ClusterOptions& options) {
+  const model::Cluster cluster(graph, system.accelerator, system.fabric, options);
+  constexpr std::uint32_t kLpsMax = 4'096;
+  if (cluster.lp_count() > kLpsMax) return;
+  const model::Traffic traffic = cluster.traffic();
+  std::uint64_t events = 0;
+  for (const std::uint64_t work : traffic.work) {
+    events += work;
+    if (work > kEventsMax || events > kEventsMax) return;
+  }
+  core::Placement placement;
+  placement.atom_shift = cluster.atom_shift();
+  placement.partition_of_atom.assign(cluster.atom_count(), 0);
+  const auto transport = pdes::make_single_transport();
+  pdes::Engine engine(cluster, placement, {.sync = pdes::Sync::sequential}, *transport);
+  const pdes::RunResult result = engine.run();
+  model::Outcome outcome(cluster);
+  engine.visit([&](core::LpId lp, const void* state) { outcome.add(lp, state); });
+  outcome.combine(*transport);
+  EXAWARP_CHECK(result.total.committed_events() <= 2 * kEventsMax + cluster.lp_count(), events);
+}
+
+bool is_small(const model::TransformerSpec& spec) {
+  const model::ParallelSpec& p = spec.parallel;
+  return p.tensor * p.pipeline * p.data <= 64 && spec.model.layers <= 32 && spec.steps <= 4 &&
+         spec.global_batch_sequences <= 64 * p.data * spec.micro_batch_sequences;
+}
+bool is_small(const model::MicrobenchmarkSpec& spec) {
+  return spec.devices <= 1'024 && spec.repeats <= 100;
+}
+
+bool run_study(std::string_view bytes) {
+  static const InputFile file("study.yaml");
+  std::vector<std::string> parts = split(bytes);
+  const std::string path = file.holding(parts.front());
+  parts.erase(parts.begin());
+  return accepts([&] {
+    const io::Study study = io::read_study(path, parts);
+    const auto* spec = std::get_if<io::WorkloadSpec>(&study.workload);
+    if (spec == nullptr || !std::visit([](const auto& s) { return is_small(s); }, *spec)) return;
+    simulate(io::generate(*spec), study.system,
+             {.compute_fidelity = study.compute_fidelity,
+              .compute_jitter = study.compute_jitter,
+              .seed = study.engine.seed});
+  });
+}
+
+bool run_workload_spec(std::string_view bytes) {
+  static const InputFile file("workload.yaml");
+  std::vector<std::string> parts = split(bytes);
+  const std::string path = file.holding(parts.front());
+  parts.erase(parts.begin());
+  return accepts([&] {
+    io::YamlDocument document(path, parts);
+    const io::WorkloadSpec spec = io::read_workload_spec(document.root());
+    document.finish();
+    if (!std::visit([](const auto& s) { return is_small(s); }, spec)) return;
+    const model::WorkloadGraph graph = io::generate(spec);
+    read_workload(graph);
+    EXAWARP_CHECK(model::find_unmatched(graph).empty());
+  });
+}
+
+bool run_system(std::string_view bytes) {
+  static const InputFile file("system.yaml");
+  static const model::WorkloadGraph graph = small_graph();
+  std::vector<std::string> parts = split(bytes);
+  const std::string path = file.holding(parts.front());
+  parts.erase(parts.begin());
+  return accepts([&] {
+    io::YamlDocument document(path, parts);
+    const io::SystemConfig system = io::read_system(document.root());
+    document.finish();
+    simulate(graph, system, {});
+  });
+}
+
+bool run_xwg(std::string_view bytes) {
+  static const InputFile file("workload.xwg");
+  static const io::SystemConfig system = small_system();
+  const std::string& path = file.holding(bytes);
+  return accepts([&] {
+    const model::WorkloadGraph graph = io::open_workload(path);
+    read_workload(graph);
+    const model::WorkloadFacts facts = model::inspect(graph);
+    EXAWARP_CHECK(!io::facts_text(facts).empty() && !io::facts_json(facts).empty());
+    if (graph.device_count() <= 256) simulate(graph, system, {});
+  });
+}
+
+bool run_units(std::string_view bytes) {
+  bool any = false;
+  for (const core::Dimension dimension : {core::Dimension::time, core::Dimension::size,
+                                          core::Dimension::bandwidth, core::Dimension::rate}) {
+    const core::ParsedQuantity parsed = core::parse_quantity(bytes, dimension);
+    EXAWARP_CHECK(!parsed.ok() || parsed.value >= 0, parsed.value);
+    EXAWARP_CHECK(parsed.error.size() <= kErrorBytesMax, parsed.error.size());
+    if (!parsed.ok()) continue;
+    any = true;
+    const auto value = static_cast<std::uint64_t>(parsed.value);
+    EXAWARP_CHECK(!core::format_time(core::Time{parsed.value}).empty());
+    EXAWARP_CHECK(!core::format_bytes(value).empty() && !core::format_grouped(value).empty());
+    EXAWARP_CHECK(!core::format_count(static_cast<double>(value)).empty());
+  }
+  return any;
+}
+
+bool run_command_line(std::string_view bytes) {
+  return accepts([&] { static_cast<void>(io::parse_command_line(split(bytes))); });
+}
+
+constexpr Target kTargets[] = {
+    {"study", run_study, study_seeds, study_words},
+    {"workload_spec", run_workload_spec, workload_spec_seeds, study_words},
+    {"system", run_system, system_seeds, study_words},
+    {"xwg", run_xwg, xwg_seeds, xwg_words},
+    {"units", run_units, unit_seeds, unit_words},
+    {"command_line", run_command_line, command_line_seeds, command_line_words},
+};
+
+}  // namespace
+
+std::span<const Target> targets() { return kTargets; }
+
+const Target* find_target(std::string_view name) {
+  for (const Target& target : kTargets) {
+    if (target.name == name) return &target;
+  }
+  return nullptr;
+}
+
+}  // namespace exawarp::fuzz

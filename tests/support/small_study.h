@@ -1,0 +1,13 @@
+// A study of 8 devices that runs in a blink: TP 2, PP 2, DP 2, four layers.
+#pragma once
+
+#include <string>
+
+namespace exawarp::tests {
+
+// Complete but for its workload, which it expects in "workload.yaml" beside it.
+std::string small_study();
+// Its `workload:` mapping as a file of its own.
+std::string small_workload();
+
+}  // namespace exawarp::tests
