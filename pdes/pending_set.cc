@@ -33,10 +33,13 @@ namespace {
 // hold: 64 buckets at least and 24 keys each 36, 16 and 12 33, 8 and 8 31, 8 and 6 32.
 constexpr std::size_t kKeysPerBucket = 8;
 constexpr std::size_t kLeastBuckets = 8;
-// Few enough that the bucket heads and the line each is being filled at stay in L2, whatever the
-// size of the set. PHOLD, 1,048,576 LPs, events/s: 2^17 buckets 3.9 M, 2^14 6.3 M, 2^12 8.5 M,
-// 2^10 9.1 M, 2^9 9.2 M (2-core Zen 5 VM, 1 MiB of L2 a core).
-constexpr std::size_t kMostBuckets = std::size_t{1} << 10;
+// Few enough that the bucket heads and the line each is being filled at stay in L2, and that fronts
+// are large enough to scatter. Hold model, exponential, CPU ns a hold at 16,384 and 65,536 pending
+// events: 2^7 26 and 25, 2^8 26 and 25, 2^9 37 and 33, 2^10 48 and 29, 2^11 42 and 41; with 2^7
+// delays of 1 us and 500 us take twice as long (2-core Zen 5 VM, 1 MiB of L2 a core).
+constexpr std::size_t kMostBuckets = std::size_t{1} << 8;
+// Millions of events take more buckets, so that a front stays in L2.
+constexpr std::size_t kMostKeysPerBucket = 8192;
 constexpr std::size_t kSmallSet = 48;     // not worth spreading
 constexpr std::size_t kNearLeast = 1024;  // a heap this small is in cache
 // A front with no more keys left is inserted into. Against a heap beside it, CPU time a hold: 16
@@ -47,7 +50,7 @@ constexpr std::size_t kInsertMost = 32;
 // std::sort alone: 65,536 exponential delays 0.67, with delays of 1 us and 500 us 0.48; small sets
 // and the streams of cluster studies 1.00 to 1.02.
 constexpr std::size_t kScatterLeast = 32;
-constexpr int kSlotsLog2Most = 10;
+constexpr int kSlotsLog2Most = 12;
 constexpr std::uint32_t kCrowd = 24;  // keys in one slot that scattering did not part
 
 // A heap's order in the standard library is inverted: this puts the first event on top.
@@ -233,8 +236,9 @@ void PendingSet::spread() {
   auto quartile = sample.begin() + static_cast<std::ptrdiff_t>(sample.size() * 3 / 4);
   std::nth_element(sample.begin(), quartile, sample.end());
 
+  const std::size_t most = std::max(kMostBuckets, std::bit_ceil(far_.size() / kMostKeysPerBucket));
   const std::size_t wanted =
-      std::clamp(std::bit_ceil(far_.size() / kKeysPerBucket), kLeastBuckets, kMostBuckets);
+      std::clamp(std::bit_ceil(far_.size() / kKeysPerBucket), kLeastBuckets, most);
   const std::int64_t span = std::max<std::int64_t>(1, *quartile - first);
   const std::int64_t width = std::max<std::int64_t>(1, span / static_cast<std::int64_t>(wanted));
   width_log2_ = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(width)) - 1);
