@@ -8,16 +8,17 @@
 //
 // A push is an append to a bucket or to far. The front bucket is sorted once when it is reached
 // (a large one by scattering its keys over slots of time first, which leaves next to nothing to
-// sort) and then consumed by a cursor, so the next events are known ahead and can be prefetched; what
-// is pushed into its range later is inserted where it belongs while few keys are left there, and
-// goes to a small heap beside it otherwise. When the buckets are used up, the far keys are spread
+// sort) and then consumed by a cursor, so the next events are known ahead and can be prefetched;
+// what is pushed into its range later is inserted where it belongs while few keys are left there,
+// and goes to a small heap beside it otherwise. When the buckets are used up, the far keys are spread
 // over new ones, with a width drawn from a sample of the keys themselves.
 // If the heap outgrows the front (a model whose events crowd below one far-off event), everything
 // is spread anew.
 //
 // Cost: push O(1), pop O(1) amortised where times differ, O(log bucket) where they crowd; each key
-// is moved two to four times, always in runs. Why not a heap of keys: from 64 Ki pending events on, each of its log n steps is a cache
-// miss, and it cannot say what comes next (docs/pending_set.md).
+// is moved two to four times, always in runs. Why not a heap of keys: from 64 Ki pending events on,
+// each of its log n steps is a cache miss, and it cannot say what comes next
+// (docs/pending_set.md).
 #include "pdes/pending_set.h"
 
 #include <algorithm>
@@ -274,8 +275,10 @@ void PendingSet::respread_all() {
 }
 
 std::size_t PendingSet::bytes() const {
-  return (current_.capacity() + scattered_.capacity() + near_.capacity() + far_.capacity()) * sizeof(PendingKey) +
-         chunks_.capacity() * sizeof(Chunk) + buckets_.capacity() * sizeof(std::uint32_t);
+  const std::size_t keys =
+      current_.capacity() + scattered_.capacity() + near_.capacity() + far_.capacity();
+  return keys * sizeof(PendingKey) + chunks_.capacity() * sizeof(Chunk) +
+         buckets_.capacity() * sizeof(std::uint32_t);
 }
 
 }  // namespace exawarp::pdes

@@ -1,7 +1,7 @@
 // Which pending set? Four of them on the same work, in turn, in one process: one table of CPU
 // nanoseconds a hold operation (pop the first event, schedule one).
 //
-//   pending_set_study [--quick] [--most EVENTS] [--rounds N] [--studies DIR]
+//   pending_set_study [--quick] [--least EVENTS] [--most EVENTS] [--rounds N] [--studies DIR]
 //
 // Work: the hold model (Jones: "An empirical comparison of priority-queue and event-set
 // implementations", CACM 29(4), 1986) with a constant number of pending events and three laws of
@@ -35,7 +35,9 @@ namespace {
 using core::Time;
 using pdes::Event;
 
-constexpr double kPrepareBudget_s = 30;  // a set that cannot even be filled in this is left out
+// A set that cannot even be filled in this is left out.
+constexpr double kPrepareBudget_s = 30;
+constexpr double kPrepareBudgetPerEvent_s = 10e-6;
 // Holds before the next set has its turn: each event several times, so that a set which fits in
 // cache is measured there.
 constexpr std::size_t kSliceLeast = 1 << 16;
@@ -76,7 +78,9 @@ class HoldSide final : public Side {
 
   bool prepare() override {
     const double start = cpu_ns();
-    const auto over = [start] { return cpu_ns() - start > kPrepareBudget_s * 1e9; };
+    const double budget_s =
+        kPrepareBudget_s + kPrepareBudgetPerEvent_s * static_cast<double>(events_);
+    const auto over = [&] { return cpu_ns() - start > budget_s * 1e9; };
     Event* event = arena_.allocate_array<Event>(Set::kCopies ? 1 : events_);
     for (std::size_t i = 0; i < events_; ++i) {
       event->source.value = static_cast<std::uint32_t>(core::mix64(i));
@@ -223,6 +227,7 @@ void print_row(const std::string& work, const std::string& pending,
 
 struct Options {
   bool quick = false;
+  std::size_t least = 0;  // pending events; above 0: no streams
   std::size_t most = std::size_t{1} << 24;
   std::size_t rounds = 7;
   std::string studies = EXAWARP_SOURCE_DIR "/configs/studies";
@@ -231,17 +236,19 @@ struct Options {
 void hold_rows(const Options& options, DelayLaw law, const std::vector<std::size_t>& sizes) {
   const HoldDelays delays(law);
   for (const std::size_t size : sizes) {
-    if (size > options.most) continue;
+    if (size < options.least || size > options.most) continue;
     std::vector<std::unique_ptr<Side>> sides;
     sides.push_back(std::make_unique<HoldSide<WholeEventHeap>>(size, delays));
     sides.push_back(std::make_unique<HoldSide<QuadHeap>>(size, delays));
     sides.push_back(std::make_unique<HoldSide<CalendarQueue>>(size, delays));
     sides.push_back(std::make_unique<HoldSide<EngineSet>>(size, delays));
-    const bool large = size >= (std::size_t{1} << 22);
+    const std::size_t rounds = size > (std::size_t{1} << 22)    ? 1
+                               : size == (std::size_t{1} << 22) ? 3
+                                                                : options.rounds;
     const std::size_t slice = std::clamp(8 * size, kSliceLeast, kSliceMost);
     const Plan plan{.holds = options.quick ? 4096 : std::max({size, slice, 4 * kSliceLeast}),
                     .slice = slice,
-                    .rounds = options.quick ? 1 : large ? 3 : options.rounds};
+                    .rounds = options.quick ? 1 : rounds};
     print_row(delays.name(), thousands(size), measure(sides, plan));
   }
 }
@@ -276,14 +283,15 @@ void print_table(const Options& options) {
             {16, 64, 256, k(1), k(16), k(64), k(256), k(1 << 10), k(4 << 10), k(16 << 10)});
   hold_rows(options, DelayLaw::ties, {64, k(1), k(64), k(1 << 10)});
   hold_rows(options, DelayLaw::bimodal, {64, k(1), k(64), k(1 << 10)});
+  if (options.least > 0) return;
   for (const char* name : {"llama2_7b_64", "llama2_7b_64_jitter", "llama3_70b_512",
                            "llama3_405b_1k"})
     stream_row(options, name);
 }
 
 int usage() {
-  fmt::print(stderr, "usage: pending_set_study [--quick] [--most EVENTS] [--rounds N] "
-                     "[--studies DIR]\n");
+  fmt::print(stderr, "usage: pending_set_study [--quick] [--least EVENTS] [--most EVENTS] "
+                     "[--rounds N] [--studies DIR]\n");
   return 2;
 }
 
@@ -297,6 +305,8 @@ int main(int argc, char** argv) {
     const bool has_value = i + 1 < argc;
     if (word == "--quick")
       options.quick = true;
+    else if (word == "--least" && has_value)
+      options.least = std::strtoull(argv[++i], nullptr, 10);
     else if (word == "--most" && has_value)
       options.most = std::strtoull(argv[++i], nullptr, 10);
     else if (word == "--rounds" && has_value)
