@@ -15,8 +15,9 @@
 namespace exawarp::io {
 namespace {
 
-// Several partitions a worker, so that stealing evens out what the placement did not.
-constexpr std::uint32_t kPartitionsPerThread = 4;
+// More partitions a worker let idle workers take over from busy ones, but exchange more and roll
+// back more; on no measured study, balanced or not, was more than one faster (docs/partitioning.md).
+constexpr std::uint32_t kPartitionsPerThread = 1;
 
 // Ranks of this job on this machine, as the launcher says.
 std::uint32_t ranks_on_this_machine() {
@@ -64,8 +65,7 @@ Workers choose_workers(const WorkerRequest& request, const pdes::Transport& tran
   out.partitions_per_rank = request.partitions_per_rank;
   if (out.partitions_per_rank == 0) {
     const std::uint32_t useful = std::max(1u, request.atoms / ranks);
-    out.partitions_per_rank =
-        out.threads == 1 ? 1 : std::min({out.threads * kPartitionsPerThread, useful, most});
+    out.partitions_per_rank = std::min({out.threads * kPartitionsPerThread, useful, most});
   }
   return out;
 }

@@ -1,1 +1,0 @@
-// Placeholder of the room until its first files land.
