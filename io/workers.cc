@@ -16,7 +16,8 @@ namespace exawarp::io {
 namespace {
 
 // More partitions a worker let idle workers take over from busy ones, but exchange more and roll
-// back more; on no measured study, balanced or not, was more than one faster (docs/partitioning.md).
+// back more; on no measured study, balanced or not, was more than one faster
+// (docs/partitioning.md).
 constexpr std::uint32_t kPartitionsPerThread = 1;
 
 // Ranks of this job on this machine, as the launcher says.

@@ -10,8 +10,8 @@
 // (a large one by scattering its keys over slots of time first, which leaves next to nothing to
 // sort) and then consumed by a cursor, so the next events are known ahead and can be prefetched;
 // what is pushed into its range later is inserted where it belongs while few keys are left there,
-// and goes to a small heap beside it otherwise. When the buckets are used up, the far keys are spread
-// over new ones, with a width drawn from a sample of the keys themselves.
+// and goes to a small heap beside it otherwise. When the buckets are used up, the far keys are
+// spread over new ones, with a width drawn from a sample of the keys themselves.
 // If the heap outgrows the front (a model whose events crowd below one far-off event), everything
 // is spread anew.
 //
