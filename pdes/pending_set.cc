@@ -7,18 +7,22 @@
 //                                   current_end                     buckets_end
 //
 // A push is an append to a bucket or to far. The front bucket is sorted once when it is reached
-// and then consumed by a cursor, so the next events are known ahead and can be prefetched; what
-// is pushed into its range later goes to a small heap beside it. When the buckets are used up, the
-// far keys are spread over new ones, with a width drawn from a sample of the keys themselves.
+// (a large one by scattering its keys over slots of time first, which leaves next to nothing to
+// sort) and then consumed by a cursor, so the next events are known ahead and can be prefetched;
+// what is pushed into its range later is inserted where it belongs while few keys are left there,
+// and goes to a small heap beside it otherwise. When the buckets are used up, the far keys are
+// spread over new ones, with a width drawn from a sample of the keys themselves.
 // If the heap outgrows the front (a model whose events crowd below one far-off event), everything
 // is spread anew.
 //
-// Cost: push O(1), pop O(log bucket) amortised; each key is moved two or three times, always in
-// runs. Why not a heap of keys: from 64 Ki pending events on, each of its log n steps is a cache
-// miss, and it cannot say what comes next.
+// Cost: push O(1), pop O(1) amortised where times differ, O(log bucket) where they crowd; each key
+// is moved two to four times, always in runs. Why not a heap of keys: from 64 Ki pending events on,
+// each of its log n steps is a cache miss, and it cannot say what comes next
+// (docs/pending_set.md).
 #include "pdes/pending_set.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "core/check.h"
@@ -26,14 +30,29 @@
 namespace exawarp::pdes {
 namespace {
 
-constexpr std::size_t kKeysPerBucket = 24;
-constexpr std::size_t kLeastBuckets = 64;
-// Few enough that the bucket heads and the line each is being filled at stay in L2, whatever the
-// size of the set. PHOLD, 1,048,576 LPs, events/s: 2^17 buckets 3.9 M, 2^14 6.3 M, 2^12 8.5 M,
-// 2^10 9.1 M, 2^9 9.2 M (2-core Zen 5 VM, 1 MiB of L2 a core).
-constexpr std::size_t kMostBuckets = std::size_t{1} << 10;
+// Small sets: as few buckets as their keys fill. Hold model with 64 exponential delays, CPU ns a
+// hold: 64 buckets at least and 24 keys each 36, 16 and 12 33, 8 and 8 31, 8 and 6 32.
+constexpr std::size_t kKeysPerBucket = 8;
+constexpr std::size_t kLeastBuckets = 8;
+// Few enough that the bucket heads and the line each is being filled at stay in L2, and that fronts
+// are large enough to scatter. Hold model, exponential, CPU ns a hold at 16,384 and 65,536 pending
+// events: 2^7 26 and 25, 2^8 26 and 25, 2^9 37 and 33, 2^10 48 and 29, 2^11 42 and 41; with 2^7
+// delays of 1 us and 500 us take twice as long (2-core Zen 5 VM, 1 MiB of L2 a core).
+constexpr std::size_t kMostBuckets = std::size_t{1} << 8;
+// Millions of events take more buckets, so that a front stays in L2.
+constexpr std::size_t kMostKeysPerBucket = 8192;
 constexpr std::size_t kSmallSet = 48;     // not worth spreading
 constexpr std::size_t kNearLeast = 1024;  // a heap this small is in cache
+// A front with no more keys left is inserted into. Against a heap beside it, CPU time a hold: 16
+// pending events 0.61, 1,024 with delays of 1 us and 500 us 0.67, large sets 1.0.
+constexpr std::size_t kInsertMost = 32;
+
+// A front of so many keys is scattered before it is sorted. Hold model, CPU time a hold against
+// std::sort alone: 65,536 exponential delays 0.67, with delays of 1 us and 500 us 0.48; small sets
+// and the streams of cluster studies 1.00 to 1.02.
+constexpr std::size_t kScatterLeast = 32;
+constexpr int kSlotsLog2Most = 12;
+constexpr std::uint32_t kCrowd = 24;  // keys in one slot that scattering did not part
 
 // A heap's order in the standard library is inverted: this puts the first event on top.
 bool later(const PendingKey& a, const PendingKey& b) { return b < a; }
@@ -49,6 +68,7 @@ void PendingSet::push(Event* event) {
   const std::int64_t at = key.key.time.ps;
   ++size_;
   if (at < current_end_ps_) {
+    if (current_.size() - cursor_ <= kInsertMost) return insert_into_current(key);
     near_.push_back(key);
     std::push_heap(near_.begin(), near_.end(), later);
     if (near_.size() > near_limit_) [[unlikely]]
@@ -58,6 +78,18 @@ void PendingSet::push(Event* event) {
   } else {
     far_.push_back(key);
   }
+}
+
+void PendingSet::insert_into_current(const PendingKey& key) {
+  if (current_.size() == current_.capacity() && cursor_ != 0) {  // what is consumed makes room
+    current_.erase(current_.begin(), current_.begin() + static_cast<std::ptrdiff_t>(cursor_));
+    cursor_ = 0;
+  }
+  current_.push_back(key);
+  const auto first = current_.begin() + static_cast<std::ptrdiff_t>(cursor_);
+  auto hole = current_.end() - 1;
+  for (; hole != first && key < hole[-1]; --hole) *hole = hole[-1];
+  *hole = key;
 }
 
 void PendingSet::push_bucket(std::size_t bucket, const PendingKey& key) {
@@ -115,7 +147,7 @@ bool PendingSet::refill() {
           buckets_base_ps_ + (static_cast<std::int64_t>(next_bucket_) << width_log2_);
       if (buckets_[bucket] == kNone) continue;
       drain_bucket(bucket);
-      std::sort(current_.begin(), current_.end());
+      sort_front(current_end_ps_ - (std::int64_t{1} << width_log2_));
       return true;
     }
     if (far_.empty()) return false;
@@ -135,6 +167,52 @@ void PendingSet::drain_bucket(std::size_t bucket) {
     free_chunk_ = index;
     index = next;
   }
+}
+
+// Sorts current_, whose keys lie in one bucket from `begin_ps` on.
+void PendingSet::sort_front(std::int64_t begin_ps) {
+  const std::size_t n = current_.size();
+  const auto time_at = [this](std::size_t i) { return current_[i].key.time; };
+  // Equal times among a few that lie apart: a crowd at one instant.
+  const bool crowded = n < kScatterLeast || time_at(0) == time_at(n / 2) ||
+                       time_at(n / 4) == time_at(n - 1);
+  if (crowded || !scatter_front(begin_ps)) return std::sort(current_.begin(), current_.end());
+  PendingKey* const first = current_.data();
+  for (PendingKey* at = first + 1; at != first + n; ++at) {  // none has far to go
+    if (!(*at < at[-1])) continue;
+    const PendingKey key = *at;
+    PendingKey* hole = at;
+    do {
+      *hole = hole[-1];
+      --hole;
+    } while (hole != first && key < hole[-1]);
+    *hole = key;
+  }
+}
+
+// A counting sort by slots of time, as many as keys or fewer. False, and nothing done: some slot
+// holds too many.
+bool PendingSet::scatter_front(std::int64_t begin_ps) {
+  const std::size_t n = current_.size();
+  const int slots_log2 = std::min(static_cast<int>(std::bit_width(n)) - 1, kSlotsLog2Most);
+  const std::size_t slots = std::size_t{1} << slots_log2;
+  const int shift = std::max(0, width_log2_ - slots_log2);
+  const auto slot_of = [&](const PendingKey& k) {
+    return static_cast<std::size_t>((k.key.time.ps - begin_ps) >> shift);
+  };
+  std::array<std::uint32_t, (std::size_t{1} << kSlotsLog2Most) + 1> starts;
+  std::fill_n(starts.begin(), slots + 1, 0u);
+  for (const PendingKey& k : current_) ++starts[slot_of(k) + 1];
+  std::uint32_t most = 0;
+  for (std::size_t s = 1; s <= slots; ++s) {
+    most = std::max(most, starts[s]);
+    starts[s] += starts[s - 1];
+  }
+  if (most > kCrowd) return false;
+  scattered_.resize(n);
+  for (const PendingKey& k : current_) scattered_[starts[slot_of(k)]++] = k;
+  current_.swap(scattered_);
+  return true;
 }
 
 // A few far keys are the new front as they are.
@@ -159,8 +237,9 @@ void PendingSet::spread() {
   auto quartile = sample.begin() + static_cast<std::ptrdiff_t>(sample.size() * 3 / 4);
   std::nth_element(sample.begin(), quartile, sample.end());
 
+  const std::size_t most = std::max(kMostBuckets, std::bit_ceil(far_.size() / kMostKeysPerBucket));
   const std::size_t wanted =
-      std::clamp(std::bit_ceil(far_.size() / kKeysPerBucket), kLeastBuckets, kMostBuckets);
+      std::clamp(std::bit_ceil(far_.size() / kKeysPerBucket), kLeastBuckets, most);
   const std::int64_t span = std::max<std::int64_t>(1, *quartile - first);
   const std::int64_t width = std::max<std::int64_t>(1, span / static_cast<std::int64_t>(wanted));
   width_log2_ = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(width)) - 1);
@@ -196,8 +275,10 @@ void PendingSet::respread_all() {
 }
 
 std::size_t PendingSet::bytes() const {
-  return (current_.capacity() + near_.capacity() + far_.capacity()) * sizeof(PendingKey) +
-         chunks_.capacity() * sizeof(Chunk) + buckets_.capacity() * sizeof(std::uint32_t);
+  const std::size_t keys =
+      current_.capacity() + scattered_.capacity() + near_.capacity() + far_.capacity();
+  return keys * sizeof(PendingKey) + chunks_.capacity() * sizeof(Chunk) +
+         buckets_.capacity() * sizeof(std::uint32_t);
 }
 
 }  // namespace exawarp::pdes

@@ -55,9 +55,12 @@ class PendingSet {
     PendingKey keys[kChunkKeys];
   };
 
+  void insert_into_current(const PendingKey& key);
   void push_bucket(std::size_t bucket, const PendingKey& key);
   bool refill();         // makes current_ hold the first events; false: the set is empty
   void drain_bucket(std::size_t bucket);
+  void sort_front(std::int64_t begin_ps);
+  bool scatter_front(std::int64_t begin_ps);
   void spread();         // lays the far keys out over new buckets
   void respread_all();   // the near heap outgrew its use: everything back to far, then spread
   void take_all_far();
@@ -65,6 +68,7 @@ class PendingSet {
 
   std::vector<PendingKey> current_;  // sorted; consumed from cursor_
   std::size_t cursor_ = 0;
+  std::vector<PendingKey> scattered_;  // current_ before the last sorting
   std::vector<PendingKey> near_;     // heap: pushed before current_end_ after it was sorted
   std::int64_t current_end_ps_ = 0;  // keys before this are in current_ or near_
 

@@ -109,5 +109,56 @@ TEST_F(PendingSetTest, StaysInOrderWhenEventsCrowdBelowOneFarEvent) {
   while (!model_.empty()) pop_and_compare();
 }
 
+// Few pending events, pushed all over the front: each is inserted among those not yet popped.
+TEST_F(PendingSetTest, KeepsAFewEventsInOrderWhereverTheyArePushed) {
+  std::uint64_t draws = 0;
+  const auto draw = [&](std::uint64_t n) {
+    return static_cast<std::int64_t>(core::random_bits(5, draws++) % n);
+  };
+  for (const int pending : {1, 2, 16, 33, 60}) {
+    SCOPED_TRACE(pending);
+    std::int64_t now = 0;
+    for (int i = 0; i < pending; ++i) push(now + draw(1000), static_cast<std::uint32_t>(draw(9)));
+    for (int step = 0; step < 4000; ++step) {
+      now = model_.begin()->first.time.ps;
+      pop_and_compare();
+      push(now + 1 + draw(step % 50 == 0 ? 100'000 : 1000), static_cast<std::uint32_t>(draw(9)));
+    }
+    while (!model_.empty()) pop_and_compare();
+  }
+}
+
+// Large fronts: times that part, times that crowd in one slot, and both.
+TEST_F(PendingSetTest, SortsLargeFrontsWhetherOrNotTheirTimesPart) {
+  std::uint64_t draws = 0;
+  const auto draw = [&](std::uint64_t n) {
+    return static_cast<std::int64_t>(core::random_bits(6, draws++) % n);
+  };
+  for (const std::int64_t step_ps : {1, 1000, 250'000, 5'000'000}) {
+    SCOPED_TRACE(step_ps);
+    std::int64_t now = 0;
+    const auto delay = [&] { return (1 + draw(1'000'000) / step_ps) * step_ps; };
+    for (int i = 0; i < 60'000; ++i) push(now + delay(), static_cast<std::uint32_t>(draw(99)));
+    for (int i = 0; i < 60'000; ++i) {
+      now = model_.begin()->first.time.ps;
+      pop_and_compare();
+      push(now + delay(), static_cast<std::uint32_t>(draw(99)));
+    }
+    while (!model_.empty()) pop_and_compare();
+  }
+}
+
+// The front never empties, because one event lies far off; what is consumed must not pile up.
+TEST_F(PendingSetTest, StaysSmallWhileAFrontIsInsertedIntoForever) {
+  push(1'000'000'000'000);
+  push(1);
+  for (int step = 0; step < 100'000; ++step) {
+    const std::int64_t now = model_.begin()->first.time.ps;
+    pop_and_compare();
+    push(now + 10);
+  }
+  EXPECT_LT(set_.bytes(), 64u << 10);
+}
+
 }  // namespace
 }  // namespace exawarp::pdes
