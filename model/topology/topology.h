@@ -1,0 +1,138 @@
+// A cluster's interconnect as a graph that is computed, not stored: ports, links, distances and
+// minimal routes as functions of ids, in O(1) memory.
+//
+// Vertices are numbered devices first, then switches. Every port carries one full-duplex link to
+// one port of another vertex. What a message or packet does at a choice of ports is the routing's
+// matter (model/network/); a topology only says which ports lead nearer.
+//
+// Owner:         the cluster; shared, read-only while a simulation runs.
+// Thread safety: every method may be called from several threads at once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/check.h"
+#include "core/ids.h"
+#include "core/time.h"
+
+namespace exawarp::model {
+
+// Device d is vertex d; switch s is vertex devices + s.
+using VertexId = core::Id<struct VertexTag>;
+
+// Links of one speed and length.
+struct LinkKind {
+  std::string name;                        // "nvlink", "leaf-spine"
+  std::int64_t bandwidth_bytes_per_s = 0;  // per direction, as achieved
+  core::Time latency;                      // propagation, end to end
+};
+
+struct Link {
+  VertexId peer;
+  std::uint32_t peer_port = 0;
+  std::uint8_t kind = 0;  // index into Topology::link_kinds()
+};
+
+// Ports of one vertex, as ranges; in ascending order, without duplicates.
+class PortChoices {
+ public:
+  static constexpr std::uint32_t kRangesMax = 16;
+  struct Range {
+    std::uint32_t first = 0, count = 0;
+  };
+
+  void add(std::uint32_t first, std::uint32_t count = 1) {
+    EXAWARP_CHECK(ranges_used_ < kRangesMax, first, count);
+    ranges_[ranges_used_++] = {first, count};
+    total_ += count;
+  }
+  [[nodiscard]] std::uint32_t size() const { return total_; }
+  [[nodiscard]] bool empty() const { return total_ == 0; }
+  // Requires index < size().
+  [[nodiscard]] std::uint32_t operator[](std::uint32_t index) const {
+    std::uint32_t r = 0;
+    while (index >= ranges_[r].count) index -= ranges_[r++].count;
+    return ranges_[r].first + index;
+  }
+  [[nodiscard]] std::span<const Range> ranges() const { return {ranges_.data(), ranges_used_}; }
+
+ private:
+  std::array<Range, kRangesMax> ranges_{};
+  std::uint32_t ranges_used_ = 0;
+  std::uint32_t total_ = 0;
+};
+
+// What a message between two devices passes on a minimal path. Pairs of equal figures share one.
+struct Distance {
+  core::Time latency;      // links and switches; no serialisation, no endpoints' software
+  std::uint32_t switches = 0;
+  std::uint32_t links = 0;
+  std::int64_t bandwidth_bytes_per_s = 0;  // of the slowest link
+};
+
+// How a message between two devices leaves and arrives, as far as message fidelity is concerned.
+struct MessageRoute {
+  std::uint16_t distance = 0;  // index into Topology::distances()
+  std::uint16_t tx_port = 0;   // of the sender
+  std::uint16_t rx_port = 0;   // of the receiver
+};
+
+// Figures for people; exact, by formula.
+struct TopologyCounts {
+  std::uint64_t switches = 0;
+  std::uint64_t links = 0;  // full-duplex
+  std::uint32_t diameter_links = 0;
+  // Least capacity, one direction, between two halves of the devices (docs/model.md says which cut).
+  std::int64_t bisection_bytes_per_s = 0;
+};
+
+class Topology {
+ public:
+  Topology() = default;
+  Topology(const Topology&) = delete;
+  Topology& operator=(const Topology&) = delete;
+  virtual ~Topology() = default;
+
+  [[nodiscard]] virtual std::string name() const = 0;  // "fat tree, 3 tiers, ..."
+  [[nodiscard]] virtual std::uint32_t devices() const = 0;
+  [[nodiscard]] virtual std::uint32_t switches() const = 0;
+  [[nodiscard]] VertexId vertex_of_switch(std::uint32_t s) const { return {devices() + s}; }
+  [[nodiscard]] bool is_device(VertexId v) const { return v.value < devices(); }
+
+  [[nodiscard]] virtual std::span<const LinkKind> link_kinds() const = 0;
+  [[nodiscard]] virtual std::uint32_t ports(VertexId v) const = 0;
+  // Requires port < ports(v). Symmetric: link(peer, peer_port) leads back to (v, port).
+  [[nodiscard]] virtual Link link(VertexId v, std::uint32_t port) const = 0;
+
+  // Ports of `at` on minimal paths to vertex `to`; empty where at == to.
+  [[nodiscard]] virtual PortChoices minimal(VertexId at, VertexId to) const = 0;
+
+  // Requires a != b.
+  [[nodiscard]] virtual MessageRoute message_route(core::DeviceId a, core::DeviceId b) const = 0;
+  [[nodiscard]] virtual std::span<const Distance> distances() const = 0;
+  // Least latency of a path between devices of different atoms of 2^atom_shift ids.
+  [[nodiscard]] virtual core::Time least_latency(std::uint32_t atom_shift) const = 0;
+
+  // Deadlock freedom: packets use virtual channel 0 first; at `at`, one that came in at `in_port`
+  // on channel `vc` and leaves through `out_port` goes on in the channel returned. The channels'
+  // dependencies over minimal routes (and, where a waypoint is passed, over both legs) have no
+  // cycle. in_port is ports(at) for a packet that starts here.
+  [[nodiscard]] virtual std::uint32_t virtual_channels() const = 0;
+  [[nodiscard]] virtual std::uint32_t next_channel(VertexId at, std::uint32_t in_port,
+                                                   std::uint32_t out_port,
+                                                   std::uint32_t vc) const = 0;
+
+  // Valiant routing: a packet goes first to one of these vertices, then on. 0: detours make no
+  // sense here.
+  [[nodiscard]] virtual std::uint32_t waypoints(core::DeviceId from, core::DeviceId to) const = 0;
+  [[nodiscard]] virtual VertexId waypoint(core::DeviceId from, core::DeviceId to,
+                                          std::uint32_t index) const = 0;
+
+  [[nodiscard]] virtual TopologyCounts counts() const = 0;
+};
+
+}  // namespace exawarp::model
