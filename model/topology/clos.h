@@ -45,8 +45,8 @@ struct ClosSpec {
   std::uint32_t spine_bundle = 1;  // links of a spine to each of its cores
   std::uint32_t rails = 1;
   bool rails_apart = false;  // each rail its own network (rail-only)
-  LinkKind host, leaf_spine, spine_core;
-  NodeLatencies latencies;
+  LinkKind host{}, leaf_spine{}, spine_core{};
+  NodeLatencies latencies{};
 };
 
 class Clos final : public Topology {

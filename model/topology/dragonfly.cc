@@ -150,9 +150,20 @@ MessageRoute Dragonfly::message_route(core::DeviceId a, core::DeviceId b) const 
   return {static_cast<std::uint16_t>(index), 0, 0};
 }
 
+// Within a group, neighbours in ids are near; across, the two ends of a global link are.
 core::Time Dragonfly::least_latency(std::uint32_t atom_shift) const {
-  const std::uint32_t strides[] = {1, p_, a_ * p_};
-  return least_latency_over(*this, atom_shift, strides);
+  const std::uint32_t strides[] = {1, p_};
+  core::Time least = nearest_by_strides(*this, atom_shift, strides);
+  for (std::uint32_t router = 0; router < switches(); ++router) {
+    for (std::uint32_t i = 0; i < h_; ++i) {
+      const std::uint32_t peer = router_of(link(vertex_of_switch(router), p_ + a_ - 1 + i).peer);
+      if (peer < router) continue;
+      const bool one_atom = router * p_ >> atom_shift == ((peer + 1) * p_ - 1) >> atom_shift;
+      if (!one_atom) least = std::min(least, distances_[kWithGlobal].latency);
+    }
+  }
+  if (least != core::Time::max()) return std::max(least, core::Time{1});
+  return atom_shift == 0 ? core::Time{1} : least_latency(0);
 }
 
 std::uint32_t Dragonfly::next_channel(VertexId at, std::uint32_t in_port, std::uint32_t out_port,

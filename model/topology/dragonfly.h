@@ -37,8 +37,8 @@ struct DragonflySpec {
   std::uint32_t global_links = 1;        // h, of a router
   std::uint32_t groups = 1;              // g
   GlobalLinks arrangement = GlobalLinks::absolute;
-  LinkKind host, local, global;
-  NodeLatencies latencies;
+  LinkKind host{}, local{}, global{};
+  NodeLatencies latencies{};
 };
 
 class Dragonfly final : public Topology {

@@ -13,8 +13,8 @@
 namespace exawarp::model {
 
 struct FullyConnectedSpec {
-  LinkKind link;
-  NodeLatencies latencies;
+  LinkKind link{};
+  NodeLatencies latencies{};
 };
 
 class FullyConnected final : public Topology {

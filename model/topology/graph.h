@@ -24,10 +24,10 @@ struct GraphSpec {
     std::uint8_t kind;
   };
   std::uint32_t devices = 0, switches = 0;
-  std::vector<LinkKind> kinds;
-  std::vector<Wire> wires;
+  std::vector<LinkKind> kinds{};
+  std::vector<Wire> wires{};
   bool devices_forward = false;
-  NodeLatencies latencies;
+  NodeLatencies latencies{};
 };
 
 class Graph final : public Topology {

@@ -21,11 +21,11 @@
 namespace exawarp::model {
 
 struct HyperXSpec {
-  std::vector<std::uint32_t> dims;
-  std::vector<std::uint32_t> width;  // parallel links of a pair, by dimension
+  std::vector<std::uint32_t> dims{};
+  std::vector<std::uint32_t> width{}; // parallel links of a pair, by dimension
   std::uint32_t hosts = 1;           // devices of a switch
-  LinkKind host, between;
-  NodeLatencies latencies;
+  LinkKind host{}, between{};
+  NodeLatencies latencies{};
 };
 
 class HyperX final : public Topology {

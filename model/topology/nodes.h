@@ -24,8 +24,8 @@ struct NodesSpec {
   std::uint32_t devices = 8;  // of a node
   std::uint32_t planes = 1;
   bool rails_cross_nvlink = false;
-  LinkKind link;  // of a device to one plane
-  NodeLatencies latencies;
+  LinkKind link{};  // of a device to one plane
+  NodeLatencies latencies{};
 };
 
 class Nodes final : public Topology {

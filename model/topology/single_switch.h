@@ -15,8 +15,8 @@ namespace exawarp::model {
 
 struct SingleSwitchSpec {
   std::uint32_t planes = 1;
-  LinkKind link;
-  NodeLatencies latencies;
+  LinkKind link{};
+  NodeLatencies latencies{};
 };
 
 class SingleSwitch final : public Topology {

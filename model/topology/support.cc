@@ -19,7 +19,7 @@ Distance path_over(std::initializer_list<LinksPassed> links, const NodeLatencies
   return out;
 }
 
-core::Time least_latency_over(const Topology& topology, std::uint32_t atom_shift,
+core::Time nearest_by_strides(const Topology& topology, std::uint32_t atom_shift,
                               std::span<const std::uint32_t> strides) {
   core::Time least = core::Time::max();
   for (const std::uint32_t stride : strides) {
@@ -31,8 +31,14 @@ core::Time least_latency_over(const Topology& topology, std::uint32_t atom_shift
       least = std::min(least, topology.distances()[route.distance].latency);
     }
   }
-  if (least != core::Time::max()) return std::max(least, core::Time{1});
-  return atom_shift == 0 ? core::Time{1} : least_latency_over(topology, 0, strides);
+  return least;
+}
+
+core::Time least_latency_over(const Topology& topology, std::uint32_t atom_shift,
+                              std::span<const std::uint32_t> strides) {
+  core::Time least = nearest_by_strides(topology, atom_shift, strides);
+  if (least == core::Time::max()) least = nearest_by_strides(topology, 0, strides);
+  return least == core::Time::max() ? core::Time{1} : std::max(least, core::Time{1});
 }
 
 }  // namespace exawarp::model

@@ -27,8 +27,13 @@ struct LinksPassed {
 // A path over these links, with a switch (or forwarding device) between each two of them.
 Distance path_over(std::initializer_list<LinksPassed> links, const NodeLatencies& latencies);
 
+// The least latency of two devices of different atoms whose ids differ by one of `strides`;
+// Time::max(): there are none. Cost: O(devices * strides).
+core::Time nearest_by_strides(const Topology& topology, std::uint32_t atom_shift,
+                              std::span<const std::uint32_t> strides);
+
 // Topology::least_latency() over the pairs of devices whose ids differ by one of `strides`. Exact
-// where the nearest devices of any two atoms include such a pair. Cost: O(devices * strides).
+// where the nearest devices of any two atoms include such a pair.
 core::Time least_latency_over(const Topology& topology, std::uint32_t atom_shift,
                               std::span<const std::uint32_t> strides);
 

@@ -23,10 +23,10 @@
 namespace exawarp::model {
 
 struct TorusSpec {
-  std::vector<std::uint32_t> dims;
+  std::vector<std::uint32_t> dims{};
   bool wraps = true;  // false: a mesh
-  LinkKind link;
-  NodeLatencies latencies;
+  LinkKind link{};
+  NodeLatencies latencies{};
 };
 
 class Torus final : public Topology {
