@@ -22,7 +22,7 @@ namespace {
 constexpr auto kStreamKindLast = schema::StreamKind::COMMUNICATION;
 constexpr auto kNodeKindLast = schema::NodeKind::MARKER;
 constexpr auto kOperationLast = schema::Operation::CONVOLUTION;
-constexpr auto kCollectiveLast = schema::CollectiveType::BARRIER;
+constexpr auto kCollectiveLast = schema::CollectiveType::PERMUTE;
 constexpr auto kPhaseLast = schema::Phase::OPTIMIZER;
 constexpr auto kDataTypeLast = schema::DataType::FP64;
 constexpr auto kMemoryPlaceLast = schema::MemoryPlace::HOST;

@@ -83,7 +83,8 @@ enum Operation {
   other @0; gemm @1; attention @2; norm @3; elementwise @4; embedding @5; softmax @6; optimizer @7; convolution @8;
 }
 
-enum CollectiveType { allReduce @0; reduceScatter @1; allGather @2; allToAll @3; broadcast @4; reduce @5; barrier @6; }
+enum CollectiveType { allReduce @0; reduceScatter @1; allGather @2; allToAll @3; broadcast @4; reduce @5; barrier @6;
+  gather @7; scatter @8; permute @9; }
 
 enum Phase { none @0; forward @1; backward @2; optimizer @3; }
 
