@@ -86,7 +86,7 @@ struct TopologyCounts {
   std::uint64_t switches = 0;
   std::uint64_t links = 0;  // full-duplex
   std::uint32_t diameter_links = 0;
-  // Least capacity, one direction, between two halves of the devices (docs/model.md says which cut).
+  // Least capacity, one direction, between two halves of the devices.
   std::int64_t bisection_bytes_per_s = 0;
 };
 
