@@ -66,7 +66,8 @@ class Svg {
   }
   void text(Point at, const std::string& what, const char* anchor = "start",
             const std::string& fill = "#222222") {
-    body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" fill=\"{}\">{}</text>\n",
+    body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" fill=\"{}\">"
+                         "{}</text>\n",
                          at.x, at.y, anchor, fill, escaped(what));
   }
   [[nodiscard]] std::string document(double width, double height) const {

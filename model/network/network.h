@@ -6,9 +6,9 @@
 //   time on an interface      = max(1 ps, bytes / bandwidth), rounded up
 //
 // A device has two interfaces, into its node and out of it: the ports that a topology gives it
-// across nodes are one interface, with the rate of one port. The fabric of nodes on a fat tree, which
-// a study has that names no topology, is computed by inlined functions; a topology by virtual ones,
-// once a channel of a ring, once a message otherwise.
+// across nodes are one interface, with the rate of one port. The fabric of nodes on a fat tree,
+// which a study has that names no topology, is computed by inlined functions; a topology by virtual
+// ones, once a channel of a ring, once a message otherwise.
 //
 // A message occupies an interface for at least 1 ps, so that no two messages leave or arrive
 // through one interface at the same instant and their order is never a tie.
@@ -40,8 +40,8 @@ constexpr Interface interface_of(Tier tier) {
 
 class Network {
  public:
-  // Throws core::InputError where a figure of `fabric` is missing or out of range, where there is no
-  // such topology of so many devices, or one that this fidelity cannot represent.
+  // Throws core::InputError where a figure of `fabric` is missing or out of range, and where there
+  // is no such topology of so many devices, or one that this fidelity cannot represent.
   Network(const Fabric& fabric, std::uint32_t devices);
 
   // With a topology, a class of paths: Tier::node inside a node, any other value across.
