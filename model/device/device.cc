@@ -48,7 +48,6 @@ class Device {
       : model_(model),
         program_(model.programs[state.program]),
         parts_(state),
-        stepped_(model, program_, state, parts_, ctx),
         state_(state),
         ctx_(ctx),
         busy_(state.busy) {}
@@ -82,6 +81,8 @@ class Device {
   bool start_collective(std::uint32_t stream, const Task& task);
   bool start_stepped(std::uint32_t stream, const Task& task);
   bool ends_now(std::uint32_t stream, const Task& task);
+  // Made where it is needed: most events are chunks of plain rings.
+  [[nodiscard]] Stepped stepped() { return {model_, program_, state_, parts_, ctx_}; }
   void end_stepped(std::uint32_t stream);
   bool start_send(std::uint32_t stream, const Task& task);
   bool start_receive(const Task& task);
@@ -99,7 +100,6 @@ class Device {
   const DeviceModel& model_;
   const ProgramTable& program_;
   DeviceParts<DeviceState> parts_;
-  Stepped stepped_;
   DeviceState& state_;
   Context& ctx_;
   std::uint32_t busy_;
@@ -166,7 +166,7 @@ void Device::on_step(const Chunk& chunk, bool waited) {
   }
   const std::uint32_t stream = program_.channels[local].stream;
   const bool in_progress = parts_.channels[local].steps != 0;
-  if (stepped_.arrive(local, in_progress ? &head(stream) : nullptr, chunk)) end_stepped(stream);
+  if (stepped().arrive(local, in_progress ? &head(stream) : nullptr, chunk)) end_stepped(stream);
 }
 
 void Device::on_steps_begin(const NodeDone& begun) {
@@ -174,7 +174,7 @@ void Device::on_steps_begin(const NodeDone& begun) {
                         begun.position == cursor(begun.stream) &&
                         head(begun.stream).kind == TaskKind::stepped;
   ctx_.check(expected, "a collective began that its device was not at");
-  if (expected && stepped_.begin(head(begun.stream))) end_stepped(begun.stream);
+  if (expected && stepped().begin(head(begun.stream))) end_stepped(begun.stream);
 }
 
 // The collective at the head of `stream`, started before, is over but for what is still leaving.
@@ -187,7 +187,7 @@ void Device::end_stepped(std::uint32_t stream) {
 }
 
 bool Device::ends_now(std::uint32_t stream, const Task& task) {
-  const Time end = stepped_.end(task);
+  const Time end = stepped().end(task);
   if (end <= ctx_.now()) return true;
   done_in(end - ctx_.now(), stream);
   return false;
@@ -340,7 +340,7 @@ bool Device::start_collective(std::uint32_t stream, const Task& task) {
 
 bool Device::start_stepped(std::uint32_t stream, const Task& task) {
   const std::uint32_t ordinal = parts_.channels[task.channel].ordinal;
-  if (!stepped_.start(task, stream)) return false;
+  if (!stepped().start(task, stream)) return false;
   // Over at once: because nothing has to be sent, or because all came before.
   return parts_.channels[task.channel].ordinal == ordinal || ends_now(stream, task);
 }
