@@ -131,7 +131,7 @@ Cluster::Cluster(const WorkloadGraph& graph, const Accelerator& accelerator,
   lookahead_ = options_.analytical_network ? devices_->notice_latency
                                            : network.least_latency_between_atoms();
   atom_shift_ = network.layout().atom_shift();
-  switch_count_ = network.tree().switches();
+  switch_count_ = network.switches();
   const std::uint32_t atom = 1u << atom_shift_;
   const std::uint32_t first_switch = (device_count() + atom - 1) / atom * atom;
   ranges_ = {{LpId{0}, device_count(), kDeviceType},
