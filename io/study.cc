@@ -112,6 +112,10 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   read_workload(root, out);
   out.system = read_system(root.section("system"));
   read_fidelities(root, out);
+  if (const auto messages = root.optional_section("point_to_point")) {
+    out.eager_max_bytes =
+        messages->quantity("eager_max", Dimension::size, 0, out.eager_max_bytes);
+  }
   if (const auto collectives = root.optional_section("collectives")) {
     out.collectives = read_collectives(*collectives);
   }

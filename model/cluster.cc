@@ -53,7 +53,8 @@ std::unique_ptr<DeviceModel> make_devices(const WorkloadGraph& graph,
   check_supported(graph);
   Network network(fabric, graph.device_count());
   auto programs = make_program_tables({graph, accelerator, network, options.compute_fidelity,
-                                       options.collectives, options.analytical_network});
+                                       options.collectives, options.eager_max_bytes,
+                                       options.analytical_network});
   const DeviceSlots slots = slots_for(programs);
   return std::make_unique<DeviceModel>(
       DeviceModel{&graph, network, Jitter(options.compute_jitter, options.seed),

@@ -279,8 +279,10 @@ class Builder {
       task.peer *= static_cast<std::int32_t>(in_.graph.axis_stride(node.getPeerAxis()));
       task.time_class = class_of_axis(in_.graph, node.getPeerAxis());
     }
-    set_wire(task, static_cast<std::int64_t>(node.getCommBytes()));
-    ++table_.events;
+    const auto bytes = static_cast<std::int64_t>(node.getCommBytes());
+    set_wire(task, bytes);
+    task.rendezvous = sends && bytes > in_.eager_max_bytes;
+    table_.events += task.rendezvous ? 2 : 1;
     if (sends) ++sends_[{task.peer_is_absolute, task.peer}];
   }
 
