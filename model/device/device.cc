@@ -173,6 +173,9 @@ bool Device::start_compute(std::uint32_t stream, const Task& task) {
   if (!model_.jitter.off()) {
     duration = model_.jitter.apply(duration, ctx_.self().value, task.node);
   }
+  if (!model_.slow_devices.empty()) {
+    duration = slowed(model_.slow_devices, ctx_.self().value, ctx_.now(), duration);
+  }
   if (duration.ps == 0) return true;
   done_in(duration, stream);
   return false;
