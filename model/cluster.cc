@@ -29,6 +29,14 @@ const ClusterOptions& checked(const ClusterOptions& options) {
   return options;
 }
 
+void check_slow_devices(const ClusterOptions& options, std::uint32_t devices) {
+  for (const Slowdown& slow : options.slow_devices) {
+    if (slow.devices.empty() || slow.devices.back() < devices) continue;
+    throw core::InputError(fmt::format("faults.slow_devices: no such device: {}; expected 0 to {}",
+                                       slow.devices.back(), devices - 1));
+  }
+}
+
 const Accelerator& checked(const Accelerator& accelerator) {
   if (accelerator.launch_latency < core::Time{0} ||
       accelerator.launch_latency > core::Time{core::kPicosecondsPerSecond}) {
@@ -51,12 +59,15 @@ std::unique_ptr<DeviceModel> make_devices(const WorkloadGraph& graph,
                                           const Accelerator& accelerator, const Fabric& fabric,
                                           const ClusterOptions& options) {
   check_supported(graph);
+  check_slow_devices(options, graph.device_count());
   Network network(fabric, graph.device_count());
   auto programs = make_program_tables({graph, accelerator, network, options.compute_fidelity,
-                                       options.collectives, options.analytical_network});
+                                       options.collectives, options.eager_max_bytes,
+                                       options.analytical_network});
   const DeviceSlots slots = slots_for(programs);
   return std::make_unique<DeviceModel>(
       DeviceModel{&graph, network, Jitter(options.compute_jitter, options.seed),
+                  options.slow_devices,
                   options.analytical_network, notice_latency(network), std::move(programs),
                   slots});
 }

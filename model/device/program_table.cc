@@ -19,6 +19,7 @@
 namespace exawarp::model {
 namespace {
 
+constexpr std::int64_t kTogetherMax = std::int64_t{1} << 60;  // bytes of all members
 constexpr std::size_t kChannelNumbersMax = 65'535;  // they travel in 16 bits
 
 std::optional<TimeClass> class_named(std::string_view name) {
@@ -213,6 +214,12 @@ class Builder {
     const std::uint32_t group = node.getGroup();
     const auto members = axis == kWholeGroup ? group_size_[group] : in_.graph.axis_size(axis);
     const CollectiveUse use = use_of(node);
+    if (use.bytes > kTogetherMax / use.members) {
+      throw core::InputError(
+          node_place(in_.graph, index_, task.node),
+          fmt::format("commBytes: {} for each of {} members; expected at most {} in all",
+                      use.bytes, use.members, kTogetherMax));
+    }
     Collective c{.type = use.type, .algorithm = choice.algorithm, .bytes = use.bytes};
     c.members = members.value_or(0);
     c.root = is_rooted(use.type) ? node.getRoot() : 0;
@@ -279,8 +286,10 @@ class Builder {
       task.peer *= static_cast<std::int32_t>(in_.graph.axis_stride(node.getPeerAxis()));
       task.time_class = class_of_axis(in_.graph, node.getPeerAxis());
     }
-    set_wire(task, static_cast<std::int64_t>(node.getCommBytes()));
-    ++table_.events;
+    const auto bytes = static_cast<std::int64_t>(node.getCommBytes());
+    set_wire(task, bytes);
+    task.rendezvous = sends && bytes > in_.eager_max_bytes;
+    table_.events += task.rendezvous ? 2 : 1;
     if (sends) ++sends_[{task.peer_is_absolute, task.peer}];
   }
 

@@ -45,6 +45,7 @@ struct Task {
   std::uint8_t channel = kNoChannel;   // collective: index into ProgramTable::channels
   std::uint8_t collective = 0;         // schema::CollectiveType
   bool peer_is_absolute = false;
+  bool rendezvous = false;             // send: asks the receiver first
 };
 
 // The task at `position` of another stream has to be over.
@@ -116,6 +117,7 @@ struct ProgramTableInputs {
   const Network& network;
   ComputeFidelity fidelity;
   const CollectiveRules& rules;
+  std::int64_t eager_max_bytes;  // longer messages ask first
   bool analytical;
 };
 
