@@ -168,10 +168,10 @@ Traffic Cluster::traffic() const {
     const ProgramTable& program = devices_->programs[graph_->program_of(device)];
     builder.add_work(atom, program.events);
     for (const Channel& channel : program.channels) {
-      const Membership in = channel.membership(*graph_, device);
+      const Membership in = channel.among.membership(*graph_, device);
       if (in.size == 1) continue;
       const core::DeviceId next =
-          channel.member(*graph_, device, next_in_ring(in.position, in.size));
+          channel.among.member(*graph_, device, next_in_ring(in.position, in.size));
       builder.add_edge(atom, next.value >> atom_shift_, channel.collectives);
     }
     for (const PeerSends& to : program.sends) {
