@@ -49,7 +49,8 @@ model::Choice read_choice(const YamlSection& rule) {
   choice.payload_ppm = static_cast<std::uint32_t>(std::lround(payload * model::kPayloadWhole));
   if (!model::can_use_lanes(choice.algorithm)) {
     for (const char* key : {"channels", "chunk", "both_ways"}) {
-      if (rule.has(key)) rule.fail(key, "has no meaning here; expected algorithm ring or double_tree");
+      if (!rule.has(key)) continue;
+      rule.fail(key, "has no meaning here; expected algorithm ring or double_tree");
     }
   }
   if (choice.both_ways && choice.algorithm != Algorithm::ring) {

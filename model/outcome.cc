@@ -85,7 +85,8 @@ class Explainer {
     const std::uint32_t before = in.position == 0 ? in.size - 1 : in.position - 1;
     const ChannelState& channel = parts_.channels[task.channel];
     return fmt::format("{} in group \"{}\" for chunk {} of {} from device {}", at(s, task),
-                       printable(graph_.group(ring.among.group).name), channel.arrived + 1, channel.steps,
+                       printable(graph_.group(ring.among.group).name), channel.arrived + 1,
+                       channel.steps,
                        ring.among.member(graph_, device_, before).value);
   }
 

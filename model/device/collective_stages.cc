@@ -91,10 +91,13 @@ CollectiveStages::CollectiveStages(const WorkloadGraph& graph, const Network& ne
 
 std::vector<CollectiveStage> CollectiveStages::of(const schema::Node::Reader& node) const {
   const Group& group = groups_[node.getGroup()];
-  CollectiveStage whole{.among = {.group = node.getGroup()}, .type = node.getCollective(),
+  CollectiveStage whole{.among = {.group = node.getGroup()},
+                        .type = node.getCollective(),
                         .bytes = static_cast<std::int64_t>(node.getCommBytes()),
-                        .members = group.size, .members_max = group.most,
-                        .node_members = group.in_node, .choice = default_choice(node.getCollective())};
+                        .members = group.size,
+                        .members_max = group.most,
+                        .node_members = group.in_node,
+                        .choice = default_choice(node.getCollective())};
   const auto by_rule = choose(rules_, {.type = whole.type, .bytes = whole.bytes,
                                        .members = group.most, .by_sizes = node.getSizes() != 0});
   if (!by_rule) return axis_by_axis_or_whole(whole);

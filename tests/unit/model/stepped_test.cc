@@ -269,7 +269,9 @@ TEST(Hierarchical, RunsAlongTheAxesOfItsGroup) {
 
 TEST(Choose, TheFirstRuleThatFits) {
   const CollectiveRules rules{
-      {.type = CollectiveType::ALL_REDUCE, .max_bytes = 1'000, .choice = {.algorithm = Algorithm::tree}},
+      {.type = CollectiveType::ALL_REDUCE,
+       .max_bytes = 1'000,
+       .choice = {.algorithm = Algorithm::tree}},
       {.min_group = 4, .choice = {.algorithm = Algorithm::halving}},
       {.choice = {.algorithm = Algorithm::direct}}};
   const auto algorithm = [&](CollectiveType type, std::int64_t bytes, std::uint32_t n) {
