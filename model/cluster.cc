@@ -51,8 +51,7 @@ const Accelerator& checked(const Accelerator& accelerator) {
 // of the least latency, so that 12 hops (up and down a tree of 16 children, 2^24 members) take less
 // than any message.
 core::Time notice_latency(const Network& network) {
-  const core::Time least = std::min(network.latency(Tier::node), network.latency(Tier::leaf));
-  return std::max(core::Time{1}, core::Time{least.ps / kNetworkFanOut});
+  return std::max(core::Time{1}, core::Time{network.least_latency().ps / kNetworkFanOut});
 }
 
 std::unique_ptr<DeviceModel> make_devices(const WorkloadGraph& graph,
@@ -142,7 +141,7 @@ Cluster::Cluster(const WorkloadGraph& graph, const Accelerator& accelerator,
   lookahead_ = options_.analytical_network ? devices_->notice_latency
                                            : network.least_latency_between_atoms();
   atom_shift_ = network.layout().atom_shift();
-  switch_count_ = network.tree().switches();
+  switch_count_ = network.switches();
   const std::uint32_t atom = 1u << atom_shift_;
   const std::uint32_t first_switch = (device_count() + atom - 1) / atom * atom;
   ranges_ = {{LpId{0}, device_count(), kDeviceType},
