@@ -62,6 +62,11 @@ class Network {
   // The least latency between devices of different atoms: the model's lookahead.
   [[nodiscard]] core::Time least_latency_between_atoms() const;
 
+  // Of any message between two devices.
+  [[nodiscard]] core::Time least_latency() const {
+    return *std::min_element(latency_.begin(), latency_.end());
+  }
+
   // A step between the farthest devices: what algorithms are chosen by.
   [[nodiscard]] StepCost step_cost() const {
     return {latency_.back(), bandwidth_bytes_per_s_.back()};
