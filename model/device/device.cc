@@ -183,7 +183,7 @@ bool Device::start_compute(std::uint32_t stream, const Task& task) {
 
 bool Device::start_collective(std::uint32_t stream, const Task& task) {
   ChannelState& channel = parts_.channels[task.channel];
-  const Interface interface = interface_of(channel.tier());
+  const Interface interface = interface_of(tier_of(channel));
   std::uint32_t steps = task.steps;
   Time wire = task.wire[static_cast<std::size_t>(interface)];
   if (steps == kStepsVary) [[unlikely]] {
@@ -207,7 +207,7 @@ bool Device::start_collective(std::uint32_t stream, const Task& task) {
 // ---- collectives and interfaces
 
 void Device::send_chunk(ChannelState& channel, std::uint16_t number, std::uint32_t step) {
-  const Tier tier = channel.tier();
+  const Tier tier = tier_of(channel);
   const Interface interface = interface_of(tier);
   const Time wire = channel.wire;
   const Time sent = use_send_side(interface, wire);

@@ -47,6 +47,12 @@ class Device {
     return program_.task(stream, cursor(stream));
   }
 
+  // How far the channel's successor is.
+  [[nodiscard]] Tier tier_of(const ChannelState& channel) const {
+    if (const std::optional<Tier> kept = channel.tier()) [[likely]] return *kept;
+    return model_.network.tier_between(self(), {channel.next().value});
+  }
+
   void complete(std::uint32_t stream);
   void settle();
   void run(std::uint32_t stream);

@@ -11,9 +11,11 @@
 // Everything is in the digest; nothing is a pointer but the early messages' block.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 #include "core/time.h"
@@ -49,10 +51,17 @@ struct ChannelState {
 
   static constexpr std::uint32_t kIdBits = 24;  // kDevicesMax of validate.h
   [[nodiscard]] core::LpId next() const { return {next_and_tier & ((1u << kIdBits) - 1)}; }
-  [[nodiscard]] Tier tier() const { return static_cast<Tier>(next_and_tier >> kIdBits); }
-  [[nodiscard]] static std::uint32_t pack(core::DeviceId next, Tier tier) {
-    return next.value | static_cast<std::uint32_t>(tier) << kIdBits;
+  // How far the successor is; none where that is too large a number to be kept here.
+  [[nodiscard]] std::optional<Tier> tier() const {
+    const std::uint32_t kept = next_and_tier >> kIdBits;
+    return kept == kFar ? std::nullopt : std::optional(static_cast<Tier>(kept));
   }
+  [[nodiscard]] static std::uint32_t pack(core::DeviceId next, Tier tier) {
+    return next.value | std::min(static_cast<std::uint32_t>(tier), kFar) << kIdBits;
+  }
+
+ private:
+  static constexpr std::uint32_t kFar = 0xff;
 };
 static_assert(sizeof(ChannelState) == 32);
 

@@ -161,14 +161,17 @@ void Stepped::send(const Task& task, const Place& place, std::uint32_t lane, con
   const DeviceId peer = into_network ? self() : member(task, t.peer);
   const Tier tier = into_network ? span_of(task, place) : model_.network.tier_between(self(), peer);
   const Interface interface = interface_of(in_network ? span_of(task, place) : tier);
-  const Time sent = leave(task, interface, t.bytes, in_network && t.bytes == 0);
+  const Time wire_out = wire(task, t.bytes, interface);
+  const Time sent = leave(task, interface, wire_out, in_network && t.bytes == 0);
   if (into_network) return;
   const auto step = static_cast<std::size_t>(interface_of(tier));
   const Time latency = model_.analytical
                            ? model_.notice_latency
                            : model_.network.latency(tier) + what(task).choice.step[step];
   const bool notice = in_network && t.bytes_received == 0;
-  const Time received = notice ? Time{0} : wire(task, t.bytes_received, interface);
+  const Time received = notice                        ? Time{0}
+                        : t.bytes_received == t.bytes ? wire_out
+                                                      : wire(task, t.bytes_received, interface);
   const ChannelState& channel = parts_.channels[task.channel];
   ctx_.send(LpId{peer.value}, sent - ctx_.now() + latency,
             static_cast<pdes::EventKind>(DeviceEvent::step_arrives),
@@ -177,13 +180,13 @@ void Stepped::send(const Task& task, const Place& place, std::uint32_t lane, con
                   lane});
 }
 
-// When `bytes` have left. What is `free` takes no time on the interface, but follows what the
+// When a message that takes `wire` has left. What is `free` takes no time on the interface, but follows what the
 // collective has sent before.
-Time Stepped::leave(const Task& task, Interface interface, std::int64_t bytes, bool free) {
+Time Stepped::leave(const Task& task, Interface interface, Time wire, bool free) {
   ChannelState& channel = parts_.channels[task.channel];
   if (free) return std::max(ctx_.now(), channel.wire);
   Time& clock = state_.tx_free[static_cast<std::size_t>(interface)];
-  const Time sent = sent_at(ctx_.now(), clock, wire(task, bytes, interface));
+  const Time sent = sent_at(ctx_.now(), clock, wire);
   ctx_.set(clock, sent);
   ctx_.set(channel.wire, std::max(channel.wire, sent));
   return sent;
@@ -191,6 +194,7 @@ Time Stepped::leave(const Task& task, Interface interface, std::int64_t bytes, b
 
 Time Stepped::wire(const Task& task, std::int64_t bytes, Interface interface) const {
   const std::int64_t payload = what(task).choice.payload_ppm;
+  if (payload == kPayloadWhole) return model_.network.wire_time(bytes, interface);
   __extension__ using Wide = __int128;
   const Wide carried = (static_cast<Wide>(bytes) * kPayloadWhole + payload - 1) / payload;
   return model_.network.wire_time(static_cast<std::int64_t>(carried), interface);

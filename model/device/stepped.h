@@ -36,7 +36,7 @@ class Stepped {
   [[nodiscard]] core::DeviceId member(const Task& task, std::uint32_t position) const;
   void advance(const Task& task, const Place& place, std::uint32_t index);
   void send(const Task& task, const Place& place, std::uint32_t lane, const Transfer& t);
-  core::Time leave(const Task& task, Interface interface, std::int64_t bytes, bool free);
+  core::Time leave(const Task& task, Interface interface, core::Time wire, bool free);
   std::uint32_t take_early(const Task& task, std::uint32_t lane, std::uint32_t phase);
   void keep_early(const Chunk& chunk);
   bool finish_if_over(const Task& task);

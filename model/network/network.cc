@@ -72,7 +72,7 @@ void Network::use_topology(const Fabric& fabric) {
   const bool has_nodes = spec.nodes.has_value();
   first_class_ = has_nodes ? 0 : 1;  // class 0 is Tier::node
   const auto distances = topology_->distances();
-  constexpr std::size_t kClassesMax = 1u << 8;  // of a Tier
+  constexpr std::size_t kClassesMax = 1u << 16;  // of a Tier
   if (distances.size() + first_class_ > kClassesMax) {
     throw core::InputError(
         spec.place, fmt::format("{} different paths; expected at most {} at network.fidelity "

@@ -21,7 +21,7 @@
 namespace exawarp::model {
 
 // How far apart two devices are; each tier's path passes every tier below it twice.
-enum class Tier : std::uint8_t { node, leaf, pod, core };
+enum class Tier : std::uint16_t { node, leaf, pod, core };
 constexpr std::uint32_t kTierCount = 4;
 
 struct Path {
