@@ -21,6 +21,8 @@ constexpr std::uint32_t kEverything = 0xffffffffu;  // acknowledges a whole mess
 constexpr std::uint32_t kReorderOneWay = 3;
 constexpr std::uint32_t kReorderManyWays = 64;
 
+constexpr std::uint32_t kBackoffMax = 6;  // times 64
+
 constexpr std::uint64_t bit_of(std::uint32_t number) { return std::uint64_t{1} << (number % 64); }
 std::uint64_t& word_of(PacketSet& set, std::uint32_t number) {
   return set[number / 64 % set.size()];
@@ -209,15 +211,18 @@ void Endpoint::on_selective_ack(Sending& s, const Packet& packet) {
 }
 
 void Endpoint::set_timeout(const Sending& s) {
-  ctx_.send(ctx_.self(), options().retransmit_timeout, kind_of(PacketEvent::timeout),
+  const std::int64_t times = std::int64_t{1} << std::min(s.timeouts, kBackoffMax);
+  ctx_.send(ctx_.self(), options().retransmit_timeout * times, kind_of(PacketEvent::timeout),
             Timeout{static_cast<std::uint32_t>(s.key), s.acked});
 }
 
 void Endpoint::on_timeout(const Timeout& timeout) {
   Sending* s = state_.sending.find(timeout.message);
   if (s == nullptr) return;
+  const bool progress = s->acked != timeout.acked || s->sent == s->acked;
+  if (!progress || s->timeouts != 0) ctx_.set(s->timeouts, progress ? 0 : s->timeouts + 1);
   set_timeout(*s);
-  if (s->acked != timeout.acked || s->sent == s->acked) return;
+  if (progress) return;
   Congestion c = s->congestion;
   control_of(s->port).timed_out(c);
   ctx_.set(s->congestion, c);

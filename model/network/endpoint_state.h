@@ -38,7 +38,7 @@ struct Sending {
   std::uint16_t port = 0;
   std::uint8_t channel = 0;
   std::uint8_t due = 0;          // is in its port's list of who may send
-  std::uint32_t unused = 0;
+  std::uint32_t timeouts = 0;    // in a row; each doubles the next one's time
   core::Time endpoint_delay{};   // of both ends' interfaces
   core::Time not_before{};       // of the next packet, where a rate or small window paces it
   Congestion congestion{};
