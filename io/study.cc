@@ -117,4 +117,9 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   return out;
 }
 
+model::WorkloadGraph graph_of(const Study& study) {
+  if (const auto* path = std::get_if<std::string>(&study.workload)) return open_workload(*path);
+  return generate(std::get<WorkloadSpec>(study.workload));
+}
+
 }  // namespace exawarp::io

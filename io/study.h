@@ -36,6 +36,9 @@ struct Study {
 // Reads, overrides (`path.to.key=value`) and checks a study. Throws core::InputError.
 Study read_study(const std::string& path, const std::vector<std::string>& overrides);
 
+// The study's workload, generated or mapped. Throws core::InputError.
+model::WorkloadGraph graph_of(const Study& study);
+
 // By name and in words: what --sync, --placement and the YAML keys accept.
 std::span<const Choice<pdes::Sync>> sync_choices();
 std::span<const Choice<PlacementMethod>> placement_choices();

@@ -243,6 +243,28 @@ std::vector<std::string> YamlSection::texts(
   return out;
 }
 
+std::vector<std::uint32_t> YamlSection::integers(
+    std::string_view key, IntegerRange range,
+    std::optional<std::vector<std::uint32_t>> fallback) const {
+  YamlNode* found = fallback ? ask(key) : &require(key, "a list of whole numbers");
+  if (found == nullptr) return *fallback;
+  if (found->kind != Kind::sequence) {
+    fail_node(*found, fmt::format("is {}; expected a list, e.g. [4, 4]", kind_name(found->kind)));
+  }
+  std::vector<std::uint32_t> out;
+  for (const auto& item : found->items) {
+    item->read = true;
+    const auto value = item->kind == Kind::scalar ? number_from<std::int64_t>(item->text)
+                                                  : std::optional<std::int64_t>{};
+    if (!value || *value < range.min || *value > range.max) {
+      fail_node(*found, fmt::format("{} is not possible; expected whole numbers from {} to {}",
+                                    in_quotes(item->text), range.min, range.max));
+    }
+    out.push_back(static_cast<std::uint32_t>(*value));
+  }
+  return out;
+}
+
 YamlSection YamlSection::section(std::string_view key) const {
   YamlNode& found = require(key, "a mapping, or the path of a YAML file");
   if (found.kind == Kind::scalar) load_in_place(found);

@@ -23,7 +23,7 @@ bool Partition::is_audited(const Event& event) const {
 std::uint64_t Partition::newest_output_hash() {
   core::Hasher hash;
   const std::uint64_t newest = history_.records.head() - 1;
-  for (std::uint64_t i = history_.records[newest].sent_begin; i != history_.sent_end(newest); ++i) {
+  for (std::uint64_t i = history_.sent_begin(newest); i != history_.sent_end(newest); ++i) {
     const SentRef sent = history_.sent[i];
     if (!sent.is_remote()) {
       hash.word(digest_of(*sent.event()));

@@ -12,7 +12,7 @@
 namespace exawarp::pdes {
 
 void Partition::collect(Time gvt) {
-  RingLane<Record>& records = history_.records;
+  Lane<Record>& records = history_.records;
   if (!extras_.empty()) deliver_emissions(gvt);
   std::uint64_t tail = records.tail();
   while (tail != records.head()) {
@@ -26,16 +26,7 @@ void Partition::collect(Time gvt) {
   }
   if (tail == records.tail()) return;
   if (!extras_.empty()) settle_extras(tail);
-  const bool all = tail == records.head();
-  history_.undo.drop_before(all ? history_.undo.head() : records[tail].undo_begin);
-  history_.sent.drop_before(all ? history_.sent.head() : records[tail].sent_begin);
-  history_.remote.drop_before(all ? history_.remote.head() : records[tail].remote_begin);
-  records.drop_before(tail);
-  if (!all) return;
-  records.rewind_if_empty();
-  history_.undo.rewind_if_empty();
-  history_.sent.rewind_if_empty();
-  history_.remote.rewind_if_empty();
+  history_.drop_before(tail);
 }
 
 void Partition::deliver_emissions(Time gvt) {

@@ -52,15 +52,17 @@ core::Placement placement_for(Sync sync, const core::Placement& asked) {
 }
 
 // Uncommitted events one partition may hold: its share of the budget. On the cluster model an
-// event takes 64 bytes, its key 24, its record 48, its send 8 and some three undo entries 48;
-// lanes and lists grow by doubling, hence twice the sum.
+// event takes 64 bytes, its key 24, its record 32, its send 8 and some four undo entries 64;
+// lanes and lists grow by doubling, hence twice the sum. At most 2^25, so that no lane comes near
+// the 2^32 entries that a record can tell apart.
 std::uint64_t history_limit(const EngineOptions& options, std::uint32_t machine_ranks,
                             std::uint32_t partitions) {
   constexpr std::uint64_t kBytesPerEvent = 384;
   constexpr std::uint64_t kLeast = 64;
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 25;
   std::uint64_t budget = options.memory_budget_bytes;
   if (budget == 0) budget = core::discover_machine().memory_available_bytes / 2 / machine_ranks;
-  return std::max(kLeast, budget / partitions / kBytesPerEvent);
+  return std::clamp(budget / partitions / kBytesPerEvent, kLeast, kMost);
 }
 
 }  // namespace

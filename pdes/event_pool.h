@@ -20,6 +20,7 @@ class EventPool {
       refill();
     Event* event = free_.back();
     free_.pop_back();
+    prefetch_next();
     return event;
   }
   void release(Event* event) { free_.push_back(event); }
@@ -29,6 +30,13 @@ class EventPool {
   }
 
  private:
+  // Events that were held until commit have left the first-level cache; fetched some allocations
+  // ahead, they are back when they are written. Price of optimism on llama3_405b_4k: 1.24 without,
+  // 1.17 with.
+  void prefetch_next() const {
+    constexpr std::size_t kAhead = 4;
+    if (free_.size() >= kAhead) __builtin_prefetch(*(free_.end() - kAhead), 1);
+  }
   // Slabs double from 64 events to 64 Ki, so that a small model stays small.
   void refill();
 

@@ -1,28 +1,32 @@
 // What a partition remembers of the events it executed and may have to undo.
 //
-// One circular log with three lanes: records (one an executed event), undo entries, and sends.
+// One log with three lanes: records (one an executed event), undo entries, and sends.
 // An LP holds the index of its newest record, and each record that of the LP's previous one, so a
 // rollback walks one LP's chain and fossil collection moves the tail. An index below the tail
 // means "nothing to undo", so collection touches no LP; a record carries its receive time, so
 // it touches no event.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "pdes/event.h"
-#include "pdes/ring_lane.h"
+#include "pdes/lane.h"
 #include "pdes/undo.h"
 
 namespace exawarp::pdes {
 
+// Half a cache line: indices of the other lanes are kept as their low halves, and completed from
+// the lane's tail, as a lane never holds 2^32 entries (history_limit() of the engine sees to it).
 struct Record {
   Time time;
-  Event* event;            // null: undone
-  std::uint64_t previous;  // the LP's record before this one
-  std::uint64_t undo_begin;
-  std::uint64_t sent_begin;
-  std::uint64_t remote_begin;
+  Event* event;  // null: undone
+  std::uint32_t previous_distance;  // back to the LP's record before this one; saturated
+  std::uint32_t undo_begin;
+  std::uint32_t sent_begin;
+  std::uint32_t remote_begin;
 };
+static_assert(sizeof(Record) == 32);
 
 // A send of an executed event: a pointer inside the partition, an index of the remote lane
 // (odd) for other partitions.
@@ -51,22 +55,64 @@ struct RemoteSend {
 };
 
 struct History {
-  RingLane<Record> records{8};
+  Lane<Record> records{256};
   UndoLog undo;
-  RingLane<SentRef> sent{8};
-  RingLane<RemoteSend> remote{6};
+  Lane<SentRef> sent{256};
+  Lane<RemoteSend> remote{64};
 
-  // Bounds of a record's entries in the other lanes.
-  [[nodiscard]] std::uint64_t undo_end(std::uint64_t index) {
-    return index + 1 == records.head() ? undo.head() : records[index + 1].undo_begin;
+  // Appends the record of an event that is about to be executed, by an LP whose newest record so
+  // far is `previous`. Returns its index.
+  std::uint64_t push_record(Event* event, std::uint64_t previous) {
+    constexpr std::uint64_t kFar = 0xffffffff;
+    const std::uint64_t index = records.head();
+    records.push({event->receive_time, event,
+                  static_cast<std::uint32_t>(std::min(index - previous, kFar)),
+                  static_cast<std::uint32_t>(undo.head()), static_cast<std::uint32_t>(sent.head()),
+                  static_cast<std::uint32_t>(remote.head())});
+    return index;
   }
-  [[nodiscard]] std::uint64_t sent_end(std::uint64_t index) {
-    return index + 1 == records.head() ? sent.head() : records[index + 1].sent_begin;
+  // The LP's record before `index`; below the tail: none that can be undone.
+  [[nodiscard]] std::uint64_t previous(std::uint64_t index) {
+    return index - records[index].previous_distance;
+  }
+
+  // Where a record's entries in the other lanes begin and end. `index` may be the records' head.
+  [[nodiscard]] std::uint64_t undo_begin(std::uint64_t index) {
+    return index == records.head() ? undo.head() : complete(records[index].undo_begin, undo);
+  }
+  [[nodiscard]] std::uint64_t sent_begin(std::uint64_t index) {
+    return index == records.head() ? sent.head() : complete(records[index].sent_begin, sent);
+  }
+  [[nodiscard]] std::uint64_t remote_begin(std::uint64_t index) {
+    return index == records.head() ? remote.head() : complete(records[index].remote_begin, remote);
+  }
+  [[nodiscard]] std::uint64_t undo_end(std::uint64_t index) { return undo_begin(index + 1); }
+  [[nodiscard]] std::uint64_t sent_end(std::uint64_t index) { return sent_begin(index + 1); }
+
+  // Forgets the records below `index`, and what belongs to them.
+  void drop_before(std::uint64_t index) {
+    undo.drop_before(undo_begin(index));
+    sent.drop_before(sent_begin(index));
+    remote.drop_before(remote_begin(index));
+    records.drop_before(index);
+  }
+  void drop_newest() {
+    const std::uint64_t index = records.head() - 1;
+    undo.drop_from(undo_begin(index));
+    sent.drop_from(sent_begin(index));
+    remote.drop_from(remote_begin(index));
+    records.drop_from(index);
   }
   [[nodiscard]] bool holds(std::uint64_t index) const { return index >= records.tail(); }
   [[nodiscard]] std::uint64_t bytes() const {
     return records.capacity_bytes() + undo.capacity_bytes() + sent.capacity_bytes() +
            remote.capacity_bytes();
+  }
+
+ private:
+  template <class L>  // a Lane, or the UndoLog
+  [[nodiscard]] static std::uint64_t complete(std::uint32_t low, const L& lane) {
+    return lane.tail() + (low - static_cast<std::uint32_t>(lane.tail()));
   }
 };
 

@@ -145,9 +145,7 @@ void Partition::execute_recorded(Event* event, LpSlot slot) {
   EXAWARP_DCHECK(!history_.holds(header.newest) ||
                      key_of(*history_.records[header.newest].event) <= key_of(*event),
                  event->receive_time.ps, event->destination.value);
-  history_.records.push({event->receive_time, event, header.newest, history_.undo.head(),
-                         history_.sent.head(), history_.remote.head()});
-  header.newest = history_.records.head() - 1;
+  header.newest = history_.push_record(event, header.newest);
   event->flags = kProcessed;
   furthest_ = std::max(furthest_, event->receive_time);
   call_handler(*event, slot);

@@ -45,7 +45,7 @@ void Partition::take_in_anti(const Event& event) {
   const LpSlot slot = directory_.find(event.destination);
   for (std::uint64_t i = slot.header->newest;
        history_.holds(i) && history_.records[i].time >= event.receive_time;
-       i = history_.records[i].previous) {
+       i = history_.previous(i)) {
     Event* executed = history_.records[i].event;
     if (!same_send(*executed, event)) continue;
     cancellations_.push_back(executed);
@@ -80,11 +80,12 @@ void Partition::roll_back(LpSlot slot, const Event& bound, const Event* victim) 
 
 void Partition::undo_record(std::uint64_t index, LpHeader& header) {
   Record& record = history_.records[index];
-  history_.undo.restore(record.undo_begin, history_.undo_end(index));
+  history_.undo.restore(history_.undo_begin(index), history_.undo_end(index));
+  const std::uint64_t sent_begin = history_.sent_begin(index);
   const std::uint64_t sent_end = history_.sent_end(index);
-  for (std::uint64_t i = sent_end; i-- != record.sent_begin;) cancel(history_.sent[i]);
-  header.sequence -= static_cast<std::uint32_t>(sent_end - record.sent_begin);
-  header.newest = record.previous;
+  for (std::uint64_t i = sent_end; i-- != sent_begin;) cancel(history_.sent[i]);
+  header.sequence -= static_cast<std::uint32_t>(sent_end - sent_begin);
+  header.newest = history_.previous(index);
   digest_.subtract(digest_of(*record.event));
   record.event->flags = 0;
   record.event = nullptr;
@@ -103,14 +104,9 @@ void Partition::undo_extras(std::uint64_t index) {
 
 // Most rollbacks undo the newest records; their room is reusable at once.
 void Partition::trim_dead_head() {
-  RingLane<Record>& records = history_.records;
-  while (records.size() != 0) {
-    const Record& newest = records[records.head() - 1];
-    if (newest.event != nullptr) break;
-    history_.undo.drop_from(newest.undo_begin);
-    history_.sent.drop_from(newest.sent_begin);
-    history_.remote.drop_from(newest.remote_begin);
-    records.drop_from(records.head() - 1);
+  Lane<Record>& records = history_.records;
+  while (records.size() != 0 && records[records.head() - 1].event == nullptr) {
+    history_.drop_newest();
     while (!extras_.empty() && extras_.back().record >= records.head()) extras_.pop_back();
   }
 }

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "pdes/ring_lane.h"
+#include "pdes/lane.h"
 
 namespace exawarp::pdes {
 
@@ -27,6 +27,7 @@ class UndoLog {
   }
 
   [[nodiscard]] std::uint64_t head() const { return lane_.head(); }
+  [[nodiscard]] std::uint64_t tail() const { return lane_.tail(); }
   [[nodiscard]] std::size_t capacity_bytes() const { return lane_.capacity_bytes(); }
 
   // Puts the bytes of entries [begin, end) back, newest first.
@@ -39,7 +40,6 @@ class UndoLog {
   }
   void drop_before(std::uint64_t index) { lane_.drop_before(index); }
   void drop_from(std::uint64_t index) { lane_.drop_from(index); }
-  void rewind_if_empty() { lane_.rewind_if_empty(); }
 
  private:
   struct Entry {
@@ -56,7 +56,7 @@ class UndoLog {
     lane_.push(entry);
   }
 
-  RingLane<Entry> lane_{10};
+  Lane<Entry> lane_{1024};
 };
 
 }  // namespace exawarp::pdes

@@ -59,11 +59,6 @@ Study study_of(const RunArguments& a) {
   return study;
 }
 
-model::WorkloadGraph graph_of(const Study& study) {
-  if (const auto* path = std::get_if<std::string>(&study.workload)) return open_workload(*path);
-  return generate(std::get<WorkloadSpec>(study.workload));
-}
-
 partition::WeightedGraph weighted_graph_of(const model::Traffic& traffic) {
   std::vector<std::int64_t> weights(traffic.work.begin(), traffic.work.end());
   std::vector<partition::WeightedEdge> edges;

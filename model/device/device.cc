@@ -130,10 +130,12 @@ void Device::on_chunk(const Chunk& chunk, bool waited) {
   ctx_.check(in_order, "a chunk of a collective arrived out of order");
   if (!in_order) return;
   const std::uint32_t arrived = channel.arrived + 1;
-  ctx_.set(channel.arrived, arrived);
-  if (channel.steps == 0) return;  // early: counted until the stream gets here
+  if (channel.steps == 0) return ctx_.set(channel.arrived, arrived);  // early: counted until then
   if (channel.last_entry.ps < chunk.entry_ps) ctx_.set(channel.last_entry, Time{chunk.entry_ps});
-  if (arrived < channel.steps) return send_chunk(channel, chunk.channel, arrived);
+  if (arrived < channel.steps) {
+    ctx_.set(channel.arrived, arrived);
+    return send_chunk(channel, chunk.channel, arrived);
+  }
   const std::uint32_t stream = program_.channels[local].stream;
   if (!end_collective(channel, stream)) return;
   const TimeClass kind = head(stream).time_class;
@@ -367,7 +369,7 @@ void Device::close_account() {
     Time& spent = account.spent[index_of(before)];
     if (account.since != ctx_.now()) ctx_.set(spent, spent + (ctx_.now() - account.since));
   }
-  ctx_.set(account.since, ctx_.now());
+  if (account.since != ctx_.now()) ctx_.set(account.since, ctx_.now());
   ctx_.set(state_.time_class, now_in);
   if (now_in == TimeClass::idle) ctx_.set(account.finish, ctx_.now());
 }

@@ -36,6 +36,8 @@ class Torus final : public Topology {
   // Requires 1 to kDimsMax dims, each >= 1.
   explicit Torus(const TorusSpec& spec);
 
+  [[nodiscard]] std::span<const std::uint32_t> dims() const { return {size_.data(), dims_}; }
+
   [[nodiscard]] std::string name() const override;
   [[nodiscard]] std::uint32_t devices() const override { return devices_; }
   [[nodiscard]] std::uint32_t switches() const override { return 0; }

@@ -40,4 +40,13 @@ WeightedGraph random_graph(std::uint64_t seed, std::uint32_t atoms, std::uint32_
   return {std::move(weights), std::move(edges)};
 }
 
+RandomPlacementCase random_placement_case(std::uint64_t seed) {
+  const auto draw = [seed](std::uint64_t number, std::uint64_t most) {
+    return static_cast<std::uint32_t>(1 + core::random_bits(seed, 1'000'000 + number) % most);
+  };
+  const std::uint32_t atoms = draw(0, 800);
+  return {random_graph(seed, atoms, 6),
+          {.atoms = atoms, .ranks = draw(1, 5), .partitions_per_rank = draw(2, 9)}};
+}
+
 }  // namespace exawarp::test

@@ -62,10 +62,15 @@ struct RankRun {
                         options, transport, &times);
     const pdes::RunResult result = engine.run();
     model::TrafficOutcome outcome(traffic);
-    engine.visit([&](core::LpId lp, const void* state) { outcome.add(lp, state); });
+    std::vector<std::uint64_t> pauses(lps);
+    engine.visit([&](core::LpId lp, const void* state) {
+      const std::uint64_t before = outcome.totals().pauses;
+      outcome.add(lp, state);
+      pauses[lp.value] = outcome.totals().pauses - before;
+    });
     outcome.combine(transport);
     times.combine(transport);
-    return {to_hex(result.digest), outcome.totals(), times.flows(), result.total, result.run_s};
+    return {to_hex(result.digest), outcome.totals(), times.flows(), pauses, result.total, result.run_s};
   }
 };
 

@@ -33,6 +33,7 @@ struct TrafficRun {
   std::string digest;
   model::TrafficTotals totals;
   std::vector<model::FlowTimes::Flow> flows;  // by time of finish
+  std::vector<std::uint64_t> pauses;  // that came to the ports of each LP of this rank
   pdes::Statistics statistics;
   double run_s = 0;
 };

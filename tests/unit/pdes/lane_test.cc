@@ -1,4 +1,4 @@
-#include "pdes/ring_lane.h"
+#include "pdes/lane.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 namespace exawarp::pdes {
 namespace {
 
-TEST(RingLane, AnIndexKeepsItsMeaningWhenTheLaneGrows) {
-  RingLane<int> lane(2);
+TEST(Lane, AnIndexKeepsItsMeaningWhenTheLaneGrows) {
+  Lane<int> lane(4);
   for (int i = 0; i < 3; ++i) lane.push(i);
   lane.drop_before(lane.head() - 1);
   const std::uint64_t first = lane.head();
@@ -17,14 +17,37 @@ TEST(RingLane, AnIndexKeepsItsMeaningWhenTheLaneGrows) {
   EXPECT_EQ(lane[first - 1], 2);
 }
 
-TEST(RingLane, ReusesRoomThatWasDropped) {
-  RingLane<int> lane(3);
+TEST(Lane, ReusesRoomThatWasDropped) {
+  Lane<int> lane(8);
   const std::size_t bytes = lane.capacity_bytes();
   for (int i = 0; i < 1000; ++i) {
     lane.push(i);
     lane.drop_before(lane.head());
   }
   EXPECT_EQ(lane.capacity_bytes(), bytes);
+}
+
+// Never empty, so it moves its few live entries to the front time and again.
+TEST(Lane, MovesToTheFrontRatherThanGrow) {
+  Lane<int> lane(8);
+  const std::size_t bytes = lane.capacity_bytes();
+  for (int i = 0; i < 1000; ++i) {
+    lane.push(i);
+    if (lane.size() == 4) lane.drop_before(lane.head() - 3);
+    const std::uint64_t newest = lane.head() - 1;
+    for (std::uint64_t k = 0; k < lane.size(); ++k)
+      EXPECT_EQ(lane[newest - k], i - static_cast<int>(k));
+  }
+  EXPECT_EQ(lane.capacity_bytes(), bytes);
+}
+
+TEST(Lane, ForgetsFromTheHead) {
+  Lane<int> lane(4);
+  for (int i = 0; i < 6; ++i) lane.push(i);
+  lane.drop_from(lane.head() - 2);
+  lane.push(7);
+  EXPECT_EQ(lane[lane.head() - 1], 7);
+  EXPECT_EQ(lane[lane.head() - 2], 3);
 }
 
 TEST(UndoLog, RestoresOldBytesNewestFirst) {
