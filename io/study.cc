@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "io/collectives_config.h"
 #include "model/compute/jitter.h"
 
 namespace exawarp::io {
@@ -19,7 +20,8 @@ const std::vector<Choice<PlacementMethod>> kPlacement{
     {"block", PlacementMethod::block},
     {"topology-aware", PlacementMethod::topology_aware},
     {"metis", PlacementMethod::metis}};
-const std::vector<Choice<NetworkFidelity>> kNetwork{{"message", NetworkFidelity::message}};
+const std::vector<Choice<NetworkFidelity>> kNetwork{{"analytical", NetworkFidelity::analytical},
+                                                    {"message", NetworkFidelity::message}};
 const std::vector<Choice<ComputeFidelity>> kCompute{{"roofline", ComputeFidelity::roofline},
                                                     {"recorded", ComputeFidelity::recorded}};
 
@@ -110,6 +112,9 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   read_workload(root, out);
   out.system = read_system(root.section("system"));
   read_fidelities(root, out);
+  if (const auto collectives = root.optional_section("collectives")) {
+    out.collectives = read_collectives(*collectives);
+  }
   read_placement(root, out);
   read_engine(root, out);
   out.engine.seed = static_cast<std::uint64_t>(root.integer("seed", {}, 1));

@@ -14,7 +14,7 @@
 
 namespace exawarp::io {
 
-enum class NetworkFidelity { message };
+enum class NetworkFidelity { analytical, message };
 enum class PlacementMethod { block, topology_aware, metis };
 
 struct Study {
@@ -25,6 +25,7 @@ struct Study {
   std::variant<WorkloadSpec, std::string> workload;
   SystemConfig system;
   NetworkFidelity network_fidelity = NetworkFidelity::message;
+  model::CollectiveRules collectives;  // empty: the defaults of model/collective/choice.h
   model::ComputeFidelity compute_fidelity = model::ComputeFidelity::roofline;
   double compute_jitter = 0;
   PlacementMethod placement = PlacementMethod::topology_aware;

@@ -101,6 +101,9 @@ void check_all_read(const YamlNode& node) {
     }
     check_all_read(*entry.value);
   }
+  for (const auto& item : node.items) {
+    if (item->read) check_all_read(*item);
+  }
   if (!node.pending.empty()) {
     throw InputError("--set " + node.pending.front().path,
                      fmt::format("{} is no mapping, but {}", in_quotes(node.key_path),
@@ -278,6 +281,23 @@ YamlSection YamlSection::section(std::string_view key) const {
 std::optional<YamlSection> YamlSection::optional_section(std::string_view key) const {
   if (!has(key)) return std::nullopt;
   return section(key);
+}
+
+std::vector<YamlSection> YamlSection::sections(std::string_view key) const {
+  YamlNode& found = require(key, "a list of mappings");
+  if (found.kind != Kind::sequence) {
+    fail_node(found, fmt::format("is {}; expected a list of mappings", kind_name(found.kind)));
+  }
+  std::vector<YamlSection> out;
+  for (const auto& item : found.items) {
+    if (item->kind == Kind::scalar) load_in_place(*item);
+    if (item->kind != Kind::mapping) {
+      fail_node(*item, fmt::format("is {}; expected a mapping", kind_name(item->kind)));
+    }
+    item->read = true;
+    out.emplace_back(*item);
+  }
+  return out;
 }
 
 std::string YamlSection::path(std::string_view key) const {

@@ -86,6 +86,8 @@ class YamlSection {
   // A mapping given in place or as the path of a YAML file, which is then loaded in place.
   [[nodiscard]] YamlSection section(std::string_view key) const;
   [[nodiscard]] std::optional<YamlSection> optional_section(std::string_view key) const;
+  // A list of mappings, each in place or as the path of a YAML file.
+  [[nodiscard]] std::vector<YamlSection> sections(std::string_view key) const;
   // A path relative to the file it stands in, as it can be opened from here.
   [[nodiscard]] std::string path(std::string_view key) const;
   // Keys of this mapping, in the file's order.

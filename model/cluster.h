@@ -15,6 +15,7 @@
 
 #include "core/ids.h"
 #include "core/time.h"
+#include "model/collective/choice.h"
 #include "model/compute/accelerator.h"
 #include "model/compute/roofline.h"
 #include "model/network/fabric.h"
@@ -25,6 +26,8 @@ namespace exawarp::model {
 
 struct ClusterOptions {
   ComputeFidelity compute_fidelity = ComputeFidelity::roofline;
+  bool analytical_network = false;  // closed forms instead of messages (docs/model.md)
+  CollectiveRules collectives = {};  // which algorithm runs which collective (choice.h)
   double compute_jitter = 0;  // relative standard deviation, 0 to kJitterMax (compute/jitter.h)
   std::uint64_t seed = 1;     // of the jitter
 };

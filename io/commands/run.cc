@@ -120,6 +120,9 @@ Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
   p.cluster = std::make_unique<model::Cluster>(
       *p.graph, p.study.system.accelerator, p.study.system.fabric,
       model::ClusterOptions{.compute_fidelity = p.study.compute_fidelity,
+                            .analytical_network =
+                                p.study.network_fidelity == NetworkFidelity::analytical,
+                            .collectives = p.study.collectives,
                             .compute_jitter = p.study.compute_jitter,
                             .seed = p.study.engine.seed});
   p.workers = choose_workers({.sync = p.study.engine.sync,

@@ -27,6 +27,7 @@
 #include "core/digest.h"
 #include "model/cluster.h"
 #include "model/collective/ring.h"
+#include "model/device/stepped.h"
 #include "model/network/message.h"
 
 namespace exawarp::model {
@@ -47,12 +48,15 @@ class Device {
       : model_(model),
         program_(model.programs[state.program]),
         parts_(state),
+        stepped_(model, program_, state, parts_, ctx),
         state_(state),
         ctx_(ctx),
         busy_(state.busy) {}
 
   void on_node_done(const NodeDone& done);
   void on_chunk(const Chunk& chunk, bool waited);
+  void on_step(const Chunk& chunk, bool waited);
+  void on_steps_begin(const NodeDone& begun);
   void on_message(const Message& message, bool waited);
   void on_start(std::uint32_t streams) {
     ready_ = streams;
@@ -76,6 +80,9 @@ class Device {
   bool start(std::uint32_t stream, const Task& task);
   bool start_compute(std::uint32_t stream, const Task& task);
   bool start_collective(std::uint32_t stream, const Task& task);
+  bool start_stepped(std::uint32_t stream, const Task& task);
+  bool ends_now(std::uint32_t stream, const Task& task);
+  void end_stepped(std::uint32_t stream);
   bool start_send(std::uint32_t stream, const Task& task);
   bool start_receive(const Task& task);
   void send_chunk(ChannelState& channel, std::uint16_t number, std::uint32_t step);
@@ -92,6 +99,7 @@ class Device {
   const DeviceModel& model_;
   const ProgramTable& program_;
   DeviceParts<DeviceState> parts_;
+  Stepped stepped_;
   DeviceState& state_;
   Context& ctx_;
   std::uint32_t busy_;
@@ -108,7 +116,7 @@ void Device::on_node_done(const NodeDone& done) {
   ctx_.check(expected, "a node ended that its device was not running");
   if (!expected) return;
   const Task& task = head(done.stream);
-  if (task.kind == TaskKind::collective) {
+  if (task.kind == TaskKind::collective || task.kind == TaskKind::stepped) {
     split_wait(parts_.channels[task.channel].last_entry, task.time_class, task.time_class);
   }
   complete(done.stream);
@@ -142,6 +150,47 @@ void Device::on_chunk(const Chunk& chunk, bool waited) {
   split_wait(channel.last_entry, kind, kind);
   complete(stream);
   settle();
+}
+
+void Device::on_step(const Chunk& chunk, bool waited) {
+  const std::uint8_t local = program_.channel_by_number[chunk.channel];
+  const bool has_part = local != kNoChannel && parts_.stepped != nullptr;
+  ctx_.check(has_part, "a device received a message of a collective it has no part in");
+  if (!has_part) return;
+  Time free_at;
+  if (!waited && chunk.wire_ps > 0 &&
+      wait_for_receive_side(static_cast<Interface>(chunk.interface), Time{chunk.wire_ps},
+                            free_at)) {
+    ctx_.send(ctx_.self(), free_at - ctx_.now(), kind_of(DeviceEvent::step_received), chunk);
+    return;
+  }
+  const std::uint32_t stream = program_.channels[local].stream;
+  const bool in_progress = parts_.channels[local].steps != 0;
+  if (stepped_.arrive(local, in_progress ? &head(stream) : nullptr, chunk)) end_stepped(stream);
+}
+
+void Device::on_steps_begin(const NodeDone& begun) {
+  const bool expected = begun.stream < program_.streams() && (busy_ & bit(begun.stream)) != 0 &&
+                        begun.position == cursor(begun.stream) &&
+                        head(begun.stream).kind == TaskKind::stepped;
+  ctx_.check(expected, "a collective began that its device was not at");
+  if (expected && stepped_.begin(head(begun.stream))) end_stepped(begun.stream);
+}
+
+// The collective at the head of `stream`, started before, is over but for what is still leaving.
+void Device::end_stepped(std::uint32_t stream) {
+  const Task& task = head(stream);
+  if (!ends_now(stream, task)) return;
+  split_wait(parts_.channels[task.channel].last_entry, task.time_class, task.time_class);
+  complete(stream);
+  settle();
+}
+
+bool Device::ends_now(std::uint32_t stream, const Task& task) {
+  const Time end = stepped_.end(task);
+  if (end <= ctx_.now()) return true;
+  done_in(end - ctx_.now(), stream);
+  return false;
 }
 
 void Device::on_message(const Message& message, bool waited) {
@@ -249,6 +298,7 @@ bool Device::start(std::uint32_t stream, const Task& task) {
     case TaskKind::instant: return true;
     case TaskKind::compute: return start_compute(stream, task);
     case TaskKind::collective: return start_collective(stream, task);
+    case TaskKind::stepped: return start_stepped(stream, task);
     case TaskKind::send: return start_send(stream, task);
     case TaskKind::receive: return start_receive(task);
   }
@@ -286,6 +336,13 @@ bool Device::start_collective(std::uint32_t stream, const Task& task) {
   const std::uint32_t released = std::min(channel.arrived, steps - 1);
   for (std::uint32_t step = 0; step <= released; ++step) send_chunk(channel, number, step);
   return channel.arrived >= steps && end_collective(channel, stream);
+}
+
+bool Device::start_stepped(std::uint32_t stream, const Task& task) {
+  const std::uint32_t ordinal = parts_.channels[task.channel].ordinal;
+  if (!stepped_.start(task, stream)) return false;
+  // Over at once: because nothing has to be sent, or because all came before.
+  return parts_.channels[task.channel].ordinal == ordinal || ends_now(stream, task);
 }
 
 bool Device::start_send(std::uint32_t stream, const Task& task) {
@@ -399,6 +456,9 @@ void handle_device(void* state, const pdes::Event& event, Context& ctx) {
     case DeviceEvent::chunk_received: return device.on_chunk(event.as<Chunk>(), true);
     case DeviceEvent::message_arrives: return device.on_message(event.as<Message>(), false);
     case DeviceEvent::message_received: return device.on_message(event.as<Message>(), true);
+    case DeviceEvent::step_arrives: return device.on_step(event.as<Chunk>(), false);
+    case DeviceEvent::step_received: return device.on_step(event.as<Chunk>(), true);
+    case DeviceEvent::steps_begin: return device.on_steps_begin(event.as<NodeDone>());
   }
   ctx.check(false, "a device received an event of unknown kind");
 }
@@ -417,12 +477,18 @@ std::uint64_t digest_device(const void* state) {
   for (const EarlyMessage& m : parts.account->early) {
     hash.word(std::uint64_t{m.source} << 32 | m.tag);
   }
+  if (parts.stepped != nullptr) {
+    for (const SteppedLane& lane : parts.stepped->lanes) hash.bytes(&lane, sizeof lane);
+    for (const EarlySteps& early : parts.stepped->early) hash.bytes(&early, sizeof early);
+  }
   return hash.value();
 }
 
 static_assert(std::has_unique_object_representations_v<DeviceState>);
 static_assert(std::has_unique_object_representations_v<ChannelState>);
 static_assert(std::has_unique_object_representations_v<StreamState>);
+static_assert(std::has_unique_object_representations_v<SteppedLane>);
+static_assert(std::has_unique_object_representations_v<EarlySteps>);
 
 }  // namespace
 
@@ -431,6 +497,7 @@ DeviceSlots slots_for(const std::vector<ProgramTable>& programs) {
   for (const ProgramTable& p : programs) {
     slots.streams = std::max(slots.streams, static_cast<std::uint8_t>(p.streams()));
     slots.channels = std::max(slots.channels, static_cast<std::uint8_t>(p.channels.size()));
+    slots.stepped = slots.stepped || !p.stepped.empty();
   }
   return slots;
 }
@@ -444,6 +511,7 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   auto& state = *::new (memory) DeviceState{};
   state.stream_slots = model.slots.streams;
   state.channel_slots = model.slots.channels;
+  state.stepped = model.slots.stepped;
   state.program = model.graph->program_of(id);
   const DeviceParts<DeviceState> parts(state);
   const ProgramTable& program = model.programs[state.program];
@@ -458,6 +526,7 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   }
   for (std::uint32_t s = 0; s < state.stream_slots; ++s) ::new (&parts.streams[s]) StreamState{};
   ::new (parts.account) DeviceAccount{};
+  if (parts.stepped != nullptr) ::new (parts.stepped) SteppedState{};
   std::uint32_t streams = 0;
   for (std::uint32_t s = 0; s < program.streams(); ++s) {
     if (program.length(s) == 0) continue;

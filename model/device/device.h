@@ -20,6 +20,8 @@ struct DeviceModel {
   const WorkloadGraph* graph;
   Network network;
   Jitter jitter;
+  bool analytical;            // collectives and messages by closed forms, without contention
+  core::Time notice_latency;  // analytical: a 16th of the least latency of a message
   std::vector<ProgramTable> programs;
   DeviceSlots slots;
 };

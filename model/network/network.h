@@ -52,6 +52,11 @@ class Network {
     return {latency(Tier::core), bandwidth_bytes_per_s_.back()};
   }
 
+  // A message between devices this far apart.
+  [[nodiscard]] StepCost cost_of(Tier tier) const {
+    return {latency(tier), bandwidth_bytes_per_s_[static_cast<std::size_t>(interface_of(tier))]};
+  }
+
   [[nodiscard]] const NodeLayout& layout() const { return layout_; }
   [[nodiscard]] const FatTree& tree() const { return tree_; }
 
