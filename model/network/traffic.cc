@@ -21,7 +21,7 @@ constexpr std::uint64_t kIntervals = 0x147;
 // One device during one event.
 class Sender final : public EndpointListener {
  public:
-  Sender(const Traffic& traffic, TrafficDevice& state, Context& ctx)
+  Sender(const TrafficModel& traffic, TrafficDevice& state, Context& ctx)
       : plan_(traffic.plan()),
         mean_interval_(traffic.mean_interval()),
         state_(state),
@@ -88,7 +88,7 @@ class Sender final : public EndpointListener {
 };
 
 void handle_device(void* memory, const pdes::Event& event, Context& ctx) {
-  Sender(ctx.model<Traffic>(), *static_cast<TrafficDevice*>(memory), ctx).handle(event);
+  Sender(ctx.model<TrafficModel>(), *static_cast<TrafficDevice*>(memory), ctx).handle(event);
 }
 
 std::uint64_t digest_device(const void* memory) {
@@ -101,7 +101,7 @@ std::uint64_t digest_device(const void* memory) {
 
 }  // namespace
 
-Traffic::Traffic(const Topology& topology, const PacketOptions& network,
+TrafficModel::TrafficModel(const Topology& topology, const PacketOptions& network,
                  const TrafficOptions& traffic, std::uint32_t atom_shift)
     : network_(topology, network, atom_shift), plan_(traffic, topology.devices()) {
   const Link first = topology.link({0}, 0);
@@ -116,11 +116,11 @@ Traffic::Traffic(const Topology& topology, const PacketOptions& network,
   ranges_.push_back({core::LpId{0}, topology.devices(), 0});
   for (const SwitchRun& run : network_.switch_runs()) {
     ranges_.push_back({run.first_lp, run.count, static_cast<std::uint32_t>(types_.size())});
-    types_.push_back(packet_switch_type<Traffic>(network_, run.ports));
+    types_.push_back(packet_switch_type<TrafficModel>(network_, run.ports));
   }
 }
 
-void Traffic::initialise(core::LpId lp, void* memory, Context& context) const {
+void TrafficModel::initialise(core::LpId lp, void* memory, Context& context) const {
   if (network_.is_device(lp)) {
     auto& device = *::new (memory) TrafficDevice{};
     Endpoint::initialise(network_, {lp.value}, device.endpoint());
@@ -134,7 +134,7 @@ void Traffic::initialise(core::LpId lp, void* memory, Context& context) const {
   }
 }
 
-std::uint64_t Traffic::messages() const {
+std::uint64_t TrafficModel::messages() const {
   std::uint64_t sum = 0;
   for (std::uint32_t d = 0; d < network_.topology().devices(); ++d) {
     sum += plan_.messages_of({d});

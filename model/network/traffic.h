@@ -40,10 +40,10 @@ struct TrafficDevice {
 };
 static_assert(sizeof(TrafficDevice) == 64);
 
-class Traffic final : public pdes::Model {
+class TrafficModel final : public pdes::Model {
  public:
   // Throws core::InputError. `topology` outlives the model.
-  Traffic(const Topology& topology, const PacketOptions& network, const TrafficOptions& traffic,
+  TrafficModel(const Topology& topology, const PacketOptions& network, const TrafficOptions& traffic,
           std::uint32_t atom_shift);
 
   [[nodiscard]] std::span<const pdes::LpType> types() const override { return types_; }

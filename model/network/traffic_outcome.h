@@ -32,7 +32,7 @@ struct TrafficTotals {
 
 class TrafficOutcome {
  public:
-  explicit TrafficOutcome(const Traffic& traffic) : traffic_(&traffic) {}
+  explicit TrafficOutcome(const TrafficModel& traffic) : traffic_(&traffic) {}
   void add(core::LpId lp, const void* state);
   // Over all ranks; collective.
   void combine(pdes::Transport& transport);
@@ -41,7 +41,7 @@ class TrafficOutcome {
  private:
   void add_port(const PortState& port);
 
-  const Traffic* traffic_;
+  const TrafficModel* traffic_;
   TrafficTotals totals_;
 };
 

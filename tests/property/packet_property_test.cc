@@ -99,7 +99,7 @@ TEST(PacketProperty, EveryMessageArrivesInEveryModeAtTheSameTime) {
                  std::to_string(static_cast<int>(network.transport)) + " routing " +
                  std::to_string(static_cast<int>(network.routing.policy)) + " pattern " +
                  std::to_string(static_cast<int>(options.pattern)));
-    const model::Traffic traffic(*topology, network, options, 0);
+    const model::TrafficModel traffic(*topology, network, options, 0);
     const test::TrafficRun expected = test::run_traffic(traffic);
     ASSERT_EQ(expected.totals.received, traffic.messages());
     ASSERT_EQ(expected.totals.unfinished, 0u);

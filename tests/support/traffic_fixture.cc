@@ -46,7 +46,7 @@ model::PacketOptions plain_packets() {
 namespace {
 
 struct RankRun {
-  const model::Traffic& traffic;
+  const model::TrafficModel& traffic;
   const RunCase& run;
   std::uint32_t atom_shift;
 
@@ -76,7 +76,7 @@ struct RankRun {
 
 }  // namespace
 
-TrafficRun run_traffic(const model::Traffic& traffic, const RunCase& run,
+TrafficRun run_traffic(const model::TrafficModel& traffic, const RunCase& run,
                        std::uint32_t atom_shift) {
   const RankRun on_rank{traffic, run, atom_shift};
   if (run.ranks == 1) {

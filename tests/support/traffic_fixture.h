@@ -38,7 +38,7 @@ struct TrafficRun {
   double run_s = 0;
 };
 
-TrafficRun run_traffic(const model::Traffic& traffic, const RunCase& run = {},
+TrafficRun run_traffic(const model::TrafficModel& traffic, const RunCase& run = {},
                        std::uint32_t atom_shift = 0);
 
 }  // namespace exawarp::test

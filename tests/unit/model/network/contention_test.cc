@@ -14,7 +14,7 @@ using core::Time;
 using model::FlowControl;
 using model::PacketOptions;
 using model::RoutingPolicy;
-using model::Traffic;
+using model::TrafficModel;
 using model::TrafficPattern;
 using test::kHop;
 using test::kSwitch;
@@ -40,7 +40,7 @@ TEST(Contention, AnOversubscribedUpLinkTakesTheTimeOfAllItsBytes) {
   // when the first packet reaches the leaf; exact.
   for (const PacketOptions& options : {test::plain_packets(), with_credits(), with_pauses()}) {
     const auto topology = test::leaf_spine(32, 8, 1);
-    const Traffic traffic(
+    const TrafficModel traffic(
         *topology, options,
         {.pattern = TrafficPattern::shift, .message_bytes = 50'000, .shift = 8}, 0);
     const test::TrafficRun run = test::run_traffic(traffic);
@@ -57,7 +57,7 @@ TEST(Contention, KFlowsOverOneLinkGetEqualShares) {
   for (const std::uint32_t k : {2u, 5u, 8u}) {
     for (const PacketOptions& options : {test::plain_packets(), with_credits(), with_pauses()}) {
       const auto topology = test::chain(2, k, k);
-      const Traffic traffic(*topology, options,
+      const TrafficModel traffic(*topology, options,
                             {.pattern = TrafficPattern::pairs, .message_bytes = 1'000'000}, 0);
       const test::TrafficRun run = test::run_traffic(traffic);
       const Time spread = run.flows.back().finished - run.flows.front().finished;
@@ -78,7 +78,7 @@ TEST(Contention, EcmpCollidesAsBallsInBins) {
     const auto topology = test::leaf_spine(2 * n, n, n);
     PacketOptions options = test::plain_packets();
     options.routing.seed = seed;
-    const Traffic traffic(*topology, options,
+    const TrafficModel traffic(*topology, options,
                           {.pattern = TrafficPattern::pairs, .message_bytes = bytes}, 0);
     const model::PacketNetwork& network = traffic.packet_network();
     std::array<std::uint32_t, n> flows_of_spine{};
@@ -110,7 +110,7 @@ TEST(Contention, SprayingAvoidsCollisions) {
     const auto topology = test::leaf_spine(32, 16, 16);
     PacketOptions options = test::plain_packets();
     options.routing.policy = policy;
-    const Traffic traffic(*topology, options,
+    const TrafficModel traffic(*topology, options,
                           {.pattern = TrafficPattern::pairs, .message_bytes = 400'000}, 0);
     const Time alone = 4 * kHop + 3 * kSwitch + line_time(403'000);
     const test::TrafficRun run = test::run_traffic(traffic);
@@ -127,7 +127,7 @@ double adversarial_share(RoutingPolicy policy) {
   PacketOptions options = with_credits();
   options.routing.policy = policy;
   constexpr std::int64_t bytes = 400'000;
-  const Traffic traffic(topology, options,
+  const TrafficModel traffic(topology, options,
                         {.pattern = TrafficPattern::shift, .message_bytes = bytes, .shift = 8}, 0);
   const test::TrafficRun run = test::run_traffic(traffic);
   EXPECT_EQ(run.totals.unfinished, 0u);
@@ -160,7 +160,7 @@ TEST(Contention, PausesPropagateFromSwitchToSwitch) {
   // carries half of the link between the switches at most, so the first switch pauses the second,
   // which fills and pauses its devices.
   const auto topology = test::chain(2, 2, 3);
-  const Traffic traffic(*topology, with_pauses(),
+  const TrafficModel traffic(*topology, with_pauses(),
                         {.pattern = TrafficPattern::incast, .message_bytes = 100'000}, 0);
   const test::TrafficRun run = test::run_traffic(traffic);
   constexpr std::uint32_t second_switch = 5 + 1;

@@ -10,7 +10,7 @@ namespace {
 using core::Time;
 using model::FlowControl;
 using model::PacketOptions;
-using model::Traffic;
+using model::TrafficModel;
 using model::TrafficPattern;
 using test::kHop;
 using test::kSwitch;
@@ -18,7 +18,7 @@ using test::line_time;
 
 test::TrafficRun one_message(std::uint32_t switches, std::int64_t bytes, PacketOptions options) {
   const auto topology = test::chain(switches, 1, 1);
-  const Traffic traffic(*topology, options,
+  const TrafficModel traffic(*topology, options,
                         {.pattern = TrafficPattern::pairs, .message_bytes = bytes}, 0);
   return test::run_traffic(traffic);
 }
@@ -70,7 +70,7 @@ TEST(PacketTimes, AFasterLinkIsNotStartedBeforeTheSlowerOneCanFeedIt) {
   const model::Graph topology(spec, "graph");
   PacketOptions options = test::plain_packets();
   options.cut_through = true;
-  const Traffic traffic(topology, options,
+  const TrafficModel traffic(topology, options,
                         {.pattern = TrafficPattern::pairs, .message_bytes = 1'000}, 0);
   const test::TrafficRun run = test::run_traffic(traffic);
   EXPECT_EQ(run.flows[0].took, 2 * kHop + kSwitch + line_time(1'000));
@@ -82,7 +82,7 @@ TEST(PacketTimes, TheEndpointsLatencyIsPaidOnce) {
   spec.host = spec.leaf_spine = spec.spine_core = test::round_link();
   spec.latencies = {.forwarding = kSwitch, .endpoint = Time{777'000}};
   const model::Clos topology(spec, 2);
-  const Traffic traffic(topology, test::plain_packets(),
+  const TrafficModel traffic(topology, test::plain_packets(),
                         {.pattern = TrafficPattern::pairs, .message_bytes = 1'000}, 0);
   EXPECT_EQ(test::run_traffic(traffic).flows[0].took,
             Time{777'000} + 2 * (kHop + line_time(1'000)) + kSwitch);
@@ -98,7 +98,7 @@ TEST(PacketTimes, FlowsShareALineInTurn) {
     options.xoff_bytes = 16'000;
     options.xon_bytes = 12'000;
     const auto topology = test::chain(2, 3, 3);
-    const Traffic traffic(*topology, options,
+    const TrafficModel traffic(*topology, options,
                           {.pattern = TrafficPattern::pairs, .message_bytes = 20'000}, 0);
     const test::TrafficRun run = test::run_traffic(traffic);
     ASSERT_EQ(run.flows.size(), 3u);
@@ -113,7 +113,7 @@ TEST(PacketTimes, FlowsShareALineInTurn) {
 TEST(PacketTimes, IncastTakesTheTimeOfAllBytesOnTheLastLine) {
   for (const std::uint32_t n : {2u, 7u, 15u}) {
     const auto topology = test::leaf_spine(16, 4, 4);
-    const Traffic traffic(
+    const TrafficModel traffic(
         *topology, test::plain_packets(),
         {.pattern = TrafficPattern::incast, .message_bytes = 30'000, .senders = n}, 0);
     const test::TrafficRun run = test::run_traffic(traffic);
@@ -128,7 +128,7 @@ TEST(PacketTimes, MessagesOfADeviceTakeTurnsOnItsLine) {
   const auto topology = test::chain(1, 1, 2);
   PacketOptions options = test::plain_packets();
   options.commit_packets = 1;  // so the first has two packets on the line when the second comes
-  const Traffic traffic(*topology, options,
+  const TrafficModel traffic(*topology, options,
                         {.pattern = TrafficPattern::outcast,
                          .message_bytes = 10'000,
                          .senders = 2,
