@@ -67,6 +67,7 @@ void read_dcqcn(const Reader& in, model::DcqcnOptions& o) {
 void read_window(const Reader& in, model::WindowOptions& o) {
   in.time("target_delay", o.target_delay);
   in.time("queueing_delay", o.queueing_delay);
+  in.time("flow_scaling", o.flow_scaling);
   in.count("initial_packets", o.initial_packets, 1 << 20);
   in.count("additive_packets", o.additive_packets, 1'000);
   in.share("beta", o.beta_per_mille);

@@ -1,6 +1,7 @@
 #include "model/network/congestion.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace exawarp::model {
@@ -89,12 +90,27 @@ void CongestionControl::increase(Congestion& c) const {
   c.rate += (c.target_rate - c.rate + 1) / 2;
 }
 
+// range * (1 / sqrt(w) - 1 / sqrt(100)) / (1 / sqrt(0.1) - 1 / sqrt(100)) more, within [0, range].
+// The square root of a whole double is exact to the last bit on every machine (IEEE 754).
+Time CongestionControl::target_delay(const Congestion& c) const {
+  constexpr std::int64_t kRootShift = 16;
+  constexpr std::int64_t kAtMost = 207'243;  // 1 / sqrt(0.1) times 2^16
+  constexpr std::int64_t kAtLeast = 6'554;   // 1 / sqrt(100) times 2^16
+  const WindowOptions& w = options_.window;
+  const std::uint64_t squared = (std::uint64_t{1} << (kWindowShift + 2 * kRootShift)) / c.window;
+  const auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(squared)));
+  const std::int64_t above = std::clamp(root, kAtLeast, kAtMost) - kAtLeast;
+  const auto scaled = static_cast<std::int64_t>(static_cast<Wide>(w.flow_scaling.ps) * above /
+                                                (kAtMost - kAtLeast));
+  const Time base = w.target_delay.ps > 0 ? w.target_delay : c.round_trip + w.queueing_delay;
+  return base + Time{scaled};
+}
+
 void CongestionControl::acknowledged(Congestion& c, Time now, std::uint32_t packets,
                                      Time round_trip) const {
   if (options_.transport != Transport::window) return;
   const WindowOptions& w = options_.window;
-  const Time target =
-      w.target_delay.ps > 0 ? w.target_delay : c.round_trip + w.queueing_delay;
+  const Time target = target_delay(c);
   if (round_trip <= target) {
     const std::uint64_t gain = std::uint64_t{packets} * w.additive_packets * kPacket;
     c.window += c.window < kPacket ? gain : gain * kPacket / c.window;

@@ -5,7 +5,8 @@
 // is needed, which is when the next packet leaves or a notification comes.
 // The window follows Swift (Kumar et al.: "Swift: delay is simple and effective for congestion
 // control in the datacenter", SIGCOMM 2020): above the target delay it shrinks in proportion, once
-// a round trip, below it grows by a packet a round trip. Scaling of the target is left out.
+// a round trip, below it grows by a packet a round trip. The
+// target is scaled by flow, so that small windows grow while large ones shrink; not by hops.
 #pragma once
 
 #include <cstdint>
@@ -60,6 +61,7 @@ class CongestionControl {
  private:
   void catch_up(Congestion& c, core::Time now) const;
   void increase(Congestion& c) const;
+  [[nodiscard]] core::Time target_delay(const Congestion& c) const;
 
   const PacketOptions& options_;
   std::int64_t line_;

@@ -45,6 +45,7 @@ struct DcqcnOptions {
 struct WindowOptions {
   core::Time target_delay{0};            // round trip; 0: unloaded round trip + queueing below
   core::Time queueing_delay{10'000'000};
+  core::Time flow_scaling{40'000'000};   // more for small windows, all of it at 0.1 packets
   std::uint32_t initial_packets = 0;     // 0: what the unloaded round trip holds
   std::uint32_t additive_packets = 1;    // per round trip
   std::uint32_t beta_per_mille = 800;    // decrease for each share of the delay above target

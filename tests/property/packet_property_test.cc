@@ -40,6 +40,7 @@ PacketOptions random_network(Draws& draw, const model::Topology& topology) {
   o.flow_control = static_cast<FlowControl>(draw.below(3));
   o.transport = static_cast<Transport>(draw.below(3));
   o.commit_packets = static_cast<std::uint32_t>(draw.below(4));
+  o.dcqcn.least_bytes_per_s = 1'000'000'000;
   o.ack_every = static_cast<std::uint32_t>(1 + draw.below(8));
   o.ecn = {.kmin_bytes = 4 * o.packet_bytes, .kmax_bytes = 12 * o.packet_bytes};
   const std::int64_t full = o.packet_bytes + o.header_bytes;
