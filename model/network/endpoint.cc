@@ -186,6 +186,7 @@ void Endpoint::make_due(Sending& s) {
 bool Endpoint::may_send(const Sending& s) const {
   if (s.next >= s.packets) return false;
   if (!acknowledges()) return true;
+  if (s.restart != 0 && s.next - s.acked >= s.restart) return false;
   if (options().recovery == Recovery::selective_repeat) {
     if (s.next < s.sent) return true;
     if (s.next - s.acked >= kRepeatWindow) return false;

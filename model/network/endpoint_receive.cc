@@ -4,9 +4,11 @@
 // whatever their order. Go-back-n takes packets in order only and asks once for the first that is
 // missing. Selective repeat keeps what comes out of order, within a window, and acknowledges it
 // one by one; the sender fills holes that lie further back than reordering explains. A timer
-// catches what these miss.
+// catches what these miss; after it a message starts over with one packet under way, and doubles
+// that with each answer, as TCP does.
 #include <algorithm>
 
+#include "core/random.h"
 #include "model/network/endpoint.h"
 #include "model/network/packet_routing.h"
 
@@ -22,6 +24,7 @@ constexpr std::uint32_t kReorderOneWay = 3;
 constexpr std::uint32_t kReorderManyWays = 64;
 
 constexpr std::uint32_t kBackoffMax = 6;  // times 64
+constexpr std::uint64_t kTimerStream = 0x710e;
 
 constexpr std::uint64_t bit_of(std::uint32_t number) { return std::uint64_t{1} << (number % 64); }
 std::uint64_t& word_of(PacketSet& set, std::uint32_t number) {
@@ -176,6 +179,11 @@ void Endpoint::advance(Sending& s, std::uint32_t acked, const Packet& packet) {
     ctx_.set(s.acked, acked);
     if (s.next < acked) ctx_.set(s.next, acked);
     if (s.sent < acked) ctx_.set(s.sent, acked);
+    if (s.next < s.sent) settle_next(s);
+    if (s.restart != 0) {
+      const bool open = s.restart * 2u >= kRepeatWindow;
+      ctx_.set(s.restart, static_cast<std::uint16_t>(open ? 0 : s.restart * 2));
+    }
   }
   if (s.acked == s.packets) {
     state_.sending.erase(ctx_, &s);
@@ -210,9 +218,17 @@ void Endpoint::on_selective_ack(Sending& s, const Packet& packet) {
   pump(port);
 }
 
+// Between one and two timeouts from now, at random: messages that lost packets together would
+// otherwise repeat them together and lose them again, for ever.
 void Endpoint::set_timeout(const Sending& s) {
-  const std::int64_t times = std::int64_t{1} << std::min(s.timeouts, kBackoffMax);
-  ctx_.send(ctx_.self(), options().retransmit_timeout * times, kind_of(PacketEvent::timeout),
+  __extension__ using Wide = unsigned __int128;
+  const Time least = options().retransmit_timeout * (std::int64_t{1} << s.timeouts);
+  const std::uint64_t which = std::uint64_t{ctx_.self().value} << 32 | s.key;
+  const std::uint64_t draw = core::random_bits(
+      core::stream_of(options().routing.seed ^ kTimerStream, which, s.acked), s.timeouts);
+  const auto more =
+      static_cast<std::int64_t>(Wide{draw} * static_cast<std::uint64_t>(least.ps) >> 64);
+  ctx_.send(ctx_.self(), least + Time{more}, kind_of(PacketEvent::timeout),
             Timeout{static_cast<std::uint32_t>(s.key), s.acked});
 }
 
@@ -220,12 +236,14 @@ void Endpoint::on_timeout(const Timeout& timeout) {
   Sending* s = state_.sending.find(timeout.message);
   if (s == nullptr) return;
   const bool progress = s->acked != timeout.acked || s->sent == s->acked;
-  if (!progress || s->timeouts != 0) ctx_.set(s->timeouts, progress ? 0 : s->timeouts + 1);
+  const auto in_a_row = static_cast<std::uint16_t>(std::min(s->timeouts + 1u, kBackoffMax));
+  if (!progress || s->timeouts != 0) ctx_.set(s->timeouts, progress ? std::uint16_t{0} : in_a_row);
   set_timeout(*s);
   if (progress) return;
   Congestion c = s->congestion;
   control_of(s->port).timed_out(c);
   ctx_.set(s->congestion, c);
+  ctx_.set(s->restart, std::uint16_t{1});
   ctx_.set(s->repair_end, s->sent);
   ctx_.set(s->next, s->acked);
   const std::uint32_t port = s->port;

@@ -38,7 +38,8 @@ struct Sending {
   std::uint16_t port = 0;
   std::uint8_t channel = 0;
   std::uint8_t due = 0;          // is in its port's list of who may send
-  std::uint32_t timeouts = 0;    // in a row; each doubles the next one's time
+  std::uint16_t timeouts = 0;    // in a row; each doubles the next one's time
+  std::uint16_t restart = 0;     // after a timeout: packets that may be under way; 0: any number
   core::Time endpoint_delay{};   // of both ends' interfaces
   core::Time not_before{};       // of the next packet, where a rate or small window paces it
   Congestion congestion{};
