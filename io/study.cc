@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "io/collectives_config.h"
+#include "io/faults_config.h"
 #include "model/compute/jitter.h"
 
 namespace exawarp::io {
@@ -112,6 +113,13 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   read_workload(root, out);
   out.system = read_system(root.section("system"));
   read_fidelities(root, out);
+  if (const auto faults = root.optional_section("faults")) {
+    out.slow_devices = read_slow_devices(*faults);
+  }
+  if (const auto messages = root.optional_section("point_to_point")) {
+    out.eager_max_bytes =
+        messages->quantity("eager_max", Dimension::size, 0, out.eager_max_bytes);
+  }
   if (const auto collectives = root.optional_section("collectives")) {
     out.collectives = read_collectives(*collectives);
   }

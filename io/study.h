@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <variant>
@@ -25,9 +26,11 @@ struct Study {
   std::variant<WorkloadSpec, std::string> workload;
   SystemConfig system;
   NetworkFidelity network_fidelity = NetworkFidelity::message;
+  std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();
   model::CollectiveRules collectives;  // empty: the defaults of model/collective/choice.h
   model::ComputeFidelity compute_fidelity = model::ComputeFidelity::roofline;
   double compute_jitter = 0;
+  std::vector<model::Slowdown> slow_devices;
   PlacementMethod placement = PlacementMethod::topology_aware;
   std::uint32_t partitions_per_rank = 0;   // 0: chosen by the number of workers
   std::optional<std::uint32_t> threads;    // none: every core the process may use

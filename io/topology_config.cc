@@ -180,15 +180,15 @@ FamilySpec family(const YamlSection& section, Kind kind) {
                                           link(section, "link", "host"), switched(section)};
       return out;
     case Kind::fully_connected:
-      out.shape = model::FullyConnectedSpec{link(section, "link", "link"), direct(section)};
+      out.shape = model::FullyConnectedSpec{link(section, "link", "direct"), direct(section)};
       return out;
     case Kind::ring:
-      out.shape = model::TorusSpec{{}, true, link(section, "link", "link"), direct(section)};
+      out.shape = model::TorusSpec{{}, true, link(section, "link", "direct"), direct(section)};
       return out;
     case Kind::torus:
     case Kind::mesh:
       out.shape = model::TorusSpec{dimensions(section), kind == Kind::torus,
-                                   link(section, "link", "link"), direct(section)};
+                                   link(section, "link", "direct"), direct(section)};
       return out;
     case Kind::leaf_spine: out.shape = leaf_spine(section); break;
     case Kind::fat_tree: out.shape = fat_tree(section); break;

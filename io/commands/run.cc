@@ -123,8 +123,10 @@ Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
                             .analytical_network =
                                 p.study.network_fidelity == NetworkFidelity::analytical,
                             .collectives = p.study.collectives,
+                            .eager_max_bytes = p.study.eager_max_bytes,
                             .compute_jitter = p.study.compute_jitter,
-                            .seed = p.study.engine.seed});
+                            .seed = p.study.engine.seed,
+                            .slow_devices = p.study.slow_devices});
   p.workers = choose_workers({.sync = p.study.engine.sync,
                               .threads = p.study.threads,
                               .partitions_per_rank = p.study.partitions_per_rank,

@@ -27,86 +27,13 @@
 #include "core/digest.h"
 #include "model/cluster.h"
 #include "model/collective/ring.h"
-#include "model/device/stepped.h"
-#include "model/network/message.h"
+#include "model/device/device_run.h"
 
 namespace exawarp::model {
-namespace {
-
 using core::DeviceId;
 using core::LpId;
 using core::Time;
 using pdes::Context;
-using pdes::EventKind;
-
-constexpr EventKind kind_of(DeviceEvent e) { return static_cast<EventKind>(e); }
-
-// One device during one event.
-class Device {
- public:
-  Device(const DeviceModel& model, DeviceState& state, Context& ctx)
-      : model_(model),
-        program_(model.programs[state.program]),
-        parts_(state),
-        stepped_(model, program_, state, parts_, ctx),
-        state_(state),
-        ctx_(ctx),
-        busy_(state.busy) {}
-
-  void on_node_done(const NodeDone& done);
-  void on_chunk(const Chunk& chunk, bool waited);
-  void on_step(const Chunk& chunk, bool waited);
-  void on_steps_begin(const NodeDone& begun);
-  void on_message(const Message& message, bool waited);
-  void on_start(std::uint32_t streams) {
-    ready_ = streams;
-    settle();
-  }
-
- private:
-  [[nodiscard]] DeviceId self() const { return {ctx_.self().value}; }
-  [[nodiscard]] std::uint32_t cursor(std::uint32_t stream) const {
-    return parts_.streams[stream].cursor;
-  }
-  [[nodiscard]] const Task& head(std::uint32_t stream) const {
-    return program_.task(stream, cursor(stream));
-  }
-
-  void complete(std::uint32_t stream);
-  void settle();
-  void run(std::uint32_t stream);
-  bool blocked(std::uint32_t stream, const Task& task);
-  void passed(std::uint32_t stream, std::uint32_t cursor);
-  bool start(std::uint32_t stream, const Task& task);
-  bool start_compute(std::uint32_t stream, const Task& task);
-  bool start_collective(std::uint32_t stream, const Task& task);
-  bool start_stepped(std::uint32_t stream, const Task& task);
-  bool ends_now(std::uint32_t stream, const Task& task);
-  void end_stepped(std::uint32_t stream);
-  bool start_send(std::uint32_t stream, const Task& task);
-  bool start_receive(const Task& task);
-  void send_chunk(ChannelState& channel, std::uint16_t number, std::uint32_t step);
-  bool end_collective(ChannelState& channel, std::uint32_t stream);
-  Time use_send_side(Interface interface, Time wire);
-  bool wait_for_receive_side(Interface interface, Time wire, Time& free_at);
-  void close_account();
-  void split_wait(Time from, TimeClass counted_as, TimeClass after);
-  void done_in(Time delay, std::uint32_t stream) {
-    ctx_.send(ctx_.self(), delay, kind_of(DeviceEvent::node_done),
-              NodeDone{stream, cursor(stream)});
-  }
-
-  const DeviceModel& model_;
-  const ProgramTable& program_;
-  DeviceParts<DeviceState> parts_;
-  Stepped stepped_;
-  DeviceState& state_;
-  Context& ctx_;
-  std::uint32_t busy_;
-  std::uint32_t ready_ = 0;  // streams whose head is to be tried
-};
-
-constexpr std::uint32_t bit(std::uint32_t stream) { return 1u << stream; }
 
 // ---- events
 
@@ -150,70 +77,6 @@ void Device::on_chunk(const Chunk& chunk, bool waited) {
   split_wait(channel.last_entry, kind, kind);
   complete(stream);
   settle();
-}
-
-void Device::on_step(const Chunk& chunk, bool waited) {
-  const std::uint8_t local = program_.channel_by_number[chunk.channel];
-  const bool has_part = local != kNoChannel && parts_.stepped != nullptr;
-  ctx_.check(has_part, "a device received a message of a collective it has no part in");
-  if (!has_part) return;
-  Time free_at;
-  if (!waited && chunk.wire_ps > 0 &&
-      wait_for_receive_side(static_cast<Interface>(chunk.interface), Time{chunk.wire_ps},
-                            free_at)) {
-    ctx_.send(ctx_.self(), free_at - ctx_.now(), kind_of(DeviceEvent::step_received), chunk);
-    return;
-  }
-  const std::uint32_t stream = program_.channels[local].stream;
-  const bool in_progress = parts_.channels[local].steps != 0;
-  if (stepped_.arrive(local, in_progress ? &head(stream) : nullptr, chunk)) end_stepped(stream);
-}
-
-void Device::on_steps_begin(const NodeDone& begun) {
-  const bool expected = begun.stream < program_.streams() && (busy_ & bit(begun.stream)) != 0 &&
-                        begun.position == cursor(begun.stream) &&
-                        head(begun.stream).kind == TaskKind::stepped;
-  ctx_.check(expected, "a collective began that its device was not at");
-  if (expected && stepped_.begin(head(begun.stream))) end_stepped(begun.stream);
-}
-
-// The collective at the head of `stream`, started before, is over but for what is still leaving.
-void Device::end_stepped(std::uint32_t stream) {
-  const Task& task = head(stream);
-  if (!ends_now(stream, task)) return;
-  split_wait(parts_.channels[task.channel].last_entry, task.time_class, task.time_class);
-  complete(stream);
-  settle();
-}
-
-bool Device::ends_now(std::uint32_t stream, const Task& task) {
-  const Time end = stepped_.end(task);
-  if (end <= ctx_.now()) return true;
-  done_in(end - ctx_.now(), stream);
-  return false;
-}
-
-void Device::on_message(const Message& message, bool waited) {
-  Time free_at;
-  if (!waited && wait_for_receive_side(static_cast<Interface>(message.interface),
-                                       Time{message.wire_ps}, free_at)) {
-    ctx_.send(ctx_.self(), free_at - ctx_.now(), kind_of(DeviceEvent::message_received), message);
-    return;
-  }
-  for (std::uint32_t left = busy_; left != 0; left &= left - 1) {
-    const auto stream = static_cast<std::uint32_t>(std::countr_zero(left));
-    if (parts_.streams[stream].time_class != TimeClass::waiting) continue;
-    const Task& task = head(stream);
-    if (task.tag != message.tag ||
-        ProgramTable::peer_of(task, self()).value != message.source) {
-      continue;
-    }
-    split_wait(Time{message.start_ps}, TimeClass::waiting, task.time_class);
-    complete(stream);
-    settle();
-    return;
-  }
-  parts_.account->early.push_back(ctx_, {message.source, message.tag});
 }
 
 // ---- streams
@@ -310,6 +173,9 @@ bool Device::start_compute(std::uint32_t stream, const Task& task) {
   if (!model_.jitter.off()) {
     duration = model_.jitter.apply(duration, ctx_.self().value, task.node);
   }
+  if (!model_.slow_devices.empty()) {
+    duration = slowed(model_.slow_devices, ctx_.self().value, ctx_.now(), duration);
+  }
   if (duration.ps == 0) return true;
   done_in(duration, stream);
   return false;
@@ -322,7 +188,7 @@ bool Device::start_collective(std::uint32_t stream, const Task& task) {
   Time wire = task.wire[static_cast<std::size_t>(interface)];
   if (steps == kStepsVary) [[unlikely]] {
     const std::uint32_t members =
-        program_.channels[task.channel].membership(*model_.graph, self()).size;
+        program_.channels[task.channel].among.membership(*model_.graph, self()).size;
     const RingPlan plan = ring_plan(static_cast<schema::CollectiveType>(task.collective),
                                     task.wire[0].ps, members);
     steps = plan.steps;
@@ -336,38 +202,6 @@ bool Device::start_collective(std::uint32_t stream, const Task& task) {
   const std::uint32_t released = std::min(channel.arrived, steps - 1);
   for (std::uint32_t step = 0; step <= released; ++step) send_chunk(channel, number, step);
   return channel.arrived >= steps && end_collective(channel, stream);
-}
-
-bool Device::start_stepped(std::uint32_t stream, const Task& task) {
-  const std::uint32_t ordinal = parts_.channels[task.channel].ordinal;
-  if (!stepped_.start(task, stream)) return false;
-  // Over at once: because nothing has to be sent, or because all came before.
-  return parts_.channels[task.channel].ordinal == ordinal || ends_now(stream, task);
-}
-
-bool Device::start_send(std::uint32_t stream, const Task& task) {
-  const DeviceId peer = ProgramTable::peer_of(task, self());
-  const Tier tier = model_.network.tier_between(self(), peer);
-  const Interface interface = interface_of(tier);
-  const Time wire = task.wire[static_cast<std::size_t>(interface)];
-  const Time sent = use_send_side(interface, wire);
-  ctx_.send(LpId{peer.value}, sent - ctx_.now() + model_.network.latency(tier),
-            kind_of(DeviceEvent::message_arrives),
-            Message{wire.ps, (sent - wire).ps, self().value, task.tag,
-                    static_cast<std::uint32_t>(interface), 0});
-  done_in(sent - ctx_.now(), stream);
-  return false;
-}
-
-bool Device::start_receive(const Task& task) {
-  auto& early = parts_.account->early;
-  const std::uint32_t source = ProgramTable::peer_of(task, self()).value;
-  for (std::uint32_t i = 0; i < early.size(); ++i) {
-    if (early[i].source != source || early[i].tag != task.tag) continue;
-    early.erase(ctx_, i);
-    return true;
-  }
-  return false;
 }
 
 // ---- collectives and interfaces
@@ -393,21 +227,6 @@ bool Device::end_collective(ChannelState& channel, std::uint32_t stream) {
   if (channel.wire <= ctx_.now()) return true;
   done_in(channel.wire - ctx_.now(), stream);
   return false;
-}
-
-Time Device::use_send_side(Interface interface, Time wire) {
-  Time& free_at = state_.tx_free[static_cast<std::size_t>(interface)];
-  const Time sent = sent_at(ctx_.now(), free_at, wire);
-  ctx_.set(free_at, sent);
-  return sent;
-}
-
-// Whether a message that arrives now has to wait until `free_at` for the interface.
-bool Device::wait_for_receive_side(Interface interface, Time wire, Time& free_at) {
-  Time& clock = state_.rx_free[static_cast<std::size_t>(interface)];
-  free_at = received_at(ctx_.now(), clock, wire);
-  ctx_.set(clock, free_at);
-  return free_at > ctx_.now();
 }
 
 // ---- where the time goes
@@ -447,6 +266,8 @@ void Device::split_wait(Time from, TimeClass counted_as, TimeClass after) {
 
 // ---- the type
 
+namespace {
+
 void handle_device(void* state, const pdes::Event& event, Context& ctx) {
   const DeviceModel& model = ctx.model<Cluster>().devices();
   Device device(model, *static_cast<DeviceState*>(state), ctx);
@@ -458,6 +279,8 @@ void handle_device(void* state, const pdes::Event& event, Context& ctx) {
     case DeviceEvent::message_received: return device.on_message(event.as<Message>(), true);
     case DeviceEvent::step_arrives: return device.on_step(event.as<Chunk>(), false);
     case DeviceEvent::step_received: return device.on_step(event.as<Chunk>(), true);
+    case DeviceEvent::request_arrives: return device.on_request(event.as<Message>());
+    case DeviceEvent::ready_arrives: return device.on_ready(event.as<Ready>());
     case DeviceEvent::steps_begin: return device.on_steps_begin(event.as<NodeDone>());
   }
   ctx.check(false, "a device received an event of unknown kind");
@@ -476,6 +299,7 @@ std::uint64_t digest_device(const void* state) {
   hash.word(parts.account->early.size());
   for (const EarlyMessage& m : parts.account->early) {
     hash.word(std::uint64_t{m.source} << 32 | m.tag);
+    if (m.request != 0) hash.word(m.request);
   }
   if (parts.stepped != nullptr) {
     for (const SteppedLane& lane : parts.stepped->lanes) hash.bytes(&lane, sizeof lane);
@@ -519,9 +343,9 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
     ChannelState& channel = *::new (&parts.channels[c]) ChannelState{};
     if (c >= program.channels.size()) continue;
     const Channel& ring = program.channels[c];
-    const Membership in = ring.membership(*model.graph, id);
+    const Membership in = ring.among.membership(*model.graph, id);
     if (in.size == 1) continue;
-    const DeviceId next = ring.member(*model.graph, id, next_in_ring(in.position, in.size));
+    const DeviceId next = ring.among.member(*model.graph, id, next_in_ring(in.position, in.size));
     channel.next_and_tier = ChannelState::pack(next, model.network.tier_between(id, next));
   }
   for (std::uint32_t s = 0; s < state.stream_slots; ++s) ::new (&parts.streams[s]) StreamState{};

@@ -65,10 +65,11 @@ struct StreamState {
 };
 static_assert(sizeof(StreamState) == 16);
 
-// A point-to-point message that no receive has asked for yet.
+// A point-to-point message, or the request for one, that no receive has asked for yet.
 struct EarlyMessage {
   std::uint32_t source;
   std::uint32_t tag;
+  std::uint32_t request;  // 1 + the sender's stream; 0: the message itself
 };
 
 struct DeviceAccount {

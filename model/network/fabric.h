@@ -39,7 +39,7 @@ struct ScaleOutFabric {
 struct Fabric {
   NodeFabric node;
   ScaleOutFabric scale_out;
-  std::optional<TopologySpec> topology;
+  std::optional<TopologySpec> topology{};
 };
 
 // A node's part of a topology: half of its end-to-end latency on each link.

@@ -19,6 +19,8 @@ enum class DeviceEvent : pdes::EventKind {
   message_received,
   step_arrives,     // a message of a stepped collective; a Chunk
   step_received,
+  request_arrives,  // a long message asks whether it may come; a Message
+  ready_arrives,    // it may; a Ready
   steps_begin,      // to itself: a collective's start overhead is over; a NodeDone
 };
 
@@ -43,6 +45,11 @@ struct Message {
   std::uint32_t source;
   std::uint32_t tag;
   std::uint32_t interface;
+  std::uint32_t stream;  // a request: the sender's; else 0
+};
+
+struct Ready {
+  std::uint32_t stream;  // of the sender that asked
   std::uint32_t unused;
 };
 

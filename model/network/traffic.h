@@ -43,8 +43,8 @@ static_assert(sizeof(TrafficDevice) == 64);
 class TrafficModel final : public pdes::Model {
  public:
   // Throws core::InputError. `topology` outlives the model.
-  TrafficModel(const Topology& topology, const PacketOptions& network, const TrafficOptions& traffic,
-          std::uint32_t atom_shift);
+  TrafficModel(const Topology& topology, const PacketOptions& network,
+               const TrafficOptions& traffic, std::uint32_t atom_shift);
 
   [[nodiscard]] std::span<const pdes::LpType> types() const override { return types_; }
   [[nodiscard]] std::span<const pdes::LpRange> ranges() const override { return ranges_; }
