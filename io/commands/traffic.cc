@@ -9,7 +9,6 @@
 #include "io/results.h"
 #include "io/traffic_report.h"
 #include "io/workers.h"
-#include "model/switch/packet_switch.h"
 #include "partition/block.h"
 
 namespace exawarp::io {
@@ -30,8 +29,9 @@ Prepared prepare(const TrafficArguments& a, const pdes::Transport& transport) {
   p.study.network.routing.seed = p.study.seed;
   p.study.traffic.seed = p.study.seed;
   p.topology = model::make_topology(p.study.fabric, p.study.devices);
-  const std::uint32_t shift = 0;
-  p.traffic = std::make_unique<model::TrafficModel>(*p.topology, p.study.network, p.study.traffic, shift);
+  const std::uint32_t shift = 0;  // every device and switch may be placed for itself
+  p.traffic = std::make_unique<model::TrafficModel>(*p.topology, p.study.network,
+                                                    p.study.traffic, shift);
   const std::uint32_t atoms = p.traffic->packet_network().lp_count();
   const Workers workers = choose_workers({.sync = a.sync,
                                           .threads = a.threads,

@@ -70,7 +70,7 @@ struct RankRun {
     });
     outcome.combine(transport);
     times.combine(transport);
-    return {to_hex(result.digest), outcome.totals(), times.flows(), pauses, result.total, result.run_s};
+    return {to_hex(result.digest), outcome.totals(), times.flows(), pauses, result.total};
   }
 };
 

@@ -35,7 +35,6 @@ struct TrafficRun {
   std::vector<model::FlowTimes::Flow> flows;  // by time of finish
   std::vector<std::uint64_t> pauses;  // that came to the ports of each LP of this rank
   pdes::Statistics statistics;
-  double run_s = 0;
 };
 
 TrafficRun run_traffic(const model::TrafficModel& traffic, const RunCase& run = {},

@@ -78,8 +78,9 @@ TEST(PacketOptions, ContradictionsAreRefusedInOneLine) {
             "selective_repeat");
   o = test::plain_packets();
   o.flow_control = model::FlowControl::credit;
-  EXPECT_EQ(text(o), "packet network: buffer: \"0 B\" an input and channel; credits need 4 packets, "
-                     "4000 B, at least");
+  EXPECT_EQ(text(o),
+            "packet network: buffer: \"0 B\" an input and channel; credits need 4 packets, 4000 B, "
+            "at least");
   o = test::plain_packets();
   o.transport = Transport::dcqcn;
   EXPECT_EQ(text(o), "packet network: ecn: no marking; dcqcn needs kmin and kmax");
