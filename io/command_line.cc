@@ -60,14 +60,19 @@ const CLI::Range kThreadRange(1u, kThreadsMax);
 const CLI::Range kPartitionRange(1u, kPartitionsMax);
 const CLI::Range kShareRange(0.0, 1.0);
 
-void add_engine_options(CLI::App& app, RawOptions& raw, std::optional<std::uint32_t>& threads,
-                        std::optional<std::uint32_t>& partitions) {
+void add_sync_options(CLI::App& app, RawOptions& raw, std::optional<std::uint32_t>& threads,
+                      std::optional<std::uint32_t>& partitions) {
   app.add_option("--sync", raw.sync, "sequential, conservative or optimistic (default)");
   app.add_option("--threads", threads, "workers of a rank (default: every core it may use)")
       ->check(kThreadRange);
   app.add_option("--partitions", partitions, "partitions of a rank (default: by the workers)")
       ->check(kPartitionRange);
   app.add_option("--window", raw.window, "optimistic window, e.g. \"10 us\" (default: adapts)");
+}
+
+void add_engine_options(CLI::App& app, RawOptions& raw, std::optional<std::uint32_t>& threads,
+                        std::optional<std::uint32_t>& partitions) {
+  add_sync_options(app, raw, threads, partitions);
   app.add_option("--stats", raw.stats, "writes the engine's time series there (CSV)");
   app.add_option("--stats-interval", raw.stats_interval,
                  "host time between its moments (default: \"10 ms\")");
@@ -104,6 +109,19 @@ void add_phold(CLI::App& app, PholdArguments& a, RawOptions& raw) {
       ->check(CLI::Range(1e-6, 9e12));
   add_engine_options(app, raw, a.threads, a.partitions);
   app.add_option("--seed", a.seed, "seed of every random number");
+  app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
+      ->check(kShareRange);
+  app.add_flag("--json", a.json, "prints one JSON object on standard output");
+}
+
+void add_traffic(CLI::App& app, TrafficArguments& a, RawOptions& raw) {
+  app.add_option("STUDY", a.study_file, "traffic study, e.g. configs/traffic/permutation_1k.yaml")
+      ->required();
+  add_sync_options(app, raw, a.threads, a.partitions);
+  app.add_option("--seed", a.seed, "seed of every random number");
+  app.add_option("--set", raw.lists, "replaces a key: path.to.key=value (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
@@ -197,6 +215,10 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   add_workload(*workload_app, workload, raw);
   CLI::App* topology_app = app.add_subcommand("topology", "shows the network of a study");
   add_topology(*topology_app, topology, raw);
+  TrafficArguments traffic;
+  CLI::App* traffic_app =
+      app.add_subcommand("traffic", "runs synthetic traffic over a packet network");
+  add_traffic(*traffic_app, traffic, raw);
   CLI::App* phold_app = app.add_subcommand("phold", "measures the engine with the PHOLD benchmark");
   add_phold(*phold_app, phold, raw);
 
@@ -220,6 +242,12 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   if (topology_app->parsed()) {
     topology.overrides = raw.lists;
     return topology;
+  }
+  if (traffic_app->parsed()) {
+    traffic.overrides = raw.lists;
+    if (!raw.sync.empty()) traffic.sync = parse_choice("--sync", raw.sync, sync_choices());
+    if (!raw.window.empty()) traffic.window = parse_time("--window", raw.window);
+    return traffic;
   }
   if (phold_app->parsed()) {
     if (!raw.sync.empty()) phold.sync = parse_choice("--sync", raw.sync, sync_choices());

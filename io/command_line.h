@@ -49,6 +49,19 @@ struct TopologyArguments {
   bool json = false;
 };
 
+// `exawarp traffic`.
+struct TrafficArguments {
+  std::string study_file;
+  std::vector<std::string> overrides;
+  std::optional<std::uint64_t> seed;
+  pdes::Sync sync = pdes::Sync::optimistic;
+  std::optional<std::uint32_t> threads;
+  std::optional<std::uint32_t> partitions;  // of a rank
+  double audit = 0;
+  core::Time window{0};
+  bool json = false;
+};
+
 // `exawarp phold`.
 struct PholdArguments {
   std::uint32_t lps = 0;
@@ -71,7 +84,7 @@ struct Information {
 };
 
 using Command = std::variant<Information, RunArguments, WorkloadArguments, TopologyArguments,
-                             PholdArguments>;
+                             TrafficArguments, PholdArguments>;
 
 // `arguments` without the program's name. Throws core::InputError.
 Command parse_command_line(const std::vector<std::string>& arguments);

@@ -14,6 +14,7 @@
 #include "io/commands/phold.h"
 #include "io/commands/run.h"
 #include "io/commands/topology.h"
+#include "io/commands/traffic.h"
 #include "io/commands/workload.h"
 #include "io/suggest.h"
 #include "pdes/transport.h"
@@ -34,6 +35,7 @@ struct Dispatch {
   int operator()(const TopologyArguments& a) const {
     return show_topology(a, console, transport);
   }
+  int operator()(const TrafficArguments& a) const { return run_traffic(a, console, transport); }
   int operator()(const WorkloadArguments& a) const {
     return handle_workload(a, console, transport);
   }

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/random.h"
-#include "docs/examples/queueing_network/exponential.h"
+#include "core/exponential.h"
 #include "docs/examples/queueing_network/jackson.h"
 #include "docs/examples/queueing_network/network.h"
 #include "partition/block.h"
@@ -40,7 +40,7 @@ TEST(Exponential, AgreesWithTheLibrarysLogarithm) {
   for (std::uint64_t n = 0; n < 20'000; ++n) {
     const std::uint64_t bits = core::random_bits(n % 2, n) >> (n % 64);
     const double expected = -std::log(static_cast<double>(bits | 1) * 0x1p-64);
-    ASSERT_NEAR(static_cast<double>(minus_ln(bits)) * 0x1p-32, expected, 0x1p-31) << bits;
+    ASSERT_NEAR(static_cast<double>(core::minus_ln(bits)) * 0x1p-32, expected, 0x1p-31) << bits;
   }
 }
 
@@ -148,7 +148,7 @@ std::uint64_t draws_so_far = 0;
 struct DrawsFromOutside : Station {
   static void handle(State& s, const pdes::Event& event, pdes::Context& ctx) {
     const std::uint64_t bits = core::random_bits(1, draws_so_far++);  // wrong: not of the process
-    ctx.send(ctx.self(), exponential(1_us, bits), event.kind, event.payload);
+    ctx.send(ctx.self(), core::exponential(1_us, bits), event.kind, event.payload);
     ctx.add(s.served, 1);
   }
 };

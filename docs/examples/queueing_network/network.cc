@@ -1,8 +1,8 @@
 #include "docs/examples/queueing_network/network.h"
 
 #include "core/check.h"
+#include "core/exponential.h"
 #include "core/random.h"
-#include "docs/examples/queueing_network/exponential.h"
 
 namespace exawarp::examples {
 namespace {
@@ -45,7 +45,7 @@ void account_area(Station::State& s, Context& ctx) {
 
 void start_service(const Station::State& s, Context& ctx) {
   const std::uint64_t bits = draw(ctx, Purpose::service, s.served);
-  ctx.send(ctx.self(), exponential(spec_here(ctx).service, bits), kServed);
+  ctx.send(ctx.self(), core::exponential(spec_here(ctx).service, bits), kServed);
 }
 
 void join_queue(Station::State& s, Time entered, Context& ctx) {
@@ -58,7 +58,7 @@ void schedule_entry(std::uint64_t number, Context& ctx) {
   const Time interval = spec_here(ctx).entry_interval;
   if (interval == Time{0}) return;
   const std::uint64_t bits = draw(ctx, Purpose::entry, number);
-  ctx.send(ctx.self(), exponential(interval, bits), kEnter, Entry{number});
+  ctx.send(ctx.self(), core::exponential(interval, bits), kEnter, Entry{number});
 }
 
 // Sends a customer to a station drawn from the routes, or out of the network.

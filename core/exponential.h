@@ -10,7 +10,7 @@
 
 #include "core/time.h"
 
-namespace exawarp::examples {
+namespace exawarp::core {
 
 // -ln(u) in units of 2^-32, where u = bits / 2^64 and zero counts as one.
 // The binary logarithm has `whole` before the point; squaring a number between 1 and 2 moves the
@@ -40,4 +40,4 @@ constexpr core::Time exponential(core::Time mean, std::uint64_t bits) {
   return core::Time{ps < 1 ? 1 : ps};
 }
 
-}  // namespace exawarp::examples
+}  // namespace exawarp::core

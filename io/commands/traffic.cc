@@ -1,0 +1,88 @@
+#include "io/commands/traffic.h"
+
+#include <array>
+#include <ctime>
+#include <memory>
+#include <ostream>
+
+#include "io/agreement.h"
+#include "io/results.h"
+#include "io/traffic_report.h"
+#include "io/workers.h"
+#include "partition/block.h"
+
+namespace exawarp::io {
+namespace {
+
+struct Prepared {
+  TrafficStudy study;
+  std::unique_ptr<model::Topology> topology;
+  std::unique_ptr<model::TrafficModel> traffic;
+  core::Placement placement;
+  pdes::EngineOptions engine;
+};
+
+Prepared prepare(const TrafficArguments& a, const pdes::Transport& transport) {
+  Prepared p;
+  p.study = read_traffic_study(a.study_file, a.overrides);
+  if (a.seed) p.study.seed = *a.seed;
+  p.study.network.routing.seed = p.study.seed;
+  p.study.traffic.seed = p.study.seed;
+  p.topology = model::make_topology(p.study.fabric, p.study.devices);
+  const std::uint32_t shift = 0;  // every device and switch may be placed for itself
+  p.traffic = std::make_unique<model::TrafficModel>(*p.topology, p.study.network,
+                                                    p.study.traffic, shift);
+  const std::uint32_t atoms = p.traffic->packet_network().lp_count();
+  const Workers workers = choose_workers({.sync = a.sync,
+                                          .threads = a.threads,
+                                          .partitions_per_rank = a.partitions.value_or(0),
+                                          .atoms = atoms},
+                                         transport);
+  p.placement = partition::place_in_blocks({.atoms = atoms,
+                                            .atom_shift = shift,
+                                            .ranks = transport.ranks(),
+                                            .partitions_per_rank = workers.partitions_per_rank});
+  p.engine = {.sync = a.sync,
+              .threads = workers.threads,
+              .seed = p.study.seed,
+              .window = a.window,
+              .audit_probability = a.audit};
+  return p;
+}
+
+double processor_time_s() {
+  return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
+}
+
+}  // namespace
+
+int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transport& transport) {
+  Prepared p;
+  agree(transport, [&] { p = prepare(a, transport); });
+  model::FlowTimes flows(p.placement.partitions());
+  pdes::Engine engine(*p.traffic, p.placement, p.engine, transport, &flows);
+  const double before_s = processor_time_s();
+  const pdes::RunResult result = engine.run();
+  const auto cpu_ns = static_cast<std::uint64_t>((processor_time_s() - before_s) * 1e9);
+  model::TrafficOutcome outcome(*p.traffic);
+  engine.visit([&](core::LpId lp, const void* state) { outcome.add(lp, state); });
+  outcome.combine(transport);
+  flows.combine(transport);
+  std::array<std::uint64_t, 2> sums{peak_rss_bytes(), cpu_ns};
+  transport.all_reduce_sum(sums);
+  if (transport.rank().value == 0) {
+    const TrafficReport report{.study = &p.study,
+                               .topology = p.topology.get(),
+                               .totals = &outcome.totals(),
+                               .flows = &flows,
+                               .result = &result,
+                               .sync = a.sync,
+                               .ranks = transport.ranks(),
+                               .cpu_s = static_cast<double>(sums[1]) * 1e-9,
+                               .peak_rss_bytes = sums[0]};
+    console.out << (a.json ? traffic_json(report) : traffic_text(report)) << std::flush;
+  }
+  return outcome.totals().unfinished == 0 ? kDone : kDeadlock;
+}
+
+}  // namespace exawarp::io

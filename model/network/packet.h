@@ -1,0 +1,101 @@
+// What travels at packet fidelity: the packet, 32 bytes, and the events that carry control.
+// An event of kind `packet` is its arrival at a vertex: of the head where the vertex is a switch
+// that cuts through, of the tail otherwise.
+#pragma once
+
+#include <cstdint>
+
+#include "core/time.h"
+#include "pdes/event.h"
+
+namespace exawarp::model {
+
+// Kinds of events between ports and endpoints. The numbers lie above those of DeviceEvent and of
+// traffic, so that one logical process can take all of them.
+enum class PacketEvent : pdes::EventKind {
+  packet = 64,  // Packet
+  credit,       // CreditReturn, to the sender's side of a link
+  pause,        // Pause, likewise
+  wake,         // PortWake, to itself: the line of a port is soon free
+  header,       // MessageHeader, from endpoint to endpoint
+  timeout,      // Timeout, to itself
+};
+constexpr pdes::EventKind kFirstPacketEvent = 64;
+
+enum class PacketType : std::uint8_t {
+  data,
+  ack,            // number: all packets before it were received
+  selective_ack,  // number: this packet was received, out of order
+  nack,           // number: the packet expected; later ones were dropped
+  cnp,            // congestion notification (DCQCN)
+};
+
+constexpr std::uint32_t kNoWaypoint = 0xffffffffu;
+
+struct Packet {
+  std::uint32_t source = 0;       // device
+  std::uint32_t destination = 0;  // device
+  std::uint32_t message = 0;      // its number at the sender of the data
+  std::uint32_t number = 0;       // of the packet in its message; for acknowledgements see above
+  std::uint32_t bytes = 0;        // on the wire, headers included
+  std::uint32_t waypoint = kNoWaypoint;  // vertex to pass first
+  std::uint32_t stamp = 0;        // when it was sent, in kStampUnit; acknowledgements return it
+  std::uint16_t in_port = 0;      // of the vertex where it arrives
+  std::uint8_t channel = 0;       // virtual channel of the link that it came by
+  std::uint8_t bits = 0;          // type, and whether it is marked
+
+  static constexpr std::uint8_t kTypeMask = 0x07;
+  static constexpr std::uint8_t kMarkedBit = 0x08;  // congestion experienced (RFC 3168)
+  static constexpr std::uint8_t kDetourBit = 0x10;  // routing has decided about a waypoint
+  static constexpr std::uint8_t kAckNowBit = 0x20;  // the sender waits for an acknowledgement
+  [[nodiscard]] PacketType type() const { return static_cast<PacketType>(bits & kTypeMask); }
+  [[nodiscard]] bool marked() const { return (bits & kMarkedBit) != 0; }
+};
+static_assert(sizeof(Packet) == pdes::kPayloadBytes);
+
+// Stamps wrap after 4.4 s, differences are exact below.
+constexpr int kStampShift = 10;
+constexpr std::uint32_t stamp_of(core::Time t) {
+  return static_cast<std::uint32_t>(static_cast<std::uint64_t>(t.ps) >> kStampShift);
+}
+
+struct CreditReturn {
+  std::uint32_t bytes;
+  std::uint16_t port;  // of the receiver of the event
+  std::uint8_t channel;
+  std::uint8_t unused;
+};
+
+struct Pause {
+  std::uint16_t port;  // of the receiver of the event
+  std::uint8_t channel;
+  std::uint8_t on;  // 1: stop, 0: go on
+};
+
+struct PortWake {
+  std::uint32_t port;
+  std::uint32_t of_endpoint;  // 1: for its own messages; 0: for packets that pass through
+};
+
+struct Timeout {
+  std::uint32_t message;
+  std::uint32_t acked;  // packets acknowledged when the timer was set
+};
+
+// What the layer above wants delivered with a message.
+struct MessageBody {
+  std::uint64_t words[3] = {0, 0, 0};
+};
+
+// Goes from endpoint to endpoint beside the packets, over the least latency of the way, when a
+// message's first packet leaves; so it always comes before that packet.
+struct MessageHeader {
+  std::uint32_t message;
+  std::uint32_t packets;
+  MessageBody body;
+};
+static_assert(sizeof(MessageHeader) == pdes::kPayloadBytes);
+
+constexpr pdes::EventKind kind_of(PacketEvent e) { return static_cast<pdes::EventKind>(e); }
+
+}  // namespace exawarp::model

@@ -1,0 +1,145 @@
+#include "model/network/traffic.h"
+
+#include <cmath>
+#include <new>
+
+#include "core/exponential.h"
+#include "core/random.h"
+#include "model/switch/packet_switch.h"
+
+namespace exawarp::model {
+namespace {
+
+using core::DeviceId;
+using core::Time;
+using pdes::Context;
+
+constexpr pdes::EventKind kPost = 0;  // to itself: time for the next message
+constexpr std::uint64_t kStarts = 0x57a7;
+constexpr std::uint64_t kIntervals = 0x147;
+
+// One device during one event.
+class Sender final : public EndpointListener {
+ public:
+  Sender(const TrafficModel& traffic, TrafficDevice& state, Context& ctx)
+      : plan_(traffic.plan()),
+        mean_interval_(traffic.mean_interval()),
+        state_(state),
+        ctx_(ctx),
+        endpoint_(traffic.packet_network(), state.endpoint(), ctx, *this) {}
+
+  void handle(const pdes::Event& event) {
+    if (Endpoint::handles(event.kind)) return endpoint_.handle(event);
+    post();
+  }
+
+  void start() {
+    const std::uint32_t messages = plan_.messages_of(self());
+    if (messages == 0) return;
+    const Time spread = plan_.options().start_spread;
+    const std::uint64_t bits =
+        core::random_bits(core::stream_of(plan_.options().seed, self().value, kStarts), 0);
+    __extension__ using Wide = unsigned __int128;
+    const Time delay{static_cast<std::int64_t>(Wide{bits} * static_cast<std::uint64_t>(spread.ps) >>
+                                               64)};
+    if (plan_.is_open()) return post_in(delay + interval());
+    for (std::uint32_t k = 0; k < std::min(plan_.options().concurrent, messages); ++k) {
+      if (delay.ps == 0) {
+        post();
+      } else {
+        post_in(delay);
+      }
+    }
+  }
+
+  void delivered(DeviceId from, const MessageBody& body, std::uint64_t bytes) override {
+    ctx_.set(state_.received, state_.received + 1);
+    ctx_.set(state_.last_received, ctx_.now());
+    ctx_.emit(kTrafficChannel, std::uint64_t{from.value} << 32 | self().value, body.words[0],
+              bytes);
+  }
+  void left(const MessageBody&, Time at) override {
+    if (state_.last_left < at) ctx_.set(state_.last_left, at);
+    if (!plan_.is_open() && state_.posted < plan_.messages_of(self())) post_in(at - ctx_.now());
+  }
+
+ private:
+  [[nodiscard]] DeviceId self() const { return {ctx_.self().value}; }
+  void post_in(Time delay) { ctx_.send(ctx_.self(), delay, kPost); }
+  [[nodiscard]] Time interval() const {
+    const std::uint64_t stream = core::stream_of(plan_.options().seed, self().value, kIntervals);
+    return core::exponential(mean_interval_, core::random_bits(stream, state_.posted));
+  }
+  void post() {
+    const std::uint64_t k = state_.posted;
+    if (k >= plan_.messages_of(self())) return;
+    ctx_.set(state_.posted, k + 1);
+    if (plan_.is_open() && k + 1 < plan_.messages_of(self())) post_in(interval());
+    endpoint_.send({.to = plan_.destination(self(), static_cast<std::uint32_t>(k)),
+                    .bytes = plan_.options().message_bytes,
+                    .body = {{static_cast<std::uint64_t>(ctx_.now().ps), k, 0}}});
+  }
+
+  const TrafficPlan& plan_;
+  Time mean_interval_;
+  TrafficDevice& state_;
+  Context& ctx_;
+  Endpoint endpoint_;
+};
+
+void handle_device(void* memory, const pdes::Event& event, Context& ctx) {
+  Sender(ctx.model<TrafficModel>(), *static_cast<TrafficDevice*>(memory), ctx).handle(event);
+}
+
+std::uint64_t digest_device(const void* memory) {
+  const auto& state = *static_cast<const TrafficDevice*>(memory);
+  core::Hasher hasher;
+  hasher.bytes(&state, sizeof state);
+  Endpoint::hash(hasher, state.endpoint());
+  return hasher.value();
+}
+
+}  // namespace
+
+TrafficModel::TrafficModel(const Topology& topology, const PacketOptions& network,
+                 const TrafficOptions& traffic, std::uint32_t atom_shift)
+    : network_(topology, network, atom_shift), plan_(traffic, topology.devices()) {
+  const Link first = topology.link({0}, 0);
+  const Time wire = core::transfer_time(std::max<std::int64_t>(traffic.message_bytes, 1),
+                                        network_.figures(first.kind).bytes_per_s);
+  mean_interval_ = Time{std::llround(static_cast<double>(wire.ps) / traffic.load)};
+  types_.push_back({"device",
+                    static_cast<std::uint32_t>(sizeof(TrafficDevice)) +
+                        Endpoint::state_bytes(network_),
+                    [](void* state) { ::new (state) TrafficDevice{}; }, handle_device,
+                    digest_device});
+  ranges_.push_back({core::LpId{0}, topology.devices(), 0});
+  for (const SwitchRun& run : network_.switch_runs()) {
+    ranges_.push_back({run.first_lp, run.count, static_cast<std::uint32_t>(types_.size())});
+    types_.push_back(packet_switch_type<TrafficModel>(network_, run.ports));
+  }
+}
+
+void TrafficModel::initialise(core::LpId lp, void* memory, Context& context) const {
+  if (network_.is_device(lp)) {
+    auto& device = *::new (memory) TrafficDevice{};
+    Endpoint::initialise(network_, {lp.value}, device.endpoint());
+    Sender(*this, device, context).start();
+    return;
+  }
+  for (const SwitchRun& run : network_.switch_runs()) {
+    if (lp.value - run.first_lp.value >= run.count) continue;
+    const std::uint32_t index = run.first + (lp.value - run.first_lp.value);
+    start_packet_switch(network_, network_.topology().vertex_of_switch(index), memory);
+  }
+}
+
+std::uint64_t TrafficModel::messages() const {
+  std::uint64_t sum = 0;
+  for (std::uint32_t d = 0; d < network_.topology().devices(); ++d) {
+    sum += plan_.messages_of({d});
+  }
+  return sum;
+}
+
+}  // namespace exawarp::model

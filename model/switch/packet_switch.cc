@@ -1,0 +1,60 @@
+#include "model/switch/packet_switch.h"
+
+#include <new>
+
+namespace exawarp::model {
+namespace {
+
+PortState* ports_of(PacketSwitchState& state) { return reinterpret_cast<PortState*>(&state + 1); }
+
+ChannelBuffer* buffers_of(PacketSwitchState& state) {
+  return reinterpret_cast<ChannelBuffer*>(ports_of(state) + state.ports);
+}
+
+}  // namespace
+
+std::uint32_t packet_switch_bytes(const PacketNetwork& network, std::uint32_t ports) {
+  const std::uint32_t channels = network.has_queues() ? network.channels() : 0;
+  return static_cast<std::uint32_t>(
+      sizeof(PacketSwitchState) +
+      ports * (sizeof(PortState) + channels * sizeof(ChannelBuffer)));
+}
+
+void start_packet_switch(const PacketNetwork& network, VertexId at, void* memory) {
+  auto& state = *::new (memory) PacketSwitchState{};
+  state.vertex = at.value;
+  state.ports = static_cast<std::uint16_t>(network.topology().ports(at));
+  state.channels = static_cast<std::uint8_t>(network.has_queues() ? network.channels() : 0);
+  Ports::connect(network, at, ports_of(state), buffers_of(state));
+}
+
+void handle_packet_switch(const PacketNetwork& network, void* memory, const pdes::Event& event,
+                          pdes::Context& ctx) {
+  auto& state = *static_cast<PacketSwitchState*>(memory);
+  const VertexId at{state.vertex};
+  Ports ports(network, ports_of(state), buffers_of(state), state.ports, ctx);
+  Forwarder forwarder(network, at, ports, ctx);
+  switch (static_cast<PacketEvent>(event.kind)) {
+    case PacketEvent::packet:
+      if (!forwarder.forward(event.as<Packet>())) ctx.add(state.lost, 1u);
+      return;
+    case PacketEvent::credit: return forwarder.on_credit(event.as<CreditReturn>());
+    case PacketEvent::pause: return forwarder.on_pause(event.as<Pause>());
+    case PacketEvent::wake: return forwarder.on_wake(event.as<PortWake>().port);
+    case PacketEvent::header:
+    case PacketEvent::timeout: break;
+  }
+  ctx.check(false, "a switch received an event that is not for switches");
+}
+
+std::uint64_t digest_packet_switch(const void* memory) {
+  const auto& state = *static_cast<const PacketSwitchState*>(memory);
+  core::Hasher hasher;
+  hasher.word(state.lost);
+  Ports::hash(hasher, state.port_states(), state.ports,
+              reinterpret_cast<const ChannelBuffer*>(state.port_states() + state.ports),
+              state.channels);
+  return hasher.value();
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,45 @@
+// The switch logical process at packet fidelity: packets in, packets out.
+#pragma once
+
+#include <cstdint>
+
+#include "model/network/forwarder.h"
+#include "pdes/logical_process.h"
+
+namespace exawarp::model {
+
+// The head of a switch's block; its ports follow, then their channels where there is flow control.
+struct PacketSwitchState {
+  std::uint32_t vertex = 0;
+  std::uint16_t ports = 0;
+  std::uint8_t channels = 0;  // stored for each port; 0 without flow control
+  std::uint8_t unused = 0;
+  std::uint64_t lost = 0;     // packets for which there was no way
+  std::uint64_t reserved[4] = {0, 0, 0, 0};  // so that ports start at cache lines
+
+  [[nodiscard]] const PortState* port_states() const {
+    return reinterpret_cast<const PortState*>(this + 1);
+  }
+};
+static_assert(sizeof(PacketSwitchState) == 48);
+
+[[nodiscard]] std::uint32_t packet_switch_bytes(const PacketNetwork& network,
+                                                std::uint32_t ports);
+void start_packet_switch(const PacketNetwork& network, VertexId at, void* state);
+void handle_packet_switch(const PacketNetwork& network, void* state, const pdes::Event& event,
+                          pdes::Context& ctx);
+std::uint64_t digest_packet_switch(const void* state);
+
+// The type of switches with `ports` ports in a run of `Model`, which has a member
+// `const PacketNetwork& packet_network() const`.
+template <class Model>
+pdes::LpType packet_switch_type(const PacketNetwork& network, std::uint32_t ports) {
+  return {"switch", packet_switch_bytes(network, ports),
+          [](void* state) { ::new (state) PacketSwitchState{}; },
+          [](void* state, const pdes::Event& event, pdes::Context& ctx) {
+            handle_packet_switch(ctx.model<Model>().packet_network(), state, event, ctx);
+          },
+          digest_packet_switch};
+}
+
+}  // namespace exawarp::model

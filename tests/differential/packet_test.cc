@@ -1,0 +1,89 @@
+// Packet fidelity in every mode: one digest, and the same completion times.
+#include <gtest/gtest.h>
+
+#include "model/topology/dragonfly.h"
+#include "tests/support/traffic_fixture.h"
+
+namespace exawarp {
+namespace {
+
+using model::FlowControl;
+using model::PacketOptions;
+using model::Recovery;
+using model::RoutingPolicy;
+using model::TrafficPattern;
+using model::Transport;
+
+PacketOptions busy_network(FlowControl control) {
+  PacketOptions o = test::plain_packets();
+  o.cut_through = true;
+  o.flow_control = control;
+  o.buffer_bytes = 12'000;
+  o.xoff_bytes = 6'000;
+  o.xon_bytes = 4'000;
+  o.ecn = {.kmin_bytes = 3'000, .kmax_bytes = 9'000, .pmax_per_mille = 300};
+  o.routing.policy = RoutingPolicy::ugal;
+  switch (control) {
+    case FlowControl::none:
+      o.transport = Transport::window;
+      o.recovery = Recovery::selective_repeat;
+      break;
+    case FlowControl::credit: break;
+    case FlowControl::pfc: o.transport = Transport::dcqcn; break;
+  }
+  return o;
+}
+
+class PacketDifferential : public testing::TestWithParam<FlowControl> {
+ protected:
+  model::Dragonfly topology_{{.devices_per_router = 2,
+                              .routers = 4,
+                              .global_links = 1,
+                              .groups = 5,
+                              .arrangement = model::GlobalLinks::absolute,
+                              .host = test::round_link(),
+                              .local = test::round_link(),
+                              .global = test::round_link(),
+                              .latencies = {test::kSwitch, core::Time{0}}}};
+  model::TrafficModel traffic_{topology_, busy_network(GetParam()),
+                               {.pattern = TrafficPattern::shift,
+                                .message_bytes = 9'000,
+                                .messages = 2,
+                                .shift = 8},
+                               1};
+};
+
+TEST_P(PacketDifferential, EveryModeGivesTheSequentialDigest) {
+  const test::TrafficRun expected = test::run_traffic(traffic_, {}, 1);
+  EXPECT_EQ(expected.totals.received, 80u);
+  std::uint64_t rolled_back = 0;
+  for (test::RunCase run : test::differential_cases(core::Time{150'000})) {
+    const test::TrafficRun result = test::run_traffic(traffic_, run, 1);
+    EXPECT_EQ(result.digest, expected.digest) << run.text();
+    EXPECT_EQ(result.flows, expected.flows) << run.text();
+    rolled_back += result.statistics.rolled_back_events;
+  }
+  EXPECT_GT(rolled_back, 0u);
+}
+
+TEST_P(PacketDifferential, PassesTheRollbackAudit) {
+  const test::TrafficRun expected = test::run_traffic(traffic_, {}, 1);
+  const test::TrafficRun result =
+      test::run_traffic(traffic_,
+                        {.sync = pdes::Sync::optimistic,
+                         .ranks = 2,
+                         .threads = 2,
+                         .partitions_per_rank = 3,
+                         .window = core::Time{2'000'000},
+                         .audit_probability = 0.5},
+                        1);
+  EXPECT_EQ(result.digest, expected.digest);
+  EXPECT_GT(result.statistics.audited_events, 500u);
+}
+
+INSTANTIATE_TEST_SUITE_P(FlowControls, PacketDifferential,
+                         testing::Values(FlowControl::none, FlowControl::credit,
+                                         FlowControl::pfc));
+
+}  // namespace
+}  // namespace exawarp

@@ -1,0 +1,121 @@
+// Random traffic over every family of topology, with every flow control, transport and routing:
+// all messages arrive, nothing is lost where nothing may be, no buffers deadlock, and every mode
+// gives the sequential digest.
+// EXAWARP_PROPERTY_CASES raises the number of cases; a failure prints the seed, which replays it.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "core/random.h"
+#include "tests/support/topologies.h"
+#include "tests/support/traffic_fixture.h"
+
+namespace exawarp {
+namespace {
+
+using model::FlowControl;
+using model::PacketOptions;
+using model::Recovery;
+using model::RoutingPolicy;
+using model::TrafficOptions;
+using model::TrafficPattern;
+using model::Transport;
+
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : stream_(core::stream_of(seed, 0x9ac4e7)) {}
+  std::uint64_t below(std::uint64_t n) { return core::random_bits(stream_, draws_++) % n; }
+  bool chance(std::uint64_t one_in) { return below(one_in) == 0; }
+
+ private:
+  std::uint64_t stream_;
+  std::uint64_t draws_ = 0;
+};
+
+PacketOptions random_network(Draws& draw, const model::Topology& topology) {
+  PacketOptions o;
+  o.packet_bytes = 256 << draw.below(4);
+  o.header_bytes = static_cast<std::int64_t>(draw.below(2)) * 58;
+  o.cut_through = draw.chance(2);
+  o.flow_control = static_cast<FlowControl>(draw.below(3));
+  o.transport = static_cast<Transport>(draw.below(3));
+  o.commit_packets = static_cast<std::uint32_t>(draw.below(4));
+  o.dcqcn.least_bytes_per_s = 1'000'000'000;
+  o.ack_every = static_cast<std::uint32_t>(1 + draw.below(8));
+  o.ecn = {.kmin_bytes = 4 * o.packet_bytes, .kmax_bytes = 12 * o.packet_bytes};
+  const std::int64_t full = o.packet_bytes + o.header_bytes;
+  o.buffer_bytes = full * static_cast<std::int64_t>(4 + draw.below(12));
+  o.xoff_bytes = full * static_cast<std::int64_t>(1 + draw.below(8));
+  o.xon_bytes = o.xoff_bytes / 2;
+  if (o.flow_control == FlowControl::none) {
+    o.recovery = draw.chance(2) ? Recovery::go_back_n : Recovery::selective_repeat;
+  }
+  o.retransmit_timeout = core::Time{static_cast<std::int64_t>(20 + draw.below(80)) * 1'000'000};
+  do {
+    o.routing.policy = static_cast<RoutingPolicy>(draw.below(7));
+  } while (!topology.every_port_is_safe() && !model::keeps_to_first_port(o.routing.policy));
+  o.routing.seed = draw.below(1'000);
+  return o;
+}
+
+TrafficOptions random_traffic(Draws& draw, std::uint32_t devices) {
+  TrafficOptions o;
+  o.pattern = static_cast<TrafficPattern>(draw.below(8));
+  o.message_bytes = static_cast<std::int64_t>(draw.below(60'000));
+  o.messages = static_cast<std::uint32_t>(1 + draw.below(4));
+  o.concurrent = static_cast<std::uint32_t>(1 + draw.below(4));
+  if (o.pattern == TrafficPattern::all_to_all && devices > 24) o.message_bytes %= 4'000;
+  o.shift = static_cast<std::uint32_t>(1 + draw.below(devices - 1));
+  o.load = 0.3 + 0.1 * static_cast<double>(draw.below(7));
+  o.start_spread = core::Time{static_cast<std::int64_t>(draw.below(2) * 1'000'000)};
+  o.seed = draw.below(1'000);
+  return o;
+}
+
+test::RunCase random_case(Draws& draw) {
+  test::RunCase run;
+  run.sync = draw.chance(4) ? pdes::Sync::conservative : pdes::Sync::optimistic;
+  run.ranks = std::uint32_t{1} << draw.below(2);
+  run.threads = static_cast<std::uint32_t>(1 + draw.below(2));
+  run.partitions_per_rank = static_cast<std::uint32_t>(2 + draw.below(4));
+  run.window = core::Time{draw.chance(3) ? 0 : static_cast<std::int64_t>(draw.below(9'000'000))};
+  run.audit_probability = draw.chance(2) ? 0.2 : 0;
+  return run;
+}
+
+TEST(PacketProperty, EveryMessageArrivesInEveryModeAtTheSameTime) {
+  const char* wanted = std::getenv("EXAWARP_PROPERTY_CASES");
+  const std::uint64_t cases = wanted == nullptr ? 25 : std::strtoull(wanted, nullptr, 10);
+  const std::vector<test::TopologyCase> topologies = test::topology_cases();
+  std::uint64_t rolled_back = 0;
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+    Draws draw(seed);
+    const test::TopologyCase& shape = topologies[draw.below(topologies.size())];
+    const auto topology = shape.make();
+    if (topology->devices() < 2) continue;
+    const PacketOptions network = random_network(draw, *topology);
+    const TrafficOptions options = random_traffic(draw, topology->devices());
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + shape.name + " flow control " +
+                 std::to_string(static_cast<int>(network.flow_control)) + " transport " +
+                 std::to_string(static_cast<int>(network.transport)) + " routing " +
+                 std::to_string(static_cast<int>(network.routing.policy)) + " pattern " +
+                 std::to_string(static_cast<int>(options.pattern)));
+    const model::TrafficModel traffic(*topology, network, options, 0);
+    const test::TrafficRun expected = test::run_traffic(traffic);
+    ASSERT_EQ(expected.totals.received, traffic.messages());
+    ASSERT_EQ(expected.totals.unfinished, 0u);
+    ASSERT_EQ(expected.totals.lost, 0u);
+    if (network.flow_control != FlowControl::none) {
+      ASSERT_EQ(expected.totals.drops, 0u);
+    }
+    const test::RunCase run = random_case(draw);
+    const test::TrafficRun result = test::run_traffic(traffic, run);
+    ASSERT_EQ(result.digest, expected.digest) << run.text();
+    ASSERT_EQ(result.flows, expected.flows) << run.text();
+    rolled_back += result.statistics.rolled_back_events;
+  }
+  EXPECT_GT(rolled_back, 0u);
+}
+
+}  // namespace
+}  // namespace exawarp

@@ -1,0 +1,100 @@
+#include "tests/support/traffic_fixture.h"
+
+#include <thread>
+
+#include "pdes/transport_in_process.h"
+
+namespace exawarp::test {
+
+model::LinkKind round_link(std::int64_t bytes_per_s) {
+  return {.name = "link", .bandwidth_bytes_per_s = bytes_per_s, .latency = kHop};
+}
+
+std::unique_ptr<model::Topology> chain(std::uint32_t switches, std::uint32_t left,
+                                       std::uint32_t right) {
+  model::GraphSpec spec;
+  spec.devices = left + right;
+  spec.switches = switches;
+  spec.kinds = {round_link()};
+  spec.latencies = {.forwarding = kSwitch, .endpoint = core::Time{0}};
+  const std::uint32_t first = spec.devices, last = first + switches - 1;
+  for (std::uint32_t d = 0; d < spec.devices; ++d) {
+    spec.wires.push_back({{d}, {d < left ? first : last}, 0});
+  }
+  for (std::uint32_t s = first; s < last; ++s) spec.wires.push_back({{s}, {s + 1}, 0});
+  return std::make_unique<model::Graph>(spec, "chain");
+}
+
+std::unique_ptr<model::Topology> leaf_spine(std::uint32_t devices, std::uint32_t below,
+                                            std::uint32_t spines) {
+  model::ClosSpec spec;
+  spec.devices_per_leaf = below;
+  spec.spines_per_pod = spines;
+  spec.host = spec.leaf_spine = spec.spine_core = round_link();
+  spec.latencies = {.forwarding = kSwitch, .endpoint = core::Time{0}};
+  return std::make_unique<model::Clos>(spec, devices);
+}
+
+model::PacketOptions plain_packets() {
+  model::PacketOptions options;
+  options.packet_bytes = 1'000;
+  options.cut_through = false;
+  options.routing.policy = model::RoutingPolicy::ecmp;
+  return options;
+}
+
+namespace {
+
+struct RankRun {
+  const model::TrafficModel& traffic;
+  const RunCase& run;
+  std::uint32_t atom_shift;
+
+  TrafficRun operator()(pdes::Transport& transport) const {
+    const pdes::EngineOptions options{.sync = run.sync,
+                                      .threads = run.threads,
+                                      .memory_budget_bytes = run.memory_budget_bytes,
+                                      .window = run.window,
+                                      .audit_probability = run.audit_probability};
+    const std::uint32_t lps = traffic.packet_network().lp_count();
+    model::FlowTimes times(run.ranks * run.partitions_per_rank);
+    pdes::Engine engine(traffic, blocks_of(lps, atom_shift)(run.ranks, run.partitions_per_rank),
+                        options, transport, &times);
+    const pdes::RunResult result = engine.run();
+    model::TrafficOutcome outcome(traffic);
+    std::vector<std::uint64_t> pauses(lps);
+    engine.visit([&](core::LpId lp, const void* state) {
+      const std::uint64_t before = outcome.totals().pauses;
+      outcome.add(lp, state);
+      pauses[lp.value] = outcome.totals().pauses - before;
+    });
+    outcome.combine(transport);
+    times.combine(transport);
+    return {to_hex(result.digest), outcome.totals(), times.flows(), pauses, result.total};
+  }
+};
+
+}  // namespace
+
+TrafficRun run_traffic(const model::TrafficModel& traffic, const RunCase& run,
+                       std::uint32_t atom_shift) {
+  const RankRun on_rank{traffic, run, atom_shift};
+  if (run.ranks == 1) {
+    const auto transport = pdes::make_single_transport();
+    return on_rank(*transport);
+  }
+  pdes::InProcessHub hub(run.ranks, run.chaos_seed);
+  std::vector<TrafficRun> results(run.ranks);
+  {
+    std::vector<std::jthread> ranks;
+    for (std::uint32_t r = 0; r < run.ranks; ++r) {
+      ranks.emplace_back([&, r] {
+        const auto transport = hub.endpoint({r});
+        results[r] = on_rank(*transport);
+      });
+    }
+  }
+  return results[0];
+}
+
+}  // namespace exawarp::test

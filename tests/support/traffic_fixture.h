@@ -1,0 +1,43 @@
+// Small packet networks with round figures, and one call that runs traffic over them in any mode.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "model/network/traffic_outcome.h"
+#include "model/topology/clos.h"
+#include "model/topology/graph.h"
+#include "tests/support/run_matrix.h"
+
+namespace exawarp::test {
+
+// 1 GB/s: a byte takes 1 ns. Links 100 ns, switches 10 ns, endpoints 0.
+constexpr core::Time kHop{100'000};
+constexpr core::Time kSwitch{10'000};
+constexpr std::int64_t kLineBytesPerS = 1'000'000'000;
+constexpr core::Time line_time(std::int64_t bytes) { return core::Time{bytes * 1'000}; }
+model::LinkKind round_link(std::int64_t bytes_per_s = kLineBytesPerS);
+
+// `left` devices on the first of `switches` switches in a row, `right` on the last.
+std::unique_ptr<model::Topology> chain(std::uint32_t switches, std::uint32_t left,
+                                       std::uint32_t right);
+// Leaves of `below` devices, each with one link to each of `spines` spines.
+std::unique_ptr<model::Topology> leaf_spine(std::uint32_t devices, std::uint32_t below,
+                                            std::uint32_t spines);
+
+// 1,000-byte packets, store and forward, unbounded queues.
+model::PacketOptions plain_packets();
+
+struct TrafficRun {
+  std::string digest;
+  model::TrafficTotals totals;
+  std::vector<model::FlowTimes::Flow> flows;  // by time of finish
+  std::vector<std::uint64_t> pauses;  // that came to the ports of each LP of this rank
+  pdes::Statistics statistics;
+};
+
+TrafficRun run_traffic(const model::TrafficModel& traffic, const RunCase& run = {},
+                       std::uint32_t atom_shift = 0);
+
+}  // namespace exawarp::test

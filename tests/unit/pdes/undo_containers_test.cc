@@ -1,0 +1,159 @@
+// Queue and table against the standard ones, with rollbacks and audits from a storm of events.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+
+#include "core/digest.h"
+#include "pdes/undo_ring.h"
+#include "pdes/undo_table.h"
+#include "tests/support/run_matrix.h"
+
+namespace exawarp::pdes {
+namespace {
+
+struct Entry {
+  std::uint64_t key = 0;
+  std::uint64_t value = 0;
+};
+
+// Every event pushes, pops, inserts, changes or erases, as its number says, and goes on elsewhere.
+class Containers final : public Model {
+ public:
+  struct State {
+    UndoRing<std::uint64_t> ring;
+    UndoTable<Entry> table;
+    std::uint64_t handled = 0;
+    std::uint64_t wrong = 0;
+  };
+  static constexpr std::uint32_t kLps = 16;
+  static constexpr std::uint64_t kKeys = 40;
+
+  [[nodiscard]] std::span<const LpType> types() const override { return {&type_, 1}; }
+  [[nodiscard]] std::span<const LpRange> ranges() const override { return {&range_, 1}; }
+  [[nodiscard]] Time lookahead() const override { return Time{10}; }
+  void initialise(LpId lp, void*, Context& ctx) const override {
+    ctx.send(lp, Time{10}, 0, std::uint64_t{core::mix64(lp.value)});
+  }
+
+  static void handle(State& s, const Event& event, Context& ctx) {
+    const auto bits = event.as<std::uint64_t>();
+    if (bits % 3 != 0) {
+      s.ring.push_back(ctx, bits);
+    } else if (!s.ring.empty()) {
+      s.ring.pop_front(ctx);
+    }
+    const std::uint64_t key = (bits >> 8) % kKeys;
+    Entry* entry = s.table.find(key);
+    if (entry == nullptr) {
+      s.table.insert(ctx, {key, bits});
+    } else if (bits % 5 < 2) {
+      ctx.set(entry->value, bits);
+    } else {
+      s.table.erase(ctx, entry);
+      if (s.table.find(key) != nullptr) ctx.add(s.wrong, 1u);
+    }
+    ctx.add(s.handled, 1u);
+    if (s.handled > 400) return;
+    const LpId to{static_cast<std::uint32_t>((bits >> 20) % kLps)};
+    ctx.send(to, Time{static_cast<std::int64_t>(10 + (bits >> 30) % 90)}, 0,
+             core::mix64(bits + 1));
+  }
+
+  static std::uint64_t digest(const State& s) {
+    core::Hasher hash;
+    hash.word(s.handled);
+    hash.word(s.wrong);
+    for (std::uint32_t i = 0; i < s.ring.size(); ++i) hash.word(s.ring[i]);
+    std::uint32_t seen = 0;
+    s.table.visit([&](const Entry& e) {
+      hash.word(e.key);
+      hash.word(e.value);
+      ++seen;
+    });
+    hash.word(seen == s.table.size() ? 0 : 1);
+    return hash.value();
+  }
+
+ private:
+  LpType type_ = make_lp_type<Containers>("containers");
+  LpRange range_{LpId{0}, kLps, 0};
+};
+
+TEST(UndoContainers, SurviveRollbacksAndAudits) {
+  const Containers model;
+  const test::MatrixModel matrix{.model = &model, .placer = test::blocks_of(Containers::kLps, 0)};
+  const RunResult expected = test::run_case(matrix, {});
+  EXPECT_GT(expected.total.committed_events(), 3'000u);
+  for (const std::uint32_t partitions : {2u, 5u}) {
+    const RunResult result = test::run_case(matrix, {.sync = Sync::optimistic,
+                                                     .threads = 2,
+                                                     .partitions_per_rank = partitions,
+                                                     .window = Time{500},
+                                                     .audit_probability = 0.3});
+    EXPECT_EQ(result.digest, expected.digest);
+    EXPECT_GT(result.total.rolled_back_events, 0u);
+    EXPECT_GT(result.total.audited_events, 100u);
+  }
+}
+
+// One LP that replays random operations beside std::deque and std::map and compares after each.
+class Reference final : public Model {
+ public:
+  struct State {
+    UndoRing<std::uint64_t> ring;
+    UndoTable<Entry> table;
+  };
+  [[nodiscard]] std::span<const LpType> types() const override { return {&type_, 1}; }
+  [[nodiscard]] std::span<const LpRange> ranges() const override { return {&range_, 1}; }
+  [[nodiscard]] Time lookahead() const override { return Time{1}; }
+  void initialise(LpId lp, void*, Context& ctx) const override { ctx.send(lp, Time{1}, 0); }
+
+  static void handle(State& s, const Event&, Context& ctx) {
+    std::deque<std::uint64_t> queue;
+    std::map<std::uint64_t, std::uint64_t> map;
+    for (std::uint64_t step = 0; step < 5'000; ++step) {
+      const std::uint64_t bits = core::random_bits(7, step);
+      const bool growing = (step / 700) % 2 == 0;
+      if (bits % 8 < (growing ? 6u : 2u)) {
+        s.ring.push_back(ctx, bits);
+        queue.push_back(bits);
+      } else if (!queue.empty()) {
+        EXPECT_EQ(s.ring.front(), queue.front());
+        s.ring.pop_front(ctx);
+        queue.pop_front();
+      }
+      const std::uint64_t key = (bits >> 16) % 300;
+      Entry* entry = s.table.find(key);
+      ASSERT_EQ(entry != nullptr, map.contains(key));
+      if (entry == nullptr && growing) {
+        s.table.insert(ctx, {key, bits});
+        map[key] = bits;
+      } else if (entry != nullptr) {
+        ASSERT_EQ(entry->value, map[key]);
+        s.table.erase(ctx, entry);
+        map.erase(key);
+      }
+      ASSERT_EQ(s.ring.size(), queue.size());
+      ASSERT_EQ(s.table.size(), map.size());
+    }
+    for (const auto& [key, value] : map) {
+      ASSERT_NE(s.table.find(key), nullptr);
+      EXPECT_EQ(s.table.find(key)->value, value);
+    }
+  }
+  static std::uint64_t digest(const State& s) { return s.ring.size(); }
+
+ private:
+  LpType type_ = make_lp_type<Reference>("reference");
+  LpRange range_{LpId{0}, 1, 0};
+};
+
+TEST(UndoContainers, BehaveAsTheStandardOnes) {
+  const Reference model;
+  const test::MatrixModel matrix{.model = &model, .placer = test::blocks_of(1, 0)};
+  EXPECT_EQ(test::run_case(matrix, {}).total.committed_events(), 1u);
+}
+
+}  // namespace
+}  // namespace exawarp::pdes
