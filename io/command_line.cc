@@ -133,7 +133,14 @@ void add_workload_import(CLI::App& app, WorkloadArguments& a) {
   app.require_subcommand(1);
   CLI::App* goal = app.add_subcommand("goal", "from a GOAL schedule, text or binary");
   goal->callback([&a] { a.action = Action::import_goal; });
-  for (CLI::App* importer : {goal}) {
+  CLI::App* stablehlo = app.add_subcommand("stablehlo", "from a StableHLO module (MLIR text)");
+  stablehlo->callback([&a] { a.action = Action::import_stablehlo; });
+  stablehlo->add_option("--mesh", a.mesh, "devices by axis, the last fastest: data=4,tensor=2");
+  stablehlo->add_flag("!--no-fusion", a.fusion, "each operation is a kernel of its own");
+  stablehlo->add_option("--trip-count", a.trip_count, "of loops that do not tell theirs")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 22));
+  stablehlo->add_option("--module", a.module, "of several in the file, counted from 1");
+  for (CLI::App* importer : {goal, stablehlo}) {
     importer->add_option("INPUT", a.input, "the file to import")->required();
     importer->add_option("-o,--output", a.output, "the .xwg file to write")->required();
   }

@@ -34,11 +34,15 @@ struct RunArguments {
 
 // `exawarp workload generate|inspect|validate|import`.
 struct WorkloadArguments {
-  enum class Action { generate, inspect, validate, import_goal };
+  enum class Action { generate, inspect, validate, import_goal, import_stablehlo };
   Action action = Action::generate;
   std::string input;
   std::string output;                  // generate, import
   std::vector<std::string> overrides;  // generate
+  std::string mesh;                    // import stablehlo: data=4,tensor=2
+  bool fusion = true;                  // import stablehlo
+  std::optional<std::uint64_t> trip_count;
+  std::uint32_t module = 0;            // import stablehlo: of several, counted from 1
   bool json = false;                   // inspect, validate
 };
 

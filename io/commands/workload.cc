@@ -11,6 +11,7 @@
 #include "io/agreement.h"
 #include "io/goal/import.h"
 #include "io/goal/text_reader.h"
+#include "io/stablehlo/import.h"
 #include "io/workload_facts.h"
 #include "io/workload_spec.h"
 #include "model/workload/inspect.h"
@@ -42,6 +43,17 @@ void generate_file(const WorkloadArguments& a, const Console& console) {
 
 void import_goal_file(const WorkloadArguments& a, const Console& console) {
   write_workload(import_goal(open_goal(a.input)), a.output, console);
+}
+
+void import_stablehlo_file(const WorkloadArguments& a, const Console& console) {
+  stablehlo::ImportOptions options{.mesh = {},
+                                   .fuse = a.fusion,
+                                   .trip_count = a.trip_count,
+                                   .module = a.module};
+  if (!a.mesh.empty()) options.mesh = stablehlo::parse_mesh_option(a.mesh);
+  const stablehlo::Import import = stablehlo::import_stablehlo(a.input, options);
+  write_workload(import.graph, a.output, console);
+  console.out << stablehlo::import_text(import) << std::flush;
 }
 
 // A workload is valid when it is safe to run and every send has its receive.
@@ -79,6 +91,7 @@ int handle_workload(const WorkloadArguments& a, const Console& console,
     switch (a.action) {
       case Action::generate: return generate_file(a, console);
       case Action::import_goal: return import_goal_file(a, console);
+      case Action::import_stablehlo: return import_stablehlo_file(a, console);
       case Action::inspect: return inspect_file(a, console);
       case Action::validate: return validate_file(a, console);
     }

@@ -61,9 +61,13 @@ class Activation {
   void take_message(const AgendaItem& item);
   void hand_over(const QueueEntry& sent, std::int64_t creator_created);
   void release(const Release& what, Creator creator);
-  [[nodiscard]] std::uint32_t count_down(const Dependents& dependents);
-  void push_freed(const Dependents& dependents, OpType type, std::int64_t earliest,
-                  Creator& creator);
+  [[nodiscard]] std::uint32_t count_down(const Dependents& dependents, std::uint32_t first);
+  struct Freed {
+    const Dependents* dependents;
+    std::uint32_t first;    // as in count_down()
+    std::int64_t earliest;  // units: when they may start
+  };
+  void push_freed(const Freed& freed, OpType type, Creator& creator);
   [[nodiscard]] Creator created_here(const AgendaItem& by) const {
     return {{now_, by.order.created, self_, 0}, false};
   }
@@ -188,17 +192,19 @@ void Activation::end_rendezvous(const Event& event) {
           {{match.at, match.creator_created, event.source.value, match.sequence}, true});
 }
 
-// Meets one dependence of each; returns a mask of the types of those that became free.
-std::uint32_t Activation::count_down(const Dependents& dependents) {
+// Meets one dependence of each; returns a mask of the types of those that became free. An operation
+// may occur twice: it is the last occurrence that frees it, the `first + i`-th of this release.
+std::uint32_t Activation::count_down(const Dependents& dependents, std::uint32_t first) {
   std::uint32_t types = 0;
   for (std::uint32_t i = 0; i < dependents.size(); ++i) {
     std::uint32_t& waits = s_.waits[dependents[i]];
-    if (waits == 0 || waits == Host::kReleased) {
+    if (waits == 0 || waits >= Host::kFreed) {
       ctx_.check(false, "a dependence was met twice");
       continue;
     }
-    ctx_.set(waits, waits - 1);
-    if (waits == 0) types |= 1u << static_cast<unsigned>(schedule_.op(self_, dependents[i]).type);
+    ctx_.set(waits, waits == 1 ? Host::kFreed + first + i : waits - 1);
+    if (waits >= Host::kFreed)
+      types |= 1u << static_cast<unsigned>(schedule_.op(self_, dependents[i]).type);
   }
   return types;
 }
@@ -210,24 +216,23 @@ void Activation::release(const Release& what, Creator creator) {
   const Dependents none(nullptr, 0);
   const Dependents starts = what.start ? schedule_.after_start(self_, what.op) : none;
   const Dependents ends = what.end ? schedule_.after_end(self_, what.op) : none;
-  const std::uint32_t types = count_down(starts) | count_down(ends);
+  const std::uint32_t types = count_down(starts, 0) | count_down(ends, starts.size());
   if (types == 0) return;
   for (const OpType type : {OpType::send, OpType::receive, OpType::calc}) {
     if ((types >> static_cast<unsigned>(type) & 1u) == 0) continue;
-    push_freed(starts, type, what.start_time, creator);
-    push_freed(ends, type, what.end_time, creator);
+    push_freed({&starts, 0, what.start_time}, type, creator);
+    push_freed({&ends, starts.size(), what.end_time}, type, creator);
   }
 }
 
-void Activation::push_freed(const Dependents& dependents, OpType type, std::int64_t earliest,
-                            Creator& creator) {
-  for (std::uint32_t i = 0; i < dependents.size(); ++i) {
-    const std::uint32_t index = dependents[i];
-    if (s_.waits[index] != 0) continue;
+void Activation::push_freed(const Freed& freed, OpType type, Creator& creator) {
+  for (std::uint32_t i = 0; i < freed.dependents->size(); ++i) {
+    const std::uint32_t index = (*freed.dependents)[i];
+    if (s_.waits[index] != Host::kFreed + freed.first + i) continue;
     const Op op = schedule_.op(self_, index);
     if (op.type != type) continue;
     ctx_.set(s_.waits[index], Host::kReleased);
-    std::int64_t due = std::max({now_, earliest, cpu(op.cpu)});
+    std::int64_t due = std::max({now_, freed.earliest, cpu(op.cpu)});
     if (type == OpType::send) due = std::max(due, send_side(op.nic));
     if (!creator.counts_ordinals) creator.next.sequence = next_sequence();
     s_.agenda.push(ctx_, {.due = due, .order = creator.next, .op = index,
