@@ -139,6 +139,7 @@ void add_workload_import(CLI::App& app, WorkloadArguments& a) {
   stablehlo->add_flag("!--no-fusion", a.fusion, "each operation is a kernel of its own");
   stablehlo->add_option("--trip-count", a.trip_count, "of loops that do not tell theirs")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 22));
+  stablehlo->add_option("--entry", a.entry, "the function to run (main)");
   stablehlo->add_option("--module", a.module, "of several in the file, counted from 1");
   for (CLI::App* importer : {goal, stablehlo}) {
     importer->add_option("INPUT", a.input, "the file to import")->required();

@@ -42,6 +42,7 @@ struct WorkloadArguments {
   std::string mesh;                    // import stablehlo: data=4,tensor=2
   bool fusion = true;                  // import stablehlo
   std::optional<std::uint64_t> trip_count;
+  std::string entry = "main";          // import stablehlo
   std::uint32_t module = 0;            // import stablehlo: of several, counted from 1
   bool json = false;                   // inspect, validate
 };

@@ -48,6 +48,7 @@ void import_goal_file(const WorkloadArguments& a, const Console& console) {
 void import_stablehlo_file(const WorkloadArguments& a, const Console& console) {
   stablehlo::ImportOptions options{.mesh = {},
                                    .fuse = a.fusion,
+                                   .entry = a.entry,
                                    .trip_count = a.trip_count,
                                    .module = a.module};
   if (!a.mesh.empty()) options.mesh = stablehlo::parse_mesh_option(a.mesh);

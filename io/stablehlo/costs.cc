@@ -13,11 +13,11 @@ constexpr std::array<std::string_view, 16> kFree = {
     "constant",     "iota",  "partition_id",         "replica_id",  "return",    "tuple",
     "get_tuple_element", "complex", "after_all", "create_token", "optimization_barrier",
     "async_done", "get_dimension_size", "send", "recv", "check.expect_eq"};
-constexpr std::array<std::string_view, 48> kElementwise = {
+constexpr std::array<std::string_view, 47> kElementwise = {
     "abs", "add", "and", "atan2", "cbrt", "ceil", "clamp", "compare", "convert", "cosine",
     "count_leading_zeros", "divide", "exponential", "exponential_minus_one", "floor", "imag",
     "is_finite", "log", "log_plus_one", "logistic", "maximum", "minimum", "multiply", "negate",
-    "not", "or", "popcnt", "power", "real", "reduce_precision", "remainder",
+    "not", "or", "popcnt", "real", "reduce_precision", "remainder",
     "round_nearest_afz", "round_nearest_even", "rsqrt", "select", "shift_left",
     "shift_right_arithmetic", "shift_right_logical", "sign", "sine", "sqrt", "subtract", "tan",
     "tanh", "uniform_quantize", "uniform_dequantize", "xor", "erf"};
@@ -190,6 +190,9 @@ Cost Coster::memory() const {
 Cost Coster::cost() const {
   const std::string_view name = op_.name;
   if (is_in(kFree, name)) return {CostClass::free, 0, 0, 0};
+  // An exponent is next to always a constant that the kernel holds.
+  if (name == "power")
+    return {CostClass::elementwise, elements_of(result()), bytes_of(operand(0)), out_bytes()};
   if (is_in(kElementwise, name))
     return {CostClass::elementwise, elements_of(result()), in_bytes(), out_bytes()};
   if (name == "dot_general" || name == "dot") return dot();

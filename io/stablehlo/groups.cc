@@ -13,8 +13,8 @@
 namespace exawarp::io::stablehlo {
 namespace {
 
-constexpr std::int64_t kDeviceMax = (1 << 20) - 1;
-constexpr std::uint64_t kListedMax = std::uint64_t{1} << 22;  // devices in all groups together
+constexpr std::int64_t kDeviceMax = (1 << 17) - 1;
+constexpr std::uint64_t kListedMax = std::uint64_t{1} << 17;  // devices in all groups together
 
 std::string_view group_text(const Operation& op, const Module& module) {
   std::string_view text = op.attribute("replica_groups");
@@ -86,7 +86,7 @@ DeviceLists groups_over(const NamedMesh& mesh, const std::vector<std::string>& a
   std::uint64_t total = 1;
   for (const auto& axis : mesh.axes) {
     total *= axis.second;
-    if (total > kListedMax) source.fail(op.offset, "a mesh of more than 2^22 devices");
+    if (total > kListedMax) source.fail(op.offset, "a mesh of more than 2^17 devices");
   }
   if (!mesh.device_ids.empty() && mesh.device_ids.size() != total)
     source.fail(op.offset, fmt::format("the mesh has {} devices and {} device_ids", total,
@@ -248,16 +248,18 @@ void raise(const Region& region, const Source& source, std::int64_t& highest) {
 }  // namespace
 
 std::uint32_t device_count(const Module& module, const Source& source) {
+  std::uint64_t devices = module.replicas * module.partitions;
+  if (devices > kListedMax)
+    source.fail(0, fmt::format("a module for {} devices; expected at most {}", devices, kListedMax));
   std::int64_t highest = -1;
   for (const Function& function : module.functions) raise(function.body, source, highest);
-  std::uint64_t devices = module.replicas * module.partitions;
   devices = std::max(devices, static_cast<std::uint64_t>(highest + 1));
   for (const auto& [name, mesh] : module.meshes) {
     std::uint64_t total = 1;
     for (const auto& axis : mesh.axes) total = std::min(total * axis.second, kListedMax);
     devices = std::max(devices, total);
   }
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(devices, kDeviceMax + 1));
+  return static_cast<std::uint32_t>(devices);
 }
 
 }  // namespace exawarp::io::stablehlo

@@ -17,6 +17,7 @@ struct ImportOptions {
   // one axis.
   std::vector<std::pair<std::string, std::uint32_t>> mesh;
   bool fuse = true;
+  std::string entry = "main";               // the function to run
   std::optional<std::uint64_t> trip_count;  // of loops that do not tell theirs
   std::uint32_t module = 0;                 // of several in a file, counted from 1; 0: the only one
 };

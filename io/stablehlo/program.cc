@@ -12,6 +12,7 @@ namespace exawarp::io::stablehlo {
 namespace {
 
 constexpr std::size_t kStepsMax = std::size_t{1} << 22;
+constexpr std::uint64_t kVisitsMax = std::uint64_t{1} << 24;
 constexpr std::uint32_t kCallDepthMax = 64;
 
 // One tensor as it flows: which step made it, and a key that tells tensors apart.
@@ -27,9 +28,14 @@ class Flattener {
       : module_(module), source_(source), options_(options), origins_(module.types.size()) {}
 
   Program run() {
-    const Function* main = module_.find("main");
-    if (main == nullptr && module_.functions.size() == 1) main = &module_.functions[0];
-    if (main == nullptr) source_.fail(0, "the module has no function @main");
+    const Function* main = module_.find(options_.entry);
+    if (main == nullptr) {
+      std::string names;
+      for (const Function& f : module_.functions) names += fmt::format(" @{}", f.name);
+      source_.fail(module_.functions.empty() ? 0 : module_.functions[0].offset,
+                   fmt::format("the module has no function {}; expected --entry with one of:{}",
+                               in_quotes("@" + options_.entry), in_quotes(names)));
+    }
     for (const ValueId argument : main->body.arguments) origins_[argument] = {fresh(kArgument)};
     walk(main->body);
     for (const Origins& origins : returned_)
@@ -64,7 +70,8 @@ class Flattener {
   std::vector<Origins> origins_;  // by value
   std::uint64_t next_key_ = 1;
   std::vector<Origins> returned_;  // by the region walked last
-  std::uint64_t iterations_ = 0;
+  std::uint64_t iterations_ = 0;   // of loops
+  std::uint64_t visits_ = 0;       // of operations
   std::uint32_t depth_ = 0;
 };
 
@@ -86,6 +93,7 @@ void Flattener::walk(const Region& region) {
 }
 
 void Flattener::visit(const Operation& op) {
+  if (++visits_ > kVisitsMax) source_.fail(op.offset, "more than 2^24 operations in all");
   if (op.name == "func.call") return visit_call(op, op.callee);
   if (op.name == "composite") {
     std::string_view callee = op.attribute("decomposition");

@@ -49,6 +49,7 @@ struct Program {
 };
 
 struct FlattenOptions {
+  std::string entry = "main";               // the function to run
   std::optional<std::uint64_t> trip_count;  // of loops that do not tell theirs
 };
 

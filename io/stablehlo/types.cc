@@ -66,28 +66,30 @@ TensorType parse_tensor(Lexer& lexer) {
 
 void append(ValueType& to, const ValueType& more) { to.insert(to.end(), more.begin(), more.end()); }
 
-ValueType parse_parts(Lexer& lexer) {
+ValueType parse_parts(Lexer& lexer, std::uint32_t depth) {
   ValueType type;
   while (!lexer.accept(">")) {
     if (lexer.accept(",")) continue;
-    append(type, parse_type(lexer));
+    append(type, parse_type(lexer, depth + 1));
   }
   return type;
 }
 
 }  // namespace
 
-ValueType parse_type(Lexer& lexer) {
+ValueType parse_type(Lexer& lexer, std::uint32_t depth) {
+  constexpr std::uint32_t kDepthMax = 32;
   const Token t = lexer.take();
+  if (depth > kDepthMax) lexer.source().fail(t.offset, "types nest too deeply; expected at most 32");
   if (t.is("tensor")) return {parse_tensor(lexer)};
   if (t.is("tuple") || t.kind == TokenKind::dialect_type) {
     if (!lexer.accept("<")) return {};
-    return parse_parts(lexer);
+    return parse_parts(lexer, depth);
   }
   if (t.is("(")) {  // one inside !mhlo.async_bundle
     ValueType type;
     while (!lexer.accept(")")) {
-      if (!lexer.accept(",") && !lexer.accept("->")) append(type, parse_type(lexer));
+      if (!lexer.accept(",") && !lexer.accept("->")) append(type, parse_type(lexer, depth + 1));
     }
     return type;
   }

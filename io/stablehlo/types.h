@@ -10,8 +10,9 @@
 namespace exawarp::io::stablehlo {
 
 // tensor<4x8xf32>, a scalar type, tuple<..>, !stablehlo.future<..>, !stablehlo.token. Throws
-// core::InputError for what has no fixed size: a dynamic dimension, a memref.
-ValueType parse_type(Lexer& lexer);
+// core::InputError for what has no fixed size: a dynamic dimension, a memref. `depth`: how many
+// types it stands in; at most 32.
+ValueType parse_type(Lexer& lexer, std::uint32_t depth = 0);
 // "(type, ...)"
 std::vector<ValueType> parse_type_list(Lexer& lexer);
 
