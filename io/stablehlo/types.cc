@@ -31,10 +31,11 @@ std::string_view take_dimensions(const Token& token, const Source& source, Tenso
   return text;
 }
 
-void skip_to_close(Lexer& lexer) {
+// To the ">" of the type that begins at `begin`.
+void skip_to_close(Lexer& lexer, std::size_t begin) {
   for (int depth = 0;;) {
     const Token t = lexer.take();
-    if (t.kind == TokenKind::end) lexer.source().fail(t.offset, "a type that nothing ends");
+    if (t.kind == TokenKind::end) lexer.source().fail(begin, "a type that nothing ends; expected \">\"");
     if (t.is("<")) ++depth;
     if (t.is(">") && depth-- == 0) return;
   }
@@ -55,12 +56,12 @@ TensorType parse_tensor(Lexer& lexer) {
     element = lexer.take().text;
   if (lexer.peek().is("<")) {  // complex<f32>, !quant.uniform<..>
     lexer.take();
-    skip_to_close(lexer);
+    skip_to_close(lexer, first.offset);
     const char* const end = lexer.source().text.data() + lexer.last_end();
     element = {element.data(), static_cast<std::size_t>(end - element.data())};
   }
   type.element = element;
-  if (!lexer.accept(">")) skip_to_close(lexer);  // an encoding
+  if (!lexer.accept(">")) skip_to_close(lexer, first.offset);  // an encoding
   return type;
 }
 
