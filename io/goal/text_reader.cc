@@ -56,7 +56,8 @@ std::optional<OpType> verb_of(std::string_view word) {
 }
 
 bool is_label(std::string_view word) {
-  return !word.empty() && ((word[0] >= 'a' && word[0] <= 'z') || (word[0] >= 'A' && word[0] <= 'Z'));
+  if (word.empty()) return false;
+  return (word[0] >= 'a' && word[0] <= 'z') || (word[0] >= 'A' && word[0] <= 'Z');
 }
 
 std::uint64_t Reader::value_of(const Word& word, const char* what, std::uint64_t limit) {
@@ -120,7 +121,8 @@ void Reader::read_rank() {
   expect("{");
   while (words_.peek().text != "}") {
     if (words_.peek().is_end())
-      words_.fail(words_.peek(), fmt::format("the file ends inside rank {}; expected \"}}\"", rank));
+      words_.fail(words_.peek(),
+                  fmt::format("the file ends inside rank {}; expected \"}}\"", rank));
     read_statement(rank);
   }
   words_.take();

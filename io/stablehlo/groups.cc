@@ -78,7 +78,7 @@ DeviceLists groups_over(const NamedMesh& mesh, const std::vector<std::string>& a
                         const Operation& op, const Source& source) {
   std::vector<bool> joined(mesh.axes.size(), false);
   for (const std::string& axis : axes) {
-    const auto it = std::ranges::find(mesh.axes, axis, &std::pair<std::string, std::uint64_t>::first);
+    const auto it = std::ranges::find_if(mesh.axes, [&](const auto& a) { return a.first == axis; });
     if (it == mesh.axes.end())
       source.fail(op.offset, fmt::format("axis {} is not one of the mesh", in_quotes(axis)));
     joined[static_cast<std::size_t>(it - mesh.axes.begin())] = true;
@@ -125,7 +125,8 @@ DeviceLists mesh_groups(std::string_view text, const Operation& op, const Module
   if (listed.find("sub_axis") != std::string_view::npos)
     source.fail(op.offset, "groups over a part of an axis (sub_axis_info); expected whole axes");
   const std::string_view mesh = text.substr(mesh_at + 7, axes_at - mesh_at - 7);
-  if (!mesh.starts_with("@")) return groups_over(parse_mesh(mesh, source, op.offset), axes, op, source);
+  if (!mesh.starts_with("@"))
+    return groups_over(parse_mesh(mesh, source, op.offset), axes, op, source);
   const std::string name(mesh.substr(1, mesh.find_first_of(", >") - 1));
   const auto known = module.meshes.find(name);
   if (known == module.meshes.end())
@@ -250,7 +251,8 @@ void raise(const Region& region, const Source& source, std::int64_t& highest) {
 std::uint32_t device_count(const Module& module, const Source& source) {
   std::uint64_t devices = module.replicas * module.partitions;
   if (devices > kListedMax)
-    source.fail(0, fmt::format("a module for {} devices; expected at most {}", devices, kListedMax));
+    source.fail(0, fmt::format("a module for {} devices; expected at most {}", devices,
+                               kListedMax));
   std::int64_t highest = -1;
   for (const Function& function : module.functions) raise(function.body, source, highest);
   devices = std::max(devices, static_cast<std::uint64_t>(highest + 1));

@@ -103,8 +103,8 @@ std::string import_text(const Import& import) {
                          core::format_grouped(total.flops), core::format_grouped(total.bytes));
   for (const std::string& note : p.notes) out += "note: " + note + "\n";
   for (const auto& [name, count] : p.uncosted)
-    out += fmt::format("without a cost: {} ({} of {} operations, {:.2f} %)\n", one_line(name), count,
-                       p.operations,
+    out += fmt::format("without a cost: {} ({} of {} operations, {:.2f} %)\n", one_line(name),
+                       count, p.operations,
                        100.0 * static_cast<double>(count) / static_cast<double>(p.operations));
   return out;
 }

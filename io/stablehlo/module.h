@@ -45,7 +45,7 @@ struct Region {
 };
 
 struct Operation {
-  std::string name;         // "add", "all_reduce", "func.call", "return"; other dialects keep theirs
+  std::string name;         // "add", "all_reduce", "func.call", "return"; others keep a dialect
   std::string_view callee;  // without "@": of calls and custom calls
   std::vector<ValueId> operands;
   std::vector<ValueId> results;

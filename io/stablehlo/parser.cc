@@ -316,7 +316,8 @@ void Parser::parse_before_type(Operation& op) {
     } else if (t.is("[")) {
       const std::size_t begin = t.offset;
       skip_balanced();
-      op.attributes.push_back({"[]", lexer_.source().text.substr(begin, lexer_.last_end() - begin)});
+      op.attributes.push_back(
+          {"[]", lexer_.source().text.substr(begin, lexer_.last_end() - begin)});
     } else if (t.kind == TokenKind::value) {
       add_operand(op, lexer_.take());
     } else if (t.kind == TokenKind::symbol) {

@@ -35,7 +35,8 @@ std::string_view take_dimensions(const Token& token, const Source& source, Tenso
 void skip_to_close(Lexer& lexer, std::size_t begin) {
   for (int depth = 0;;) {
     const Token t = lexer.take();
-    if (t.kind == TokenKind::end) lexer.source().fail(begin, "a type that nothing ends; expected \">\"");
+    if (t.kind == TokenKind::end)
+      lexer.source().fail(begin, "a type that nothing ends; expected \">\"");
     if (t.is("<")) ++depth;
     if (t.is(">") && depth-- == 0) return;
   }
@@ -81,7 +82,8 @@ ValueType parse_parts(Lexer& lexer, std::uint32_t depth) {
 ValueType parse_type(Lexer& lexer, std::uint32_t depth) {
   constexpr std::uint32_t kDepthMax = 32;
   const Token t = lexer.take();
-  if (depth > kDepthMax) lexer.source().fail(t.offset, "types nest too deeply; expected at most 32");
+  if (depth > kDepthMax)
+    lexer.source().fail(t.offset, "types nest too deeply; expected at most 32");
   if (t.is("tensor")) return {parse_tensor(lexer)};
   if (t.is("tuple") || t.kind == TokenKind::dialect_type) {
     if (!lexer.accept("<")) return {};

@@ -241,7 +241,8 @@ void Activation::push_freed(const Freed& freed, OpType type, Creator& creator) {
   }
 }
 
-// One wake-up is under way for the earliest item; an earlier one may be left over, and does no harm.
+// One wake-up is under way for the earliest item; an earlier one may be left over, and does no
+// harm.
 void Activation::wake_for_next() {
   if (s_.next_wake <= ctx_.now().ps) ctx_.set(s_.next_wake, Host::kNoWake);
   if (s_.agenda.empty()) return;

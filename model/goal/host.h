@@ -37,7 +37,7 @@ enum HostEvent : pdes::EventKind {
 struct Host {
   struct State {
     std::int64_t* clocks = nullptr;  // units: each CPU free, each NIC's receive side, send side
-    std::uint32_t* waits = nullptr;  // by operation: dependences not yet met; kFreed and above: none
+    std::uint32_t* waits = nullptr;  // by operation: dependences not yet met, or kFreed and above
     Agenda agenda;
     MatchQueue posted;       // receives
     MatchQueue unexpected;   // messages
@@ -48,8 +48,8 @@ struct Host {
     std::uint32_t messages = 0;        // taken in
     std::uint32_t clock_count = 0;
   };
-  static constexpr std::uint32_t kFreed = 1u << 31;         // plus its place among those freed together
-  static constexpr std::uint32_t kReleased = 0xffffffff;    // in the agenda, or past it
+  static constexpr std::uint32_t kFreed = 1u << 31;       // plus its place in what is freed with it
+  static constexpr std::uint32_t kReleased = 0xffffffff;  // in the agenda, or past it
   static constexpr std::int64_t kNoWake = core::Time::max().ps;
 
   static void handle(State& s, const pdes::Event& event, pdes::Context& ctx);

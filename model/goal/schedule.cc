@@ -116,8 +116,10 @@ void Schedule::check_op(std::uint32_t rank, std::uint32_t index) const {
   if (o.type != OpType::send && o.type != OpType::receive && o.type != OpType::calc)
     bad(fmt::format("type {}; expected 1 (send), 2 (receive) or 3 (calculation)",
                     static_cast<unsigned>(o.type)));
-  if (o.cpu >= cpus_) bad(fmt::format("CPU {}; the highest of the schedule is {}", o.cpu, cpus_ - 1));
-  if (o.nic >= nics_) bad(fmt::format("NIC {}; the highest of the schedule is {}", o.nic, nics_ - 1));
+  if (o.cpu >= cpus_)
+    bad(fmt::format("CPU {}; the highest of the schedule is {}", o.cpu, cpus_ - 1));
+  if (o.nic >= nics_)
+    bad(fmt::format("NIC {}; the highest of the schedule is {}", o.nic, nics_ - 1));
   if (o.type == OpType::calc) {
     if (o.size >= kCalcMaxNs)
       bad(fmt::format("calculates for {} ns; expected less than {}", o.size, kCalcMaxNs));

@@ -171,7 +171,7 @@ bool run_xwg(std::string_view bytes) {
   });
 }
 
-// Text and binary, by the first bytes. Small schedules run; those that a workload can say become one.
+// Text and binary, by the first bytes. Small schedules run, and become workloads where they can.
 bool run_goal(std::string_view bytes) {
   static const InputFile file("schedule.goal");
   const std::string& path = file.holding(bytes);

@@ -206,7 +206,8 @@ TEST(StablehloText, SaysWhereAndWhatIsWrong) {
 
 DeviceLists groups_in(const std::string& attribute, const std::string& head = "",
                       std::uint32_t devices = 4) {
-  const Parsed parsed(head + "func.func @main(%a: tensor<4xf32>) { %0 = \"stablehlo.all_reduce\"(%a)"
+  const Parsed parsed(head + "func.func @main(%a: tensor<4xf32>) { %0 = "
+                             "\"stablehlo.all_reduce\"(%a)"
                       " ({ ^bb0(%x: tensor<f32>, %y: tensor<f32>): stablehlo.return %x : "
                       "tensor<f32> }) {" + attribute + "} : (tensor<4xf32>) -> tensor<4xf32>\n"
                       "return }" + (head.empty() ? "" : "\n}"));
@@ -252,7 +253,8 @@ TEST(StablehloFusion, JoinsChainsAndEndsThemAtReductions) {
       "(tensor<8x16xf32>, tensor<f32>) -> tensor<f32>\n"
       "%2 = stablehlo.broadcast_in_dim %r, dims = [] : (tensor<f32>) -> tensor<8x16xf32>\n"
       "%3 = stablehlo.multiply %a, %2 : tensor<8x16xf32>\nreturn %3 : tensor<8x16xf32>\n";
-  const Parsed parsed("func.func @main(%a: tensor<8x16xf32>, %c: tensor<8x16xf32>) {\n" + body + "}");
+  const Parsed parsed("func.func @main(%a: tensor<8x16xf32>, %c: tensor<8x16xf32>) {\n" + body +
+                      "}");
   const Program program = parsed.program();
   const std::vector<Kernel> kernels = kernels_of(program, true);
   ASSERT_EQ(kernels.size(), 2u);

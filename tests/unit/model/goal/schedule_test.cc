@@ -105,11 +105,13 @@ std::string refusal_with(std::size_t at, std::uint8_t value) {
 TEST(GoalBinary, SaysWhatIsWrong) {
   constexpr std::size_t kRank = 30;       // the rank's operation count
   constexpr std::size_t kOp = kRank + 12;
-  EXPECT_EQ(refusal_with(0, 1), "g: is no binary GOAL schedule: it starts with 4097; expected 4223");
+  EXPECT_EQ(refusal_with(0, 1),
+            "g: is no binary GOAL schedule: it starts with 4097; expected 4223");
   EXPECT_EQ(refusal_with(9, 1), "g: 257 ranks in 124 bytes; expected 1 to 16777216 ranks, each "
                                 "with its place in the file");
   EXPECT_EQ(refusal_with(15, 9), "g: rank 0: lies at [2326, 116), outside the file of 124 bytes");
-  EXPECT_EQ(refusal_with(kRank, 3), "g: rank 0: 3 operations and 1 roots take 129 bytes, it has 94");
+  EXPECT_EQ(refusal_with(kRank, 3),
+            "g: rank 0: 3 operations and 1 roots take 129 bytes, it has 94");
   EXPECT_EQ(refusal_with(kRank + 8, 1),
             "g: rank 0: root 1 is no operation without dependences, or is listed twice");
   EXPECT_EQ(refusal_with(kOp, 1), "g: rank 0: operation 0 counts 1 dependences, 0 operations name "
