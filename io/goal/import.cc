@@ -24,6 +24,7 @@ using model::goal::Schedule;
 constexpr std::uint32_t kComputeStreamsMax = 8;
 constexpr std::uint32_t kPeerStreamsMax = 12;
 constexpr std::int64_t kPsPerNs = 1'000;
+constexpr std::size_t kCopiedMax = std::size_t{1} << 26;  // dependencies, of a rank
 
 // The streams of one kind, made when first needed; beyond the limit they are shared.
 class Streams {
@@ -75,6 +76,7 @@ std::vector<std::uint32_t> issue_order(const Schedule& schedule, std::uint32_t r
 std::vector<std::vector<std::uint32_t>> requirements(const Schedule& schedule, std::uint32_t rank,
                                                      const std::vector<std::uint32_t>& order) {
   std::vector<std::vector<std::uint32_t>> needs(schedule.op_count(rank));
+  std::size_t copied = 0;
   for (const std::uint32_t op : order) {
     const Dependents ends = schedule.after_end(rank, op);
     for (std::uint32_t i = 0; i < ends.size(); ++i) needs[ends[i]].push_back(op);
@@ -82,6 +84,11 @@ std::vector<std::vector<std::uint32_t>> requirements(const Schedule& schedule, s
     for (std::uint32_t i = 0; i < starts.size(); ++i) {
       std::vector<std::uint32_t>& after = needs[starts[i]];
       after.insert(after.end(), needs[op].begin(), needs[op].end());
+      copied += needs[op].size();
+      if (copied > kCopiedMax)
+        throw core::InputError(schedule.place(),
+                               fmt::format("rank {}: irequires leads to more than {} dependencies",
+                                           rank, kCopiedMax));
     }
   }
   return needs;

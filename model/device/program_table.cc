@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "model/collective/cost.h"
 #include "model/collective/ring.h"
 #include "model/device/supported.h"
 #include "model/workload/validate_program.h"
@@ -18,6 +19,7 @@
 namespace exawarp::model {
 namespace {
 
+constexpr std::int64_t kTogetherMax = std::int64_t{1} << 60;  // bytes of all members
 constexpr std::size_t kChannelNumbersMax = 65'535;  // they travel in 16 bits
 
 std::optional<TimeClass> class_named(std::string_view name) {
@@ -27,29 +29,12 @@ std::optional<TimeClass> class_named(std::string_view name) {
   return std::nullopt;
 }
 
-// The common size of a family's communicators, or nothing where they differ.
-std::optional<std::uint32_t> uniform_size(const WorkloadGraph& graph, std::uint32_t group) {
-  const GroupTable& table = graph.group(group);
-  if (!table.by_lists) return table.size;
-  // A device in no list is a group of one.
-  if (table.list_first.size() < 2 || table.members.size() < graph.device_count()) {
-    return std::nullopt;
-  }
-  const std::uint32_t size = table.list_first[1] - table.list_first[0];
-  for (std::size_t l = 1; l + 1 < table.list_first.size(); ++l) {
-    if (table.list_first[l + 1] - table.list_first[l] != size) return std::nullopt;
-  }
-  return size;
-}
-
 class Builder {
  public:
-  explicit Builder(const ProgramTableInputs& inputs) : in_(inputs) {
+  explicit Builder(const ProgramTableInputs& inputs)
+      : in_(inputs), stages_(inputs.graph, inputs.network, inputs.rules) {
     for (std::uint32_t g = 0; g < in_.graph.group_count(); ++g) {
       group_class_.push_back(class_of_group(in_.graph, g));
-      group_size_.push_back(uniform_size(in_.graph, g));
-      const GroupTable& table = in_.graph.group(g);
-      group_axes_.emplace_back(table.axes.begin(), table.axes.end());
     }
   }
 
@@ -85,27 +70,13 @@ class Builder {
       std::uint32_t tasks = 0;
       for (std::uint32_t i = 0; i < program_->stream_length(s); ++i) {
         const std::uint32_t node = program_->node_at(s, i);
-        tasks += static_cast<std::uint32_t>(rings_of(program_->node(node)).size());
+        const auto reader = program_->node(node);
+        tasks += reader.getKind() == schema::NodeKind::COLLECTIVE
+                     ? static_cast<std::uint32_t>(stages_.of(reader).size())
+                     : 1;
         last_task_[node] = tasks - 1;
       }
     }
-  }
-
-  // The axes that a collective's rings lie along, one after the other; kWholeGroup: one ring of
-  // all. Any other node: one entry without meaning.
-  [[nodiscard]] std::vector<std::uint32_t> rings_of(const schema::Node::Reader& node) const {
-    if (node.getKind() != schema::NodeKind::COLLECTIVE) return {kWholeGroup};
-    const auto& axes = group_axes_[node.getGroup()];
-    std::vector<std::uint32_t> sizes, rings;
-    for (const std::uint32_t axis : axes) {
-      sizes.push_back(in_.graph.axis_size(axis));
-      if (sizes.back() > 1) rings.push_back(axis);
-    }
-    const auto bytes = static_cast<std::int64_t>(node.getCommBytes());
-    if (!axis_by_axis(node.getCollective(), bytes, sizes, in_.network.step_cost())) {
-      return {kWholeGroup};
-    }
-    return rings;
   }
 
   void add(std::uint32_t stream, std::uint32_t node_index) {
@@ -168,29 +139,51 @@ class Builder {
     task.kind = TaskKind::collective;
     task.time_class = group_class_[node.getGroup()];
     task.collective = static_cast<std::uint8_t>(node.getCollective());
-    for (const std::uint32_t axis : rings_of(node)) {
-      add_ring(task, node, stream, axis);
-      task.dependency_count = 0;  // the first ring waited for all
+    for (const CollectiveStage& stage : stages_.of(node)) {
+      const bool steps = in_.analytical || !stage.choice.is_plain_ring() ||
+                         !ring_supports(stage.type);
+      task.collective = static_cast<std::uint8_t>(stage.type);
+      task.channel = channel_of({stage.among, steps}, stream);
+      ++table_.channels[task.channel].collectives;
+      table_.tasks.push_back(steps ? stepped(task, node, stage) : ring(task, stage));
+      task.dependency_count = 0;  // the first stage waited for all
     }
   }
 
-  void add_ring(Task task, const schema::Node::Reader& node, std::uint32_t stream,
-                std::uint32_t axis) {
-    const std::uint32_t group = node.getGroup();
-    task.channel = channel_of({group, axis}, stream);
-    ++table_.channels[task.channel].collectives;
-    const auto bytes = static_cast<std::int64_t>(node.getCommBytes());
-    const auto members = axis == kWholeGroup ? group_size_[group] : in_.graph.axis_size(axis);
-    if (members.has_value()) {
-      const RingPlan plan = ring_plan(node.getCollective(), bytes, *members);
-      task.steps = plan.steps;
-      table_.events += plan.steps;
-      set_wire(task, plan.chunk_bytes);
-    } else {
-      task.steps = kStepsVary;
-      task.wire[0] = {bytes};
+  Task stepped(Task task, const schema::Node::Reader& node, const CollectiveStage& stage) {
+    if (stage.bytes > kTogetherMax / stage.members_max) {
+      throw core::InputError(
+          node_place(in_.graph, index_, task.node),
+          fmt::format("commBytes: {} for each of {} members; expected at most {} in all",
+                      stage.bytes, stage.members_max, kTogetherMax));
     }
-    table_.tasks.push_back(task);
+    Collective c{.type = stage.type, .algorithm = stage.choice.algorithm, .bytes = stage.bytes,
+                 .members = stage.members_max};
+    c.root = is_rooted(c.type) ? node.getRoot() : 0;
+    c.shift = c.type == schema::CollectiveType::PERMUTE ? node.getRoot() : 0;
+    c.lanes = lanes_of(stage.choice, {.type = c.type, .bytes = c.bytes, .members = c.members});
+    c.both_ways = stage.choice.both_ways;
+    c.node_members = c.lanes > 1 ? stage.node_members : 1;
+    if (node.getSizes() != 0) c.sizes = in_.graph.size_tables()[node.getSizes() - 1];
+    task.kind = TaskKind::stepped;
+    task.tag = static_cast<std::uint32_t>(table_.stepped.size());
+    table_.events += in_.analytical ? 3 : collective_messages(c) / c.members + 1;
+    c.members = stage.members.value_or(0);
+    table_.stepped.push_back({c, stage.choice});
+    return task;
+  }
+
+  Task ring(Task task, const CollectiveStage& stage) {
+    if (!stage.members) {
+      task.steps = kStepsVary;
+      task.wire[0] = {stage.bytes};
+      return task;
+    }
+    const RingPlan plan = ring_plan(stage.type, stage.bytes, *stage.members);
+    task.steps = plan.steps;
+    table_.events += plan.steps;
+    set_wire(task, plan.chunk_bytes);
+    return task;
   }
 
   void add_point_to_point(Task& task, const schema::Node::Reader& node) {
@@ -204,13 +197,16 @@ class Builder {
       task.peer *= static_cast<std::int32_t>(in_.graph.axis_stride(node.getPeerAxis()));
       task.time_class = class_of_axis(in_.graph, node.getPeerAxis());
     }
-    set_wire(task, static_cast<std::int64_t>(node.getCommBytes()));
-    ++table_.events;
+    const auto bytes = static_cast<std::int64_t>(node.getCommBytes());
+    set_wire(task, bytes);
+    task.rendezvous = sends && bytes > in_.eager_max_bytes;
+    table_.events += task.rendezvous ? 2 : 1;
     if (sends) ++sends_[{task.peer_is_absolute, task.peer}];
   }
 
   struct ChannelKey {
-    std::uint32_t group, axis;
+    Among among;
+    bool stepped;
     auto operator<=>(const ChannelKey&) const = default;
   };
 
@@ -221,7 +217,7 @@ class Builder {
     const auto next = static_cast<std::uint16_t>(numbers_.size());
     const std::uint16_t number = numbers_.try_emplace(key, next).first->second;
     table_.channels.push_back(
-        {.group = key.group, .axis = key.axis, .stream = stream, .number = number});
+        {.among = key.among, .stream = stream, .number = number, .stepped = key.stepped});
     if (table_.channels.size() > kChannelSlotsMax || numbers_.size() > kChannelNumbersMax) {
       throw core::InputError(
           program_place(in_.graph, index_),
@@ -234,9 +230,8 @@ class Builder {
   }
 
   const ProgramTableInputs& in_;
+  CollectiveStages stages_;
   std::vector<TimeClass> group_class_;
-  std::vector<std::vector<std::uint32_t>> group_axes_;  // empty: given by lists
-  std::vector<std::optional<std::uint32_t>> group_size_;
   std::map<ChannelKey, std::uint16_t> numbers_;  // of all programs so far
   std::map<ChannelKey, std::uint8_t> local_channel_;
   std::map<std::pair<bool, std::int32_t>, std::uint64_t> sends_;
@@ -264,19 +259,6 @@ TimeClass class_of_group(const WorkloadGraph& graph, std::uint32_t group) {
     }
   }
   return TimeClass::data;
-}
-
-Membership Channel::membership(const WorkloadGraph& graph, core::DeviceId device) const {
-  if (axis == kWholeGroup) return graph.membership(group, device);
-  return {.size = graph.axis_size(axis), .position = graph.coordinate(device, axis)};
-}
-
-core::DeviceId Channel::member(const WorkloadGraph& graph, core::DeviceId device,
-                               std::uint32_t position) const {
-  if (axis == kWholeGroup) return graph.member(group, device, position);
-  // Modulo 2^32, as ids are.
-  const std::uint32_t steps = position - graph.coordinate(device, axis);
-  return {device.value + steps * graph.axis_stride(axis)};
 }
 
 std::vector<ProgramTable> make_program_tables(const ProgramTableInputs& inputs) {
