@@ -127,6 +127,40 @@ void add_traffic(CLI::App& app, TrafficArguments& a, RawOptions& raw) {
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
 }
 
+void add_goal(CLI::App& app, GoalArguments& a, RawOptions& raw) {
+  app.add_option("FILE", a.file, "GOAL schedule, text or binary")->required();
+  GoalParameterTexts& p = a.parameters;
+  app.add_option("-L,--L,--LogGOPS_L", p.L, "latency in ns (2500)");
+  app.add_option("-o,--o,--LogGOPS_o", p.o, "CPU time of a message in ns (1500)");
+  app.add_option("-g,--g,--LogGOPS_g", p.g, "gap between messages in ns (1000)");
+  app.add_option("-G,--G,--LogGOPS_G", p.G, "gap per byte in ns, e.g. 0.04 (6)");
+  app.add_option("-O,--O,--LogGOPS_O", p.O, "CPU time per byte in ns (0)");
+  app.add_option("-S,--S,--LogGOPS_S", p.S, "bytes up to which a message is eager (65535)");
+  add_sync_options(app, raw, a.threads, a.partitions);
+  app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
+      ->check(kShareRange);
+  app.add_flag("--json", a.json, "prints one JSON object on standard output");
+}
+
+void add_workload_import(CLI::App& app, WorkloadArguments& a) {
+  using Action = WorkloadArguments::Action;
+  app.require_subcommand(1);
+  CLI::App* goal = app.add_subcommand("goal", "from a GOAL schedule, text or binary");
+  goal->callback([&a] { a.action = Action::import_goal; });
+  CLI::App* stablehlo = app.add_subcommand("stablehlo", "from a StableHLO module (MLIR text)");
+  stablehlo->callback([&a] { a.action = Action::import_stablehlo; });
+  stablehlo->add_option("--mesh", a.mesh, "devices by axis, the last fastest: data=4,tensor=2");
+  stablehlo->add_flag("!--no-fusion", a.fusion, "each operation is a kernel of its own");
+  stablehlo->add_option("--trip-count", a.trip_count, "of loops that do not tell theirs")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 22));
+  stablehlo->add_option("--entry", a.entry, "the function to run (main)");
+  stablehlo->add_option("--module", a.module, "of several in the file, counted from 1");
+  for (CLI::App* importer : {goal, stablehlo}) {
+    importer->add_option("INPUT", a.input, "the file to import")->required();
+    importer->add_option("-o,--output", a.output, "the .xwg file to write")->required();
+  }
+}
+
 void add_workload(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
   using Action = WorkloadArguments::Action;
   app.require_subcommand(1);
@@ -137,6 +171,7 @@ void add_workload(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
       ->take_all()
       ->allow_extra_args(false);
   generate->callback([&a] { a.action = Action::generate; });
+  add_workload_import(*app.add_subcommand("import", "makes a workload of what others wrote"), a);
   CLI::App* inspect = app.add_subcommand("inspect", "says what a workload consists of");
   CLI::App* validate = app.add_subcommand("validate", "checks a workload");
   for (CLI::App* reader : {inspect, validate}) {
@@ -209,6 +244,7 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   WorkloadArguments workload;
   TopologyArguments topology;
   PholdArguments phold;
+  GoalArguments goal;
   CLI::App* run_app = app.add_subcommand("run", "simulates a study");
   add_run(*run_app, run, raw);
   CLI::App* workload_app = app.add_subcommand("workload", "makes and examines workload graphs");
@@ -221,6 +257,8 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   add_traffic(*traffic_app, traffic, raw);
   CLI::App* phold_app = app.add_subcommand("phold", "measures the engine with the PHOLD benchmark");
   add_phold(*phold_app, phold, raw);
+  CLI::App* goal_app = app.add_subcommand("goal", "simulates a GOAL schedule under LogGOPS");
+  add_goal(*goal_app, goal, raw);
 
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
@@ -238,6 +276,11 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   if (workload_app->parsed()) {
     workload.overrides = raw.lists;
     return workload;
+  }
+  if (goal_app->parsed()) {
+    if (!raw.sync.empty()) goal.sync = parse_choice("--sync", raw.sync, sync_choices());
+    if (!raw.window.empty()) goal.window = parse_time("--window", raw.window);
+    return goal;
   }
   if (topology_app->parsed()) {
     topology.overrides = raw.lists;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "io/goal/parameters.h"
 #include "io/stats_file.h"
 #include "io/study.h"
 
@@ -31,13 +32,18 @@ struct RunArguments {
   bool quiet = false;  // neither progress nor summary; results are written all the same
 };
 
-// `exawarp workload generate|inspect|validate`.
+// `exawarp workload generate|inspect|validate|import`.
 struct WorkloadArguments {
-  enum class Action { generate, inspect, validate };
+  enum class Action { generate, inspect, validate, import_goal, import_stablehlo };
   Action action = Action::generate;
   std::string input;
-  std::string output;                  // generate
+  std::string output;                  // generate, import
   std::vector<std::string> overrides;  // generate
+  std::string mesh;                    // import stablehlo: data=4,tensor=2
+  bool fusion = true;                  // import stablehlo
+  std::optional<std::uint64_t> trip_count;
+  std::string entry = "main";          // import stablehlo
+  std::uint32_t module = 0;            // import stablehlo: of several, counted from 1
   bool json = false;                   // inspect, validate
 };
 
@@ -78,13 +84,25 @@ struct PholdArguments {
   bool json = false;
 };
 
+// `exawarp goal`.
+struct GoalArguments {
+  std::string file;
+  GoalParameterTexts parameters;
+  pdes::Sync sync = pdes::Sync::optimistic;
+  std::optional<std::uint32_t> threads;
+  std::optional<std::uint32_t> partitions;  // of a rank
+  double audit = 0;
+  core::Time window{0};
+  bool json = false;
+};
+
 // Text to print on standard output before a successful end: --help, --version.
 struct Information {
   std::string text;
 };
 
 using Command = std::variant<Information, RunArguments, WorkloadArguments, TopologyArguments,
-                             TrafficArguments, PholdArguments>;
+                             TrafficArguments, PholdArguments, GoalArguments>;
 
 // `arguments` without the program's name. Throws core::InputError.
 Command parse_command_line(const std::vector<std::string>& arguments);

@@ -9,6 +9,9 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "io/agreement.h"
+#include "io/goal/import.h"
+#include "io/goal/text_reader.h"
+#include "io/stablehlo/import.h"
 #include "io/workload_facts.h"
 #include "io/workload_spec.h"
 #include "model/workload/inspect.h"
@@ -20,18 +23,38 @@ namespace {
 using Action = WorkloadArguments::Action;
 using Json = nlohmann::ordered_json;
 
+void write_workload(const model::WorkloadGraph& graph, const std::string& path,
+                    const Console& console) {
+  graph.write(path);
+  std::error_code ignored;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, ignored);
+  console.out << fmt::format("{}: {} devices, {} programs, {}\n", path,
+                             core::format_grouped(graph.device_count()), graph.program_count(),
+                             core::format_bytes(bytes))
+              << std::flush;
+}
+
 void generate_file(const WorkloadArguments& a, const Console& console) {
   YamlDocument document(a.input, a.overrides);
   const WorkloadSpec spec = read_workload_spec(document.root());
   document.finish();
-  const model::WorkloadGraph graph = generate(spec);
-  graph.write(a.output);
-  std::error_code ignored;
-  const std::uintmax_t bytes = std::filesystem::file_size(a.output, ignored);
-  console.out << fmt::format("{}: {} devices, {} programs, {}\n", a.output,
-                             core::format_grouped(graph.device_count()), graph.program_count(),
-                             core::format_bytes(bytes))
-              << std::flush;
+  write_workload(generate(spec), a.output, console);
+}
+
+void import_goal_file(const WorkloadArguments& a, const Console& console) {
+  write_workload(import_goal(open_goal(a.input)), a.output, console);
+}
+
+void import_stablehlo_file(const WorkloadArguments& a, const Console& console) {
+  stablehlo::ImportOptions options{.mesh = {},
+                                   .fuse = a.fusion,
+                                   .entry = a.entry,
+                                   .trip_count = a.trip_count,
+                                   .module = a.module};
+  if (!a.mesh.empty()) options.mesh = stablehlo::parse_mesh_option(a.mesh);
+  const stablehlo::Import import = stablehlo::import_stablehlo(a.input, options);
+  write_workload(import.graph, a.output, console);
+  console.out << stablehlo::import_text(import) << std::flush;
 }
 
 // A workload is valid when it is safe to run and every send has its receive.
@@ -68,6 +91,8 @@ int handle_workload(const WorkloadArguments& a, const Console& console,
     if (transport.rank().value != 0) return;
     switch (a.action) {
       case Action::generate: return generate_file(a, console);
+      case Action::import_goal: return import_goal_file(a, console);
+      case Action::import_stablehlo: return import_stablehlo_file(a, console);
       case Action::inspect: return inspect_file(a, console);
       case Action::validate: return validate_file(a, console);
     }

@@ -180,8 +180,8 @@ void Stepped::send(const Task& task, const Place& place, std::uint32_t lane, con
                   lane});
 }
 
-// When a message that takes `wire` has left. What is `free` takes no time on the interface, but follows what the
-// collective has sent before.
+// When a message that takes `wire` has left. What is `free` takes no time on the interface, but
+// follows what the collective has sent before.
 Time Stepped::leave(const Task& task, Interface interface, Time wire, bool free) {
   ChannelState& channel = parts_.channels[task.channel];
   if (free) return std::max(ctx_.now(), channel.wire);

@@ -13,11 +13,15 @@ std::vector<std::string> study_seeds();
 std::vector<std::string> workload_spec_seeds();
 std::vector<std::string> system_seeds();
 std::vector<std::string> xwg_seeds();
+std::vector<std::string> goal_seeds();
+std::vector<std::string> stablehlo_seeds();
 std::vector<std::string> unit_seeds();
 std::vector<std::string> command_line_seeds();
 
 std::vector<std::string> study_words();  // of all three kinds of YAML file
 std::vector<std::string> xwg_words();
+std::vector<std::string> goal_words();
+std::vector<std::string> stablehlo_words();
 std::vector<std::string> unit_words();
 std::vector<std::string> command_line_words();
 

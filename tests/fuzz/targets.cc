@@ -9,9 +9,13 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "io/command_line.h"
+#include "io/goal/import.h"
+#include "io/goal/text_reader.h"
+#include "io/stablehlo/import.h"
 #include "io/study.h"
 #include "io/suggest.h"
 #include "io/workload_facts.h"
+#include "model/goal/host.h"
 #include "model/outcome.h"
 #include "model/workload/validate.h"
 #include "pdes/transport.h"
@@ -167,6 +171,34 @@ bool run_xwg(std::string_view bytes) {
   });
 }
 
+// Text and binary, by the first bytes. Small schedules run, and become workloads where they can.
+bool run_goal(std::string_view bytes) {
+  static const InputFile file("schedule.goal");
+  const std::string& path = file.holding(bytes);
+  return accepts([&] {
+    const model::goal::Schedule schedule = io::open_goal(path);
+    if (schedule.operation_count() > kEventsMax || schedule.ranks() > kEventsMax) return;
+    const model::goal::LogGops model(schedule, {});
+    core::Placement placement;
+    placement.partition_of_atom.assign(schedule.ranks(), 0);
+    const auto transport = pdes::make_single_transport();
+    pdes::Engine engine(model, placement, {.sync = pdes::Sync::sequential}, *transport);
+    static_cast<void>(engine.run());
+    static_cast<void>(accepts([&] { read_workload(io::import_goal(schedule)); }));
+  });
+}
+
+bool run_stablehlo(std::string_view bytes) {
+  static const InputFile file("module.mlir");
+  const std::string& path = file.holding(bytes);
+  return accepts([&] {
+    const auto import = io::stablehlo::import_stablehlo(path, {});
+    EXAWARP_CHECK(!io::stablehlo::import_text(import).empty());
+    constexpr std::uint32_t kProgramsMax = 64;
+    if (import.graph.program_count() <= kProgramsMax) read_workload(import.graph);
+  });
+}
+
 bool run_units(std::string_view bytes) {
   bool any = false;
   for (const core::Dimension dimension : {core::Dimension::time, core::Dimension::size,
@@ -193,6 +225,8 @@ constexpr Target kTargets[] = {
     {"workload_spec", run_workload_spec, workload_spec_seeds, study_words},
     {"system", run_system, system_seeds, study_words},
     {"xwg", run_xwg, xwg_seeds, xwg_words},
+    {"goal", run_goal, goal_seeds, goal_words},
+    {"stablehlo", run_stablehlo, stablehlo_seeds, stablehlo_words},
     {"units", run_units, unit_seeds, unit_words},
     {"command_line", run_command_line, command_line_seeds, command_line_words},
 };

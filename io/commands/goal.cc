@@ -1,0 +1,76 @@
+#include "io/commands/goal.h"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <ostream>
+
+#include "io/agreement.h"
+#include "io/goal/outcome.h"
+#include "io/goal/report.h"
+#include "io/goal/text_reader.h"
+#include "io/results.h"
+#include "io/workers.h"
+#include "partition/block.h"
+
+namespace exawarp::io {
+namespace {
+
+using model::goal::LogGops;
+using model::goal::Schedule;
+
+struct Prepared {
+  std::optional<Schedule> schedule;
+  std::unique_ptr<LogGops> model;
+  pdes::EngineOptions engine;
+  core::Placement placement;
+};
+
+// In place: the model refers to the schedule.
+void prepare(const GoalArguments& a, const pdes::Transport& transport, Prepared& p) {
+  const model::goal::Parameters parameters = read_goal_parameters(a.parameters);
+  p.schedule.emplace(open_goal(a.file));
+  p.model = std::make_unique<LogGops>(*p.schedule, parameters);
+  const std::uint32_t hosts = p.schedule->ranks();
+  const Workers workers = choose_workers({.sync = a.sync,
+                                          .threads = a.threads,
+                                          .partitions_per_rank = a.partitions.value_or(0),
+                                          .atoms = hosts},
+                                         transport);
+  p.engine = {.sync = a.sync,
+              .threads = workers.threads,
+              .window = a.window,
+              .audit_probability = a.audit};
+  p.placement = partition::place_in_blocks({.atoms = hosts,
+                                            .ranks = transport.ranks(),
+                                            .partitions_per_rank = workers.partitions_per_rank});
+}
+
+}  // namespace
+
+int run_goal(const GoalArguments& a, const Console& console, pdes::Transport& transport) {
+  Prepared p;
+  agree(transport, [&] { prepare(a, transport, p); });
+  pdes::Engine engine(*p.model, p.placement, p.engine, transport);
+  const pdes::RunResult result = engine.run();
+  GoalOutcome outcome(*p.model);
+  engine.visit([&](core::LpId lp, const void* state) {
+    outcome.add(lp, *static_cast<const model::goal::Host::State*>(state));
+  });
+  outcome.combine(transport);
+  std::array<std::uint64_t, 1> memory{peak_rss_bytes()};
+  transport.all_reduce_sum(memory);
+  if (transport.rank().value == 0) {
+    const GoalReport report{.model = p.model.get(),
+                            .outcome = &outcome,
+                            .result = &result,
+                            .sync = a.sync,
+                            .ranks = transport.ranks(),
+                            .peak_rss_bytes = memory[0]};
+    console.out << (a.json ? goal_json(report) : goal_text(report)) << std::flush;
+    if (!outcome.is_complete()) console.err << unmatched_text(report) << std::flush;
+  }
+  return outcome.is_complete() ? kDone : kDeadlock;
+}
+
+}  // namespace exawarp::io

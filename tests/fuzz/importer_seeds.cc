@@ -1,0 +1,94 @@
+// Seeds and words of the importers: GOAL and StableHLO.
+#include "io/goal/text_reader.h"
+#include "tests/fuzz/seeds.h"
+
+namespace exawarp::fuzz {
+namespace {
+
+const char* const kGoal =
+    "num_ranks 3\nrank 0 { // first\nl1: calc 100 cpu 0\nl2: send 8b to 1 tag 3 cpu 0 nic 0\n"
+    "l2 requires l1\nl3: recv 70000b from 2\nl4: calc 5 cpu 1\nl4 irequires l3 }\n"
+    "rank 1 { l1: recv 8b from 0 tag 3 /* any */ l2: send 16b to 2 tag 1 l2 requires l1 }\n"
+    "rank 2 { recv 16b from 1 tag 1 send 70000b to 0 }\n";
+
+const char* const kPretty = R"(module @m attributes {mhlo.num_replicas = 4 : i32} {
+  func.func public @main(%a: tensor<8x16xf32>, %b: tensor<16x4xf32> {x.y = 1})
+      -> tensor<8x4xf32> {
+    %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
+      : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+    %c = stablehlo.constant dense<1.0e+00> : tensor<f32>
+    %1 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<8x4xf32>
+    %2 = call @f(%0, %1) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+    %3 = "stablehlo.all_reduce"(%2) <{
+      replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %9 = stablehlo.add %x, %y : tensor<f32>
+      stablehlo.return %9 : tensor<f32>
+    }) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %s = stablehlo.reduce(%3 init: %c) applies stablehlo.add across dimensions = [0]
+      : (tensor<8x4xf32>, tensor<f32>) -> tensor<4xf32>
+    return %3 : tensor<8x4xf32>
+  }
+  func.func private @f(%a: tensor<8x4xf32>, %b: tensor<8x4xf32>) -> tensor<8x4xf32> {
+    %0 = stablehlo.add %a, %b : tensor<8x4xf32>
+    return %0 : tensor<8x4xf32>
+  }
+}
+)";
+
+const char* const kLoop = R"("sdy.mesh"() {sym_name = "mesh", stablehlo.mesh = {axes = [
+  {name = "x", size = 2 : i64}, {name = "y", size = 2 : i64}]}} : () -> ()
+func.func @main(%v: tensor<4xf32>, %k: tensor<1x4x4x1xf32>,
+    %w: tensor<3x3x1x1xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %zero, %x = %v) : tensor<i32>, tensor<4xf32>
+   cond {
+    %p = stablehlo.compare LT, %i, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %n = stablehlo.add %i, %one : tensor<i32>
+    %y = "stablehlo.tanh"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    stablehlo.return %n, %y : tensor<i32>, tensor<4xf32>
+  }
+  %1 = "stablehlo.all_gather"(%0#1) {all_gather_dim = 0 : i64,
+    replica_groups = #stablehlo.replica_group_mesh_axes<
+      mesh = @mesh, axes = [#stablehlo.axis_ref<name = "y">]>
+  } : (tensor<4xf32>) -> tensor<8xf32>
+  %2 = stablehlo.convolution(%k, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+    window = {stride = [4, 4]} {batch_group_count = 1 : i64}
+    : (tensor<1x4x4x1xf32>, tensor<3x3x1x1xf32>) -> tensor<1x2x2x1xf32>
+  %3 = "stablehlo.collective_permute"(%v) {
+    source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}
+    : (tensor<4xf32>) -> tensor<4xf32>
+  %4 = stablehlo.custom_call @Strange(%3) {backend_config = ""}
+    : (tensor<4xf32>) -> tuple<tensor<4xf32>, tensor<i32>>
+  return %0#1 : tensor<4xf32>
+}
+)";
+
+}  // namespace
+
+std::vector<std::string> goal_seeds() {
+  const std::vector<std::byte> bytes = io::read_goal_text(kGoal, "seed");
+  return {kGoal, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())};
+}
+
+std::vector<std::string> stablehlo_seeds() { return {kPretty, kLoop}; }
+
+std::vector<std::string> goal_words() {
+  return {"rank ", "num_ranks ", "}", "{", "/*", "*/", "//", "-1", "irequires ", "requires ",
+          "99999999999999999999", "tag ", "cpu 255", "nic ", ":", "l1", "b",
+          std::string(4, '\0'), "\xff\xff\xff\xff", "\x01", std::string("\0\0\0\x80", 4)};
+}
+
+std::vector<std::string> stablehlo_words() {
+  return {"tensor<", "x", ">", "(", ")", "{", "}", "[", "]", "<{", "}>", "->", ":", "%0", "%0#1",
+          "dense<", "-1", "9223372036854775807", "stablehlo.while(", "cond", "do", "\"", "@main",
+          "call @main", "^bb0", "func.func", "module", "\n// -----\n", "tuple<", "?", "#a = ",
+          "281474976710656x", "0x", "complex<f32>", "replica_groups = ", "mesh_axes", "i1",
+          "window_dimensions = array<i64: 3>", "stablehlo.return", "loc("};
+}
+
+}  // namespace exawarp::fuzz

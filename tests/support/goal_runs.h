@@ -1,0 +1,32 @@
+// GOAL schedules in tests: written in a line, run in any mode, and an oracle of the semantics.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/digest.h"
+#include "model/goal/host.h"
+#include "tests/support/run_matrix.h"
+
+namespace exawarp::test {
+
+struct GoalRun {
+  std::vector<std::int64_t> finish;  // units, by rank
+  core::Digest digest;
+  std::uint64_t messages = 0;
+  std::uint64_t unended = 0;     // operations
+  std::uint64_t rolled_back = 0;
+  std::uint64_t audited = 0;
+};
+
+GoalRun run_goal(const model::goal::Schedule& schedule, const model::goal::Parameters& parameters,
+                 const RunCase& run = {});
+
+// LogGOPSim's own algorithm, one queue over all hosts ordered by (time, insertion), with its free
+// operations sorted stably. For schedules of one CPU and NIC whose operations all end. Times by
+// rank, in units. It shares no code with the model but the schedule.
+std::vector<std::int64_t> goal_oracle(const model::goal::Schedule& schedule,
+                                      const model::goal::Parameters& parameters);
+
+}  // namespace exawarp::test
