@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "core/error.h"
@@ -21,7 +22,9 @@ using core::InputError;
 
 // Options are taken as text where the value is an enumeration or a quantity.
 struct RawOptions {
-  std::string sync, placement, window, stats, stats_interval;
+  std::string sync, placement, window, stats, stats_interval, network_backend;
+  // Accepted as ASTRA-sim does, without effect.
+  std::string logging_configuration, logging_folder, compute_scale, comm_scale;
   std::vector<std::string> lists;
 };
 
@@ -129,6 +132,26 @@ void add_workload(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
   validate->callback([&a] { a.action = Action::validate; });
 }
 
+// Options as ASTRA-sim's binary has them, less those of its other back ends.
+void add_astra(CLI::App& app, AstraArguments& a, RawOptions& raw) {
+  app.add_option("--network-backend", raw.network_backend,
+                 "congestion-unaware (default) or congestion-aware");
+  app.add_option("--workload-configuration", a.workload, "traces: PREFIX.<rank>.et")->required();
+  app.add_option("--system-configuration", a.system, "system (JSON)")->required();
+  app.add_option("--network-configuration", a.network, "network (YAML)")->required();
+  app.add_option("--remote-memory-configuration", a.memory, "remote memory (JSON)")->required();
+  app.add_option("--comm-group-configuration", a.comm_groups, "communicator groups (JSON)");
+  app.add_option("--num-queues-per-dim", a.queues_per_dimension, "logical queues of a dimension")
+      ->check(CLI::Range(1u, 1u << 16));
+  app.add_option("--injection-scale", a.injection_scale, "multiplies endpoint-delay")
+      ->check(CLI::Range(0.0, 1e9));
+  app.add_option("--rendezvous-protocol", a.rendezvous, "true: receivers ask for each message");
+  app.add_option("--compute-scale", raw.compute_scale, "no effect, as in ASTRA-sim");
+  app.add_option("--comm-scale", raw.comm_scale, "no effect, as in ASTRA-sim");
+  app.add_option("--logging-configuration", raw.logging_configuration, "no effect");
+  app.add_option("--logging-folder", raw.logging_folder, "no effect");
+}
+
 // The names that an argument of `app` may have meant.
 std::vector<std::string> names_in(const CLI::App& app) {
   std::vector<std::string> names;
@@ -185,6 +208,11 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   CLI::App* phold_app = app.add_subcommand("phold", "measures the engine with the PHOLD benchmark");
   add_phold(*phold_app, phold, raw);
 
+  AstraArguments astra;
+  CLI::App* astra_app =
+      app.add_subcommand("astra", "runs the files of an ASTRA-sim set-up with its semantics");
+  add_astra(*astra_app, astra, raw);
+
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     app.parse(std::move(reversed));
@@ -207,6 +235,15 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
     if (!raw.window.empty()) phold.window = parse_time("--window", raw.window);
     phold.stats = parse_stats(raw);
     return phold;
+  }
+  if (astra_app->parsed()) {
+    const Choice<bool> unaware{"congestion-unaware", false}, aware{"congestion-aware", true};
+    const std::array choices{unaware, aware};
+    if (!raw.network_backend.empty()) {
+      astra.congestion_aware =
+          parse_choice<bool>("--network-backend", raw.network_backend, choices);
+    }
+    return astra;
   }
   run.overrides = raw.lists;
   if (!raw.sync.empty()) run.sync = parse_choice("--sync", raw.sync, sync_choices());

@@ -57,12 +57,23 @@ struct PholdArguments {
   bool json = false;
 };
 
+// `exawarp astra`: files and options as ASTRA-sim's.
+struct AstraArguments {
+  bool congestion_aware = false;
+  std::string workload;  // prefix
+  std::string system, network, memory;
+  std::string comm_groups = "empty";  // a path that contains this means none
+  std::uint32_t queues_per_dimension = 1;
+  double injection_scale = 1;
+  bool rendezvous = false;
+};
+
 // Text to print on standard output before a successful end: --help, --version.
 struct Information {
   std::string text;
 };
 
-using Command = std::variant<Information, RunArguments, WorkloadArguments, PholdArguments>;
+using Command = std::variant<Information, RunArguments, WorkloadArguments, PholdArguments, AstraArguments>;
 
 // `arguments` without the program's name. Throws core::InputError.
 Command parse_command_line(const std::vector<std::string>& arguments);

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "io/agreement.h"
 #include "io/command_line.h"
+#include "io/commands/astra.h"
 #include "io/commands/phold.h"
 #include "io/commands/run.h"
 #include "io/commands/workload.h"
@@ -30,6 +31,7 @@ struct Dispatch {
   }
   int operator()(const RunArguments& a) const { return run_study(a, console, transport); }
   int operator()(const PholdArguments& a) const { return run_phold(a, console, transport); }
+  int operator()(const AstraArguments& a) const { return run_astra(a, console, transport); }
   int operator()(const WorkloadArguments& a) const {
     return handle_workload(a, console, transport);
   }
