@@ -90,7 +90,7 @@ void Simulation::plan_reduction(Rank rank, std::uint32_t involved, std::uint64_t
   for (const std::uint32_t d : taking_part) {
     add_phase(rank, d, CollectiveKind::reduce_scatter, family, kFirstHalf, bytes, phases);
   }
-  add_phase(rank, last, CollectiveKind::all_reduce, family, kAnyQueue, bytes, phases);
+  add_phase(rank, last, CollectiveKind::all_reduce, family, kFirstHalf, bytes, phases);
   std::ranges::reverse(taking_part);
   for (const std::uint32_t d : taking_part) {
     add_phase(rank, d, CollectiveKind::all_gather, family, kSecondHalf, bytes, phases);
