@@ -152,6 +152,17 @@ void add_astra(CLI::App& app, AstraArguments& a, RawOptions& raw) {
   app.add_option("--logging-folder", raw.logging_folder, "no effect");
 }
 
+void add_topology(CLI::App& app, TopologyArguments& a, RawOptions& raw) {
+  app.require_subcommand(1);
+  CLI::App* show = app.add_subcommand("show", "says or draws what a study's network looks like");
+  show->add_option("STUDY", a.study_file, "study file")->required();
+  CLI::Option* output = show->add_option("-o,--output", a.output, "a picture: FILE.svg or FILE.dot");
+  show->add_option("--set", raw.lists, "replaces a key of the study: path.to.key=value (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
+  show->add_flag("--json", a.json, "prints the figures as one JSON object")->excludes(output);
+}
+
 // The names that an argument of `app` may have meant.
 std::vector<std::string> names_in(const CLI::App& app) {
   std::vector<std::string> names;
@@ -200,11 +211,14 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   RawOptions raw;
   RunArguments run;
   WorkloadArguments workload;
+  TopologyArguments topology;
   PholdArguments phold;
   CLI::App* run_app = app.add_subcommand("run", "simulates a study");
   add_run(*run_app, run, raw);
   CLI::App* workload_app = app.add_subcommand("workload", "makes and examines workload graphs");
   add_workload(*workload_app, workload, raw);
+  CLI::App* topology_app = app.add_subcommand("topology", "shows the network of a study");
+  add_topology(*topology_app, topology, raw);
   CLI::App* phold_app = app.add_subcommand("phold", "measures the engine with the PHOLD benchmark");
   add_phold(*phold_app, phold, raw);
 
@@ -229,6 +243,10 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   if (workload_app->parsed()) {
     workload.overrides = raw.lists;
     return workload;
+  }
+  if (topology_app->parsed()) {
+    topology.overrides = raw.lists;
+    return topology;
   }
   if (phold_app->parsed()) {
     if (!raw.sync.empty()) phold.sync = parse_choice("--sync", raw.sync, sync_choices());

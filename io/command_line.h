@@ -41,6 +41,14 @@ struct WorkloadArguments {
   bool json = false;                   // inspect, validate
 };
 
+// `exawarp topology show`.
+struct TopologyArguments {
+  std::string study_file;
+  std::string output;  // a picture, .svg or .dot; empty: figures on standard output
+  std::vector<std::string> overrides;
+  bool json = false;
+};
+
 // `exawarp phold`.
 struct PholdArguments {
   std::uint32_t lps = 0;
@@ -73,7 +81,8 @@ struct Information {
   std::string text;
 };
 
-using Command = std::variant<Information, RunArguments, WorkloadArguments, PholdArguments, AstraArguments>;
+using Command = std::variant<Information, RunArguments, WorkloadArguments, TopologyArguments,
+                             PholdArguments, AstraArguments>;
 
 // `arguments` without the program's name. Throws core::InputError.
 Command parse_command_line(const std::vector<std::string>& arguments);

@@ -1,7 +1,7 @@
 // exawarp: the program. What happens, in order (io/run_main.cc):
 //   join the other ranks, if any              pdes/transport.h
 //   read the command line                     io/command_line.h
-//   run the command                           io/commands/{run,workload,phold}.h
+//   run the command                           io/commands/{run,workload,topology,phold}.h
 //   turn an error into one line and a code    io/console.h
 #include <unistd.h>
 

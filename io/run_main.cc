@@ -14,6 +14,7 @@
 #include "io/commands/astra.h"
 #include "io/commands/phold.h"
 #include "io/commands/run.h"
+#include "io/commands/topology.h"
 #include "io/commands/workload.h"
 #include "io/suggest.h"
 #include "pdes/transport.h"
@@ -32,6 +33,9 @@ struct Dispatch {
   int operator()(const RunArguments& a) const { return run_study(a, console, transport); }
   int operator()(const PholdArguments& a) const { return run_phold(a, console, transport); }
   int operator()(const AstraArguments& a) const { return run_astra(a, console, transport); }
+  int operator()(const TopologyArguments& a) const {
+    return show_topology(a, console, transport);
+  }
   int operator()(const WorkloadArguments& a) const {
     return handle_workload(a, console, transport);
   }

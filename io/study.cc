@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "io/collectives_config.h"
+#include "io/faults_config.h"
 #include "model/compute/jitter.h"
 
 namespace exawarp::io {
@@ -19,7 +21,8 @@ const std::vector<Choice<PlacementMethod>> kPlacement{
     {"block", PlacementMethod::block},
     {"topology-aware", PlacementMethod::topology_aware},
     {"metis", PlacementMethod::metis}};
-const std::vector<Choice<NetworkFidelity>> kNetwork{{"message", NetworkFidelity::message}};
+const std::vector<Choice<NetworkFidelity>> kNetwork{{"analytical", NetworkFidelity::analytical},
+                                                    {"message", NetworkFidelity::message}};
 const std::vector<Choice<ComputeFidelity>> kCompute{{"roofline", ComputeFidelity::roofline},
                                                     {"recorded", ComputeFidelity::recorded}};
 
@@ -110,11 +113,26 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   read_workload(root, out);
   out.system = read_system(root.section("system"));
   read_fidelities(root, out);
+  if (const auto faults = root.optional_section("faults")) {
+    out.slow_devices = read_slow_devices(*faults);
+  }
+  if (const auto messages = root.optional_section("point_to_point")) {
+    out.eager_max_bytes =
+        messages->quantity("eager_max", Dimension::size, 0, out.eager_max_bytes);
+  }
+  if (const auto collectives = root.optional_section("collectives")) {
+    out.collectives = read_collectives(*collectives);
+  }
   read_placement(root, out);
   read_engine(root, out);
   out.engine.seed = static_cast<std::uint64_t>(root.integer("seed", {}, 1));
   document.finish();
   return out;
+}
+
+model::WorkloadGraph graph_of(const Study& study) {
+  if (const auto* path = std::get_if<std::string>(&study.workload)) return open_workload(*path);
+  return generate(std::get<WorkloadSpec>(study.workload));
 }
 
 }  // namespace exawarp::io

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <variant>
@@ -14,7 +15,7 @@
 
 namespace exawarp::io {
 
-enum class NetworkFidelity { message };
+enum class NetworkFidelity { analytical, message };
 enum class PlacementMethod { block, topology_aware, metis };
 
 struct Study {
@@ -25,8 +26,11 @@ struct Study {
   std::variant<WorkloadSpec, std::string> workload;
   SystemConfig system;
   NetworkFidelity network_fidelity = NetworkFidelity::message;
+  std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();
+  model::CollectiveRules collectives;  // empty: the defaults of model/collective/choice.h
   model::ComputeFidelity compute_fidelity = model::ComputeFidelity::roofline;
   double compute_jitter = 0;
+  std::vector<model::Slowdown> slow_devices;
   PlacementMethod placement = PlacementMethod::topology_aware;
   std::uint32_t partitions_per_rank = 0;   // 0: chosen by the number of workers
   std::optional<std::uint32_t> threads;    // none: every core the process may use
@@ -35,6 +39,9 @@ struct Study {
 
 // Reads, overrides (`path.to.key=value`) and checks a study. Throws core::InputError.
 Study read_study(const std::string& path, const std::vector<std::string>& overrides);
+
+// The study's workload, generated or mapped. Throws core::InputError.
+model::WorkloadGraph graph_of(const Study& study);
 
 // By name and in words: what --sync, --placement and the YAML keys accept.
 std::span<const Choice<pdes::Sync>> sync_choices();

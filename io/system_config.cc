@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "io/quantities.h"
+#include "io/topology_config.h"
 #include "model/workload/workload.capnp.h"
 
 namespace exawarp::io {
@@ -37,22 +39,6 @@ constexpr std::array<std::pair<const char*, Operation>, model::kOperationCount> 
 
 constexpr RealRange kShare{.min = 0, .max = 1, .min_excluded = true};
 
-// Latencies up to a minute: what is longer is a mistake, and sums stay far from 2^63.
-core::Time latency(const YamlSection& section, std::string_view key, std::int64_t min_ps) {
-  constexpr core::Time kMax{60 * core::kPicosecondsPerSecond};
-  const core::Time value{section.quantity(key, Dimension::time, min_ps)};
-  if (value > kMax) {
-    section.fail(key, core::format_time(value) + " is too long for a latency; expected e.g. " +
-                          std::string(core::examples_of(Dimension::time)));
-  }
-  return value;
-}
-
-void skip_documentation(const YamlSection& section) {
-  section.skip("source");
-  section.skip("description");
-}
-
 void read_matrix_rates(const YamlSection& section, model::Accelerator& out) {
   const YamlSection rates = section.section("matrix_rate");
   for (const auto& [name, type] : kDataTypes) {
@@ -81,32 +67,18 @@ void read_efficiencies(const YamlSection& section, model::Accelerator& out) {
   }
 }
 
-// `bandwidth` is what transfers achieve; `peak_bandwidth`, for the reader, bounds it.
-std::int64_t achieved_bandwidth(const YamlSection& section) {
-  const std::int64_t achieved = section.quantity("bandwidth", Dimension::bandwidth);
-  const std::int64_t peak =
-      section.quantity("peak_bandwidth", Dimension::bandwidth, 1, achieved);
-  if (achieved > peak) {
-    section.fail("bandwidth", "is above peak_bandwidth; expected what transfers achieve");
-  }
-  return achieved;
-}
-
-std::uint32_t count(const YamlSection& section, std::string_view key, std::int64_t min,
-                    std::int64_t max, std::optional<std::int64_t> fallback = {}) {
-  return static_cast<std::uint32_t>(section.integer(key, {min, max}, fallback));
-}
-
 constexpr std::int64_t kNodeDevicesMax = 1 << 16;
+constexpr std::int64_t kPlanesMax = 64;
 constexpr std::int64_t kSwitchesMax = 1 << 20;
 
 model::NodeFabric read_node(const YamlSection& section) {
   skip_documentation(section);
   return {
       .name = section.text("name"),
-      .devices = count(section, "devices", 1, kNodeDevicesMax),
+      .devices = read_count(section, "devices", 1, kNodeDevicesMax),
+      .planes = read_count(section, "planes", 1, kPlanesMax, 1),
       .bandwidth_bytes_per_s = achieved_bandwidth(section),
-      .latency = latency(section, "latency", 1),
+      .latency = read_latency(section, "latency", 1),
   };
 }
 
@@ -115,13 +87,13 @@ model::ScaleOutFabric read_scale_out(const YamlSection& section) {
   return {
       .name = section.text("name"),
       .bandwidth_bytes_per_s = achieved_bandwidth(section),
-      .endpoint_latency = latency(section, "endpoint_latency", 1),
-      .switch_latency = latency(section, "switch_latency", 0),
-      .link_latency = latency(section, "link_latency", 0),
-      .devices_per_leaf = count(section, "devices_per_leaf", 1, kSwitchesMax),
-      .leaves_per_pod = count(section, "leaves_per_pod", 1, kSwitchesMax),
-      .spines_per_pod = count(section, "spines_per_pod", 1, kSwitchesMax),
-      .cores = count(section, "cores", 0, kSwitchesMax, 0),
+      .endpoint_latency = read_latency(section, "endpoint_latency", 1),
+      .switch_latency = read_latency(section, "switch_latency", 0),
+      .link_latency = read_latency(section, "link_latency", 0),
+      .devices_per_leaf = read_count(section, "devices_per_leaf", 1, kSwitchesMax),
+      .leaves_per_pod = read_count(section, "leaves_per_pod", 1, kSwitchesMax),
+      .spines_per_pod = read_count(section, "spines_per_pod", 1, kSwitchesMax),
+      .cores = read_count(section, "cores", 0, kSwitchesMax, 0),
   };
 }
 
@@ -138,7 +110,7 @@ model::Accelerator read_accelerator(const YamlSection& section) {
   out.memory_bytes = section.quantity("memory_capacity", Dimension::size);
   out.host_bytes_per_s =
       static_cast<double>(section.quantity("host_bandwidth", Dimension::bandwidth));
-  out.launch_latency = latency(section, "launch_latency", 0);
+  out.launch_latency = read_latency(section, "launch_latency", 0);
   read_efficiencies(section, out);
   return out;
 }
@@ -147,6 +119,16 @@ model::Fabric read_fabric(const YamlSection& section) {
   skip_documentation(section);
   section.skip("name");
   model::Fabric out;
+  if (section.has("topology")) {
+    if (section.has("scale_out")) {
+      section.fail("scale_out", "is a network beside \"topology\"; expected one of them");
+    }
+    std::optional<model::NodeFabric> node;
+    if (section.has("node")) node = read_node(section.section("node"));
+    out.node = node.value_or(model::NodeFabric{.name = "", .devices = 1, .latency = {}});
+    out.topology = read_topology(section.section("topology"), node);
+    return out;
+  }
   out.node = read_node(section.section("node"));
   out.scale_out = read_scale_out(section.section("scale_out"));
   if (out.scale_out.devices_per_leaf % out.node.devices != 0) {

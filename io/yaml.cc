@@ -101,6 +101,9 @@ void check_all_read(const YamlNode& node) {
     }
     check_all_read(*entry.value);
   }
+  for (const auto& item : node.items) {
+    if (item->read) check_all_read(*item);
+  }
   if (!node.pending.empty()) {
     throw InputError("--set " + node.pending.front().path,
                      fmt::format("{} is no mapping, but {}", in_quotes(node.key_path),
@@ -243,6 +246,28 @@ std::vector<std::string> YamlSection::texts(
   return out;
 }
 
+std::vector<std::uint32_t> YamlSection::integers(
+    std::string_view key, IntegerRange range,
+    std::optional<std::vector<std::uint32_t>> fallback) const {
+  YamlNode* found = fallback ? ask(key) : &require(key, "a list of whole numbers");
+  if (found == nullptr) return *fallback;
+  if (found->kind != Kind::sequence) {
+    fail_node(*found, fmt::format("is {}; expected a list, e.g. [4, 4]", kind_name(found->kind)));
+  }
+  std::vector<std::uint32_t> out;
+  for (const auto& item : found->items) {
+    item->read = true;
+    const auto value = item->kind == Kind::scalar ? number_from<std::int64_t>(item->text)
+                                                  : std::optional<std::int64_t>{};
+    if (!value || *value < range.min || *value > range.max) {
+      fail_node(*found, fmt::format("{} is not possible; expected whole numbers from {} to {}",
+                                    in_quotes(item->text), range.min, range.max));
+    }
+    out.push_back(static_cast<std::uint32_t>(*value));
+  }
+  return out;
+}
+
 YamlSection YamlSection::section(std::string_view key) const {
   YamlNode& found = require(key, "a mapping, or the path of a YAML file");
   if (found.kind == Kind::scalar) load_in_place(found);
@@ -256,6 +281,23 @@ YamlSection YamlSection::section(std::string_view key) const {
 std::optional<YamlSection> YamlSection::optional_section(std::string_view key) const {
   if (!has(key)) return std::nullopt;
   return section(key);
+}
+
+std::vector<YamlSection> YamlSection::sections(std::string_view key) const {
+  YamlNode& found = require(key, "a list of mappings");
+  if (found.kind != Kind::sequence) {
+    fail_node(found, fmt::format("is {}; expected a list of mappings", kind_name(found.kind)));
+  }
+  std::vector<YamlSection> out;
+  for (const auto& item : found.items) {
+    if (item->kind == Kind::scalar) load_in_place(*item);
+    if (item->kind != Kind::mapping) {
+      fail_node(*item, fmt::format("is {}; expected a mapping", kind_name(item->kind)));
+    }
+    item->read = true;
+    out.emplace_back(*item);
+  }
+  return out;
 }
 
 std::string YamlSection::path(std::string_view key) const {

@@ -78,9 +78,16 @@ class YamlSection {
   [[nodiscard]] std::vector<std::string> texts(
       std::string_view key, std::optional<std::vector<std::string>> fallback = {}) const;
 
+  // A list of whole numbers.
+  [[nodiscard]] std::vector<std::uint32_t> integers(
+      std::string_view key, IntegerRange range,
+      std::optional<std::vector<std::uint32_t>> fallback = {}) const;
+
   // A mapping given in place or as the path of a YAML file, which is then loaded in place.
   [[nodiscard]] YamlSection section(std::string_view key) const;
   [[nodiscard]] std::optional<YamlSection> optional_section(std::string_view key) const;
+  // A list of mappings, each in place or as the path of a YAML file.
+  [[nodiscard]] std::vector<YamlSection> sections(std::string_view key) const;
   // A path relative to the file it stands in, as it can be opened from here.
   [[nodiscard]] std::string path(std::string_view key) const;
   // Keys of this mapping, in the file's order.

@@ -29,6 +29,14 @@ const ClusterOptions& checked(const ClusterOptions& options) {
   return options;
 }
 
+void check_slow_devices(const ClusterOptions& options, std::uint32_t devices) {
+  for (const Slowdown& slow : options.slow_devices) {
+    if (slow.devices.empty() || slow.devices.back() < devices) continue;
+    throw core::InputError(fmt::format("faults.slow_devices: no such device: {}; expected 0 to {}",
+                                       slow.devices.back(), devices - 1));
+  }
+}
+
 const Accelerator& checked(const Accelerator& accelerator) {
   if (accelerator.launch_latency < core::Time{0} ||
       accelerator.launch_latency > core::Time{core::kPicosecondsPerSecond}) {
@@ -39,17 +47,29 @@ const Accelerator& checked(const Accelerator& accelerator) {
   return accelerator;
 }
 
+// At analytical fidelity notices travel between members while a collective lasts. They take a 16th
+// of the least latency, so that 12 hops (up and down a tree of 16 children, 2^24 members) take less
+// than any message.
+core::Time notice_latency(const Network& network) {
+  const core::Time least = std::min(network.latency(Tier::node), network.latency(Tier::leaf));
+  return std::max(core::Time{1}, core::Time{least.ps / kNetworkFanOut});
+}
+
 std::unique_ptr<DeviceModel> make_devices(const WorkloadGraph& graph,
                                           const Accelerator& accelerator, const Fabric& fabric,
                                           const ClusterOptions& options) {
   check_supported(graph);
+  check_slow_devices(options, graph.device_count());
   Network network(fabric, graph.device_count());
-  auto programs =
-      make_program_tables({graph, accelerator, network, options.compute_fidelity});
+  auto programs = make_program_tables({graph, accelerator, network, options.compute_fidelity,
+                                       options.collectives, options.eager_max_bytes,
+                                       options.analytical_network});
   const DeviceSlots slots = slots_for(programs);
   return std::make_unique<DeviceModel>(
       DeviceModel{&graph, network, Jitter(options.compute_jitter, options.seed),
-                  std::move(programs), slots});
+                  options.slow_devices,
+                  options.analytical_network, notice_latency(network), std::move(programs),
+                  slots});
 }
 
 // Directed edges between atoms, added up into a symmetric CSR graph.
@@ -119,9 +139,10 @@ Cluster::Cluster(const WorkloadGraph& graph, const Accelerator& accelerator,
       devices_(make_devices(graph, accelerator_, fabric_, options_)),
       types_{device_type(devices_->slots), pdes::make_lp_type<Switch>("switch")} {
   const Network& network = devices_->network;
-  lookahead_ = network.least_latency_between_atoms();
+  lookahead_ = options_.analytical_network ? devices_->notice_latency
+                                           : network.least_latency_between_atoms();
   atom_shift_ = network.layout().atom_shift();
-  switch_count_ = network.tree().switches();
+  switch_count_ = network.switches();
   const std::uint32_t atom = 1u << atom_shift_;
   const std::uint32_t first_switch = (device_count() + atom - 1) / atom * atom;
   ranges_ = {{LpId{0}, device_count(), kDeviceType},

@@ -9,14 +9,17 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "core/ids.h"
 #include "core/time.h"
+#include "model/collective/choice.h"
 #include "model/compute/accelerator.h"
 #include "model/compute/roofline.h"
+#include "model/compute/slowdown.h"
 #include "model/network/fabric.h"
 #include "model/workload/graph.h"
 #include "pdes/logical_process.h"
@@ -25,8 +28,12 @@ namespace exawarp::model {
 
 struct ClusterOptions {
   ComputeFidelity compute_fidelity = ComputeFidelity::roofline;
+  bool analytical_network = false;  // closed forms instead of messages (docs/model.md)
+  CollectiveRules collectives = {};  // which algorithm runs which collective (choice.h)
+  std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();  // point to point
   double compute_jitter = 0;  // relative standard deviation, 0 to kJitterMax (compute/jitter.h)
   std::uint64_t seed = 1;     // of the jitter
+  std::vector<Slowdown> slow_devices = {};
 };
 
 // Who synchronises with whom, as a symmetric weighted graph of atoms in CSR form.

@@ -75,6 +75,10 @@ class Explainer {
       return fmt::format("{} for a message from device {}, tag {}", at(s, task),
                          ProgramTable::peer_of(task, device_).value, task.tag);
     }
+    if (task.kind == TaskKind::stepped) {
+      return fmt::format("{} in group \"{}\" for the other members", at(s, task),
+                         printable(graph_.group(table_.channels[task.channel].group).name));
+    }
     if (task.kind != TaskKind::collective) return at(s, task) + " for its end";
     const Channel& ring = table_.channels[task.channel];
     const Membership in = ring.membership(graph_, device_);

@@ -59,11 +59,6 @@ Study study_of(const RunArguments& a) {
   return study;
 }
 
-model::WorkloadGraph graph_of(const Study& study) {
-  if (const auto* path = std::get_if<std::string>(&study.workload)) return open_workload(*path);
-  return generate(std::get<WorkloadSpec>(study.workload));
-}
-
 partition::WeightedGraph weighted_graph_of(const model::Traffic& traffic) {
   std::vector<std::int64_t> weights(traffic.work.begin(), traffic.work.end());
   std::vector<partition::WeightedEdge> edges;
@@ -125,8 +120,13 @@ Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
   p.cluster = std::make_unique<model::Cluster>(
       *p.graph, p.study.system.accelerator, p.study.system.fabric,
       model::ClusterOptions{.compute_fidelity = p.study.compute_fidelity,
+                            .analytical_network =
+                                p.study.network_fidelity == NetworkFidelity::analytical,
+                            .collectives = p.study.collectives,
+                            .eager_max_bytes = p.study.eager_max_bytes,
                             .compute_jitter = p.study.compute_jitter,
-                            .seed = p.study.engine.seed});
+                            .seed = p.study.engine.seed,
+                            .slow_devices = p.study.slow_devices});
   p.workers = choose_workers({.sync = p.study.engine.sync,
                               .threads = p.study.threads,
                               .partitions_per_rank = p.study.partitions_per_rank,

@@ -27,78 +27,13 @@
 #include "core/digest.h"
 #include "model/cluster.h"
 #include "model/collective/ring.h"
-#include "model/network/message.h"
+#include "model/device/device_run.h"
 
 namespace exawarp::model {
-namespace {
-
 using core::DeviceId;
 using core::LpId;
 using core::Time;
 using pdes::Context;
-using pdes::EventKind;
-
-constexpr EventKind kind_of(DeviceEvent e) { return static_cast<EventKind>(e); }
-
-// One device during one event.
-class Device {
- public:
-  Device(const DeviceModel& model, DeviceState& state, Context& ctx)
-      : model_(model),
-        program_(model.programs[state.program]),
-        parts_(state),
-        state_(state),
-        ctx_(ctx),
-        busy_(state.busy) {}
-
-  void on_node_done(const NodeDone& done);
-  void on_chunk(const Chunk& chunk, bool waited);
-  void on_message(const Message& message, bool waited);
-  void on_start(std::uint32_t streams) {
-    ready_ = streams;
-    settle();
-  }
-
- private:
-  [[nodiscard]] DeviceId self() const { return {ctx_.self().value}; }
-  [[nodiscard]] std::uint32_t cursor(std::uint32_t stream) const {
-    return parts_.streams[stream].cursor;
-  }
-  [[nodiscard]] const Task& head(std::uint32_t stream) const {
-    return program_.task(stream, cursor(stream));
-  }
-
-  void complete(std::uint32_t stream);
-  void settle();
-  void run(std::uint32_t stream);
-  bool blocked(std::uint32_t stream, const Task& task);
-  void passed(std::uint32_t stream, std::uint32_t cursor);
-  bool start(std::uint32_t stream, const Task& task);
-  bool start_compute(std::uint32_t stream, const Task& task);
-  bool start_collective(std::uint32_t stream, const Task& task);
-  bool start_send(std::uint32_t stream, const Task& task);
-  bool start_receive(const Task& task);
-  void send_chunk(ChannelState& channel, std::uint16_t number, std::uint32_t step);
-  bool end_collective(ChannelState& channel, std::uint32_t stream);
-  Time use_send_side(Interface interface, Time wire);
-  bool wait_for_receive_side(Interface interface, Time wire, Time& free_at);
-  void close_account();
-  void split_wait(Time from, TimeClass counted_as, TimeClass after);
-  void done_in(Time delay, std::uint32_t stream) {
-    ctx_.send(ctx_.self(), delay, kind_of(DeviceEvent::node_done),
-              NodeDone{stream, cursor(stream)});
-  }
-
-  const DeviceModel& model_;
-  const ProgramTable& program_;
-  DeviceParts<DeviceState> parts_;
-  DeviceState& state_;
-  Context& ctx_;
-  std::uint32_t busy_;
-  std::uint32_t ready_ = 0;  // streams whose head is to be tried
-};
-
-constexpr std::uint32_t bit(std::uint32_t stream) { return 1u << stream; }
 
 // ---- events
 
@@ -108,7 +43,7 @@ void Device::on_node_done(const NodeDone& done) {
   ctx_.check(expected, "a node ended that its device was not running");
   if (!expected) return;
   const Task& task = head(done.stream);
-  if (task.kind == TaskKind::collective) {
+  if (task.kind == TaskKind::collective || task.kind == TaskKind::stepped) {
     split_wait(parts_.channels[task.channel].last_entry, task.time_class, task.time_class);
   }
   complete(done.stream);
@@ -142,29 +77,6 @@ void Device::on_chunk(const Chunk& chunk, bool waited) {
   split_wait(channel.last_entry, kind, kind);
   complete(stream);
   settle();
-}
-
-void Device::on_message(const Message& message, bool waited) {
-  Time free_at;
-  if (!waited && wait_for_receive_side(static_cast<Interface>(message.interface),
-                                       Time{message.wire_ps}, free_at)) {
-    ctx_.send(ctx_.self(), free_at - ctx_.now(), kind_of(DeviceEvent::message_received), message);
-    return;
-  }
-  for (std::uint32_t left = busy_; left != 0; left &= left - 1) {
-    const auto stream = static_cast<std::uint32_t>(std::countr_zero(left));
-    if (parts_.streams[stream].time_class != TimeClass::waiting) continue;
-    const Task& task = head(stream);
-    if (task.tag != message.tag ||
-        ProgramTable::peer_of(task, self()).value != message.source) {
-      continue;
-    }
-    split_wait(Time{message.start_ps}, TimeClass::waiting, task.time_class);
-    complete(stream);
-    settle();
-    return;
-  }
-  parts_.account->early.push_back(ctx_, {message.source, message.tag});
 }
 
 // ---- streams
@@ -249,6 +161,7 @@ bool Device::start(std::uint32_t stream, const Task& task) {
     case TaskKind::instant: return true;
     case TaskKind::compute: return start_compute(stream, task);
     case TaskKind::collective: return start_collective(stream, task);
+    case TaskKind::stepped: return start_stepped(stream, task);
     case TaskKind::send: return start_send(stream, task);
     case TaskKind::receive: return start_receive(task);
   }
@@ -259,6 +172,9 @@ bool Device::start_compute(std::uint32_t stream, const Task& task) {
   Time duration = task.wire[0];
   if (!model_.jitter.off()) {
     duration = model_.jitter.apply(duration, ctx_.self().value, task.node);
+  }
+  if (!model_.slow_devices.empty()) {
+    duration = slowed(model_.slow_devices, ctx_.self().value, ctx_.now(), duration);
   }
   if (duration.ps == 0) return true;
   done_in(duration, stream);
@@ -288,31 +204,6 @@ bool Device::start_collective(std::uint32_t stream, const Task& task) {
   return channel.arrived >= steps && end_collective(channel, stream);
 }
 
-bool Device::start_send(std::uint32_t stream, const Task& task) {
-  const DeviceId peer = ProgramTable::peer_of(task, self());
-  const Tier tier = model_.network.tier_between(self(), peer);
-  const Interface interface = interface_of(tier);
-  const Time wire = task.wire[static_cast<std::size_t>(interface)];
-  const Time sent = use_send_side(interface, wire);
-  ctx_.send(LpId{peer.value}, sent - ctx_.now() + model_.network.latency(tier),
-            kind_of(DeviceEvent::message_arrives),
-            Message{wire.ps, (sent - wire).ps, self().value, task.tag,
-                    static_cast<std::uint32_t>(interface), 0});
-  done_in(sent - ctx_.now(), stream);
-  return false;
-}
-
-bool Device::start_receive(const Task& task) {
-  auto& early = parts_.account->early;
-  const std::uint32_t source = ProgramTable::peer_of(task, self()).value;
-  for (std::uint32_t i = 0; i < early.size(); ++i) {
-    if (early[i].source != source || early[i].tag != task.tag) continue;
-    early.erase(ctx_, i);
-    return true;
-  }
-  return false;
-}
-
 // ---- collectives and interfaces
 
 void Device::send_chunk(ChannelState& channel, std::uint16_t number, std::uint32_t step) {
@@ -336,21 +227,6 @@ bool Device::end_collective(ChannelState& channel, std::uint32_t stream) {
   if (channel.wire <= ctx_.now()) return true;
   done_in(channel.wire - ctx_.now(), stream);
   return false;
-}
-
-Time Device::use_send_side(Interface interface, Time wire) {
-  Time& free_at = state_.tx_free[static_cast<std::size_t>(interface)];
-  const Time sent = sent_at(ctx_.now(), free_at, wire);
-  ctx_.set(free_at, sent);
-  return sent;
-}
-
-// Whether a message that arrives now has to wait until `free_at` for the interface.
-bool Device::wait_for_receive_side(Interface interface, Time wire, Time& free_at) {
-  Time& clock = state_.rx_free[static_cast<std::size_t>(interface)];
-  free_at = received_at(ctx_.now(), clock, wire);
-  ctx_.set(clock, free_at);
-  return free_at > ctx_.now();
 }
 
 // ---- where the time goes
@@ -390,6 +266,8 @@ void Device::split_wait(Time from, TimeClass counted_as, TimeClass after) {
 
 // ---- the type
 
+namespace {
+
 void handle_device(void* state, const pdes::Event& event, Context& ctx) {
   const DeviceModel& model = ctx.model<Cluster>().devices();
   Device device(model, *static_cast<DeviceState*>(state), ctx);
@@ -399,6 +277,11 @@ void handle_device(void* state, const pdes::Event& event, Context& ctx) {
     case DeviceEvent::chunk_received: return device.on_chunk(event.as<Chunk>(), true);
     case DeviceEvent::message_arrives: return device.on_message(event.as<Message>(), false);
     case DeviceEvent::message_received: return device.on_message(event.as<Message>(), true);
+    case DeviceEvent::step_arrives: return device.on_step(event.as<Chunk>(), false);
+    case DeviceEvent::step_received: return device.on_step(event.as<Chunk>(), true);
+    case DeviceEvent::request_arrives: return device.on_request(event.as<Message>());
+    case DeviceEvent::ready_arrives: return device.on_ready(event.as<Ready>());
+    case DeviceEvent::steps_begin: return device.on_steps_begin(event.as<NodeDone>());
   }
   ctx.check(false, "a device received an event of unknown kind");
 }
@@ -416,6 +299,11 @@ std::uint64_t digest_device(const void* state) {
   hash.word(parts.account->early.size());
   for (const EarlyMessage& m : parts.account->early) {
     hash.word(std::uint64_t{m.source} << 32 | m.tag);
+    if (m.request != 0) hash.word(m.request);
+  }
+  if (parts.stepped != nullptr) {
+    for (const SteppedLane& lane : parts.stepped->lanes) hash.bytes(&lane, sizeof lane);
+    for (const EarlySteps& early : parts.stepped->early) hash.bytes(&early, sizeof early);
   }
   return hash.value();
 }
@@ -423,6 +311,8 @@ std::uint64_t digest_device(const void* state) {
 static_assert(std::has_unique_object_representations_v<DeviceState>);
 static_assert(std::has_unique_object_representations_v<ChannelState>);
 static_assert(std::has_unique_object_representations_v<StreamState>);
+static_assert(std::has_unique_object_representations_v<SteppedLane>);
+static_assert(std::has_unique_object_representations_v<EarlySteps>);
 
 }  // namespace
 
@@ -431,6 +321,7 @@ DeviceSlots slots_for(const std::vector<ProgramTable>& programs) {
   for (const ProgramTable& p : programs) {
     slots.streams = std::max(slots.streams, static_cast<std::uint8_t>(p.streams()));
     slots.channels = std::max(slots.channels, static_cast<std::uint8_t>(p.channels.size()));
+    slots.stepped = slots.stepped || !p.stepped.empty();
   }
   return slots;
 }
@@ -444,6 +335,7 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   auto& state = *::new (memory) DeviceState{};
   state.stream_slots = model.slots.streams;
   state.channel_slots = model.slots.channels;
+  state.stepped = model.slots.stepped;
   state.program = model.graph->program_of(id);
   const DeviceParts<DeviceState> parts(state);
   const ProgramTable& program = model.programs[state.program];
@@ -458,6 +350,7 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   }
   for (std::uint32_t s = 0; s < state.stream_slots; ++s) ::new (&parts.streams[s]) StreamState{};
   ::new (parts.account) DeviceAccount{};
+  if (parts.stepped != nullptr) ::new (parts.stepped) SteppedState{};
   std::uint32_t streams = 0;
   for (std::uint32_t s = 0; s < program.streams(); ++s) {
     if (program.length(s) == 0) continue;

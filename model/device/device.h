@@ -7,6 +7,7 @@
 
 #include "core/ids.h"
 #include "model/compute/jitter.h"
+#include "model/compute/slowdown.h"
 #include "model/device/device_state.h"
 #include "model/device/program_table.h"
 #include "model/network/network.h"
@@ -20,6 +21,9 @@ struct DeviceModel {
   const WorkloadGraph* graph;
   Network network;
   Jitter jitter;
+  std::vector<Slowdown> slow_devices;
+  bool analytical;            // collectives and messages by closed forms, without contention
+  core::Time notice_latency;  // analytical: a 16th of the least latency of a message
   std::vector<ProgramTable> programs;
   DeviceSlots slots;
 };

@@ -4,6 +4,7 @@
 //   32 each   channels          progress of the collective of a (stream, group) pair
 //   16 each   streams           cursor and who waits for it
 //   96 bytes  account           where its time went; messages that came before their receive
+//   32 bytes  stepped           lanes in progress, where collectives other than plain rings run
 //
 // A chunk of a collective touches the first line and its channel, nothing else. A device of a
 // Llama step (3 channels, 8 streams) takes 368 bytes, six lines with its header.
@@ -31,10 +32,13 @@ struct DeviceState {
   std::uint8_t channel_slots = 0;
   std::uint8_t unfinished = 0;  // streams with nodes left
   TimeClass time_class = TimeClass::waiting;  // since DeviceAccount::since
-  std::uint32_t unused = 0;
+  bool stepped = false;         // whether the block has a SteppedState
+  std::array<std::uint8_t, 3> unused{};
 };
 static_assert(sizeof(DeviceState) == 48);
 
+// A stepped channel (stepped.h) counts in `arrived` the lanes that are not over, has 1 in `steps`
+// while a collective is in progress, and in `wire` when its own last send has left.
 struct ChannelState {
   std::uint32_t next_and_tier = 0;  // successor in the ring (24 bits), how far it is (8 bits)
   std::uint32_t ordinal = 0;        // collectives of this channel that are over
@@ -61,10 +65,11 @@ struct StreamState {
 };
 static_assert(sizeof(StreamState) == 16);
 
-// A point-to-point message that no receive has asked for yet.
+// A point-to-point message, or the request for one, that no receive has asked for yet.
 struct EarlyMessage {
   std::uint32_t source;
   std::uint32_t tag;
+  std::uint32_t request;  // 1 + the sender's stream; 0: the message itself
 };
 
 struct DeviceAccount {
@@ -74,6 +79,29 @@ struct DeviceAccount {
   pdes::UndoVector<EarlyMessage> early;               // in order of arrival
 };
 static_assert(sizeof(DeviceAccount) == 96);
+
+// A lane of a stepped collective in progress; the lanes of one lie together, in order.
+struct SteppedLane {
+  std::uint32_t channel;  // index into ProgramTable::channels
+  std::uint32_t lane;
+  std::uint32_t phase;
+  std::uint32_t arrived;  // messages of that phase
+};
+
+// Messages of a phase that their receiver has not come to.
+struct EarlySteps {
+  std::int64_t entry_ps;  // the latest that they know of, see Chunk
+  std::uint32_t ordinal;
+  std::uint32_t phase;
+  std::uint32_t count;
+  std::uint16_t channel;  // Channel::number
+  std::uint16_t lane;
+};
+
+struct SteppedState {
+  pdes::UndoVector<SteppedLane> lanes;
+  pdes::UndoVector<EarlySteps> early;
+};
 
 // The parts of a device's block. Requires the slots to be set.
 template <class State>  // DeviceState or const DeviceState
@@ -88,20 +116,25 @@ struct DeviceParts {
     streams = reinterpret_cast<Like<StreamState>*>(at);
     at += s.stream_slots * sizeof(StreamState);
     account = reinterpret_cast<Like<DeviceAccount>*>(at);
+    at += sizeof(DeviceAccount);
+    stepped = s.stepped ? reinterpret_cast<Like<SteppedState>*>(at) : nullptr;
   }
 
   State& state;
   Like<ChannelState>* channels;
   Like<StreamState>* streams;
   Like<DeviceAccount>* account;
+  Like<SteppedState>* stepped;  // null: the device has none
 };
 
 struct DeviceSlots {
   std::uint8_t streams = 0;
   std::uint8_t channels = 0;
+  bool stepped = false;
   [[nodiscard]] std::uint32_t state_bytes() const {
     return static_cast<std::uint32_t>(sizeof(DeviceState) + channels * sizeof(ChannelState) +
-                                      streams * sizeof(StreamState) + sizeof(DeviceAccount));
+                                      streams * sizeof(StreamState) + sizeof(DeviceAccount) +
+                                      (stepped ? sizeof(SteppedState) : 0));
   }
 };
 

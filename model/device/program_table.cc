@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "model/collective/cost.h"
 #include "model/collective/ring.h"
 #include "model/device/supported.h"
 #include "model/workload/validate_program.h"
@@ -18,6 +19,7 @@
 namespace exawarp::model {
 namespace {
 
+constexpr std::int64_t kTogetherMax = std::int64_t{1} << 60;  // bytes of all members
 constexpr std::size_t kChannelNumbersMax = 65'535;  // they travel in 16 bits
 
 std::optional<TimeClass> class_named(std::string_view name) {
@@ -42,12 +44,22 @@ std::optional<std::uint32_t> uniform_size(const WorkloadGraph& graph, std::uint3
   return size;
 }
 
+std::uint32_t largest_size(const WorkloadGraph& graph, std::uint32_t group) {
+  const GroupTable& table = graph.group(group);
+  std::uint32_t most = table.by_lists ? 1 : table.size;
+  for (std::size_t l = 0; l + 1 < table.list_first.size(); ++l) {
+    most = std::max(most, table.list_first[l + 1] - table.list_first[l]);
+  }
+  return most;
+}
+
 class Builder {
  public:
   explicit Builder(const ProgramTableInputs& inputs) : in_(inputs) {
     for (std::uint32_t g = 0; g < in_.graph.group_count(); ++g) {
       group_class_.push_back(class_of_group(in_.graph, g));
       group_size_.push_back(uniform_size(in_.graph, g));
+      group_most_.push_back(largest_size(in_.graph, g));
       const GroupTable& table = in_.graph.group(g);
       group_axes_.emplace_back(table.axes.begin(), table.axes.end());
     }
@@ -95,6 +107,7 @@ class Builder {
   // all. Any other node: one entry without meaning.
   [[nodiscard]] std::vector<std::uint32_t> rings_of(const schema::Node::Reader& node) const {
     if (node.getKind() != schema::NodeKind::COLLECTIVE) return {kWholeGroup};
+    if (choice_of(node)) return {kWholeGroup};
     const auto& axes = group_axes_[node.getGroup()];
     std::vector<std::uint32_t> sizes, rings;
     for (const std::uint32_t axis : axes) {
@@ -168,16 +181,85 @@ class Builder {
     task.kind = TaskKind::collective;
     task.time_class = group_class_[node.getGroup()];
     task.collective = static_cast<std::uint8_t>(node.getCollective());
+    const std::optional<Choice> choice = choice_of(node);
+    const bool is_ring =
+        !choice || (choice->is_plain_ring() && ring_supports(node.getCollective()));
+    const bool steps = in_.analytical || !is_ring;
     for (const std::uint32_t axis : rings_of(node)) {
-      add_ring(task, node, stream, axis);
+      if (steps) {
+        add_stepped(task, node, stream, axis, choice.value_or(Choice{}));
+      } else {
+        add_ring(task, node, stream, axis);
+      }
       task.dependency_count = 0;  // the first ring waited for all
     }
+  }
+
+  [[nodiscard]] CollectiveUse use_of(const schema::Node::Reader& node) const {
+    return {.type = node.getCollective(),
+            .bytes = static_cast<std::int64_t>(node.getCommBytes()),
+            .members = group_most_[node.getGroup()],
+            .by_sizes = node.getSizes() != 0};
+  }
+
+  // By rule, or because no ring can do it. Nothing: rings, axis by axis where that is faster.
+  [[nodiscard]] std::optional<Choice> choice_of(const schema::Node::Reader& node) const {
+    const auto by_rule = choose(in_.rules, use_of(node));
+    if (by_rule || ring_supports(node.getCollective())) return by_rule;
+    return default_choice(node.getCollective());
+  }
+
+  void add_stepped(Task task, const schema::Node::Reader& node, std::uint32_t stream,
+                   std::uint32_t axis, const Choice& choice) {
+    const std::uint32_t group = node.getGroup();
+    const auto members = axis == kWholeGroup ? group_size_[group] : in_.graph.axis_size(axis);
+    const CollectiveUse use = use_of(node);
+    if (use.bytes > kTogetherMax / use.members) {
+      throw core::InputError(
+          node_place(in_.graph, index_, task.node),
+          fmt::format("commBytes: {} for each of {} members; expected at most {} in all",
+                      use.bytes, use.members, kTogetherMax));
+    }
+    Collective c{.type = use.type, .algorithm = choice.algorithm, .bytes = use.bytes};
+    c.members = members.value_or(0);
+    c.root = is_rooted(use.type) ? node.getRoot() : 0;
+    c.shift = use.type == schema::CollectiveType::PERMUTE ? node.getRoot() : 0;
+    c.lanes = lanes_of(choice, use);
+    c.both_ways = choice.both_ways;
+    c.node_members = axis == kWholeGroup && c.lanes > 1 ? members_in_node(group) : 1;
+    if (use.by_sizes) c.sizes = in_.graph.size_tables()[node.getSizes() - 1];
+    task.kind = TaskKind::stepped;
+    task.channel = channel_of({group, axis, true}, stream);
+    task.tag = static_cast<std::uint32_t>(table_.stepped.size());
+    ++table_.channels[task.channel].collectives;
+    const std::uint64_t count = members.value_or(group_most_[group]);
+    c.members = static_cast<std::uint32_t>(count);
+    table_.events += in_.analytical ? 3 : (collective_messages(c) + count - 1) / count;
+    c.members = members.value_or(0);
+    table_.stepped.push_back({c, choice});
+    table_.tasks.push_back(task);
+  }
+
+  // Consecutive positions of `group` that share a node, where that is a constant that divides its
+  // size; else 1.
+  [[nodiscard]] std::uint32_t members_in_node(std::uint32_t group) const {
+    const auto& axes = group_axes_[group];
+    if (axes.empty()) return 1;
+    const std::uint32_t stride = in_.graph.axis_stride(axes[0]);
+    std::uint32_t next = stride;
+    for (const std::uint32_t axis : axes) {
+      if (in_.graph.axis_stride(axis) != next) return 1;
+      next *= in_.graph.axis_size(axis);
+    }
+    const std::uint32_t node = in_.network.layout().devices();
+    const std::uint32_t members = node % stride == 0 ? node / stride : 1;
+    return in_.graph.group(group).size % members == 0 ? members : 1;
   }
 
   void add_ring(Task task, const schema::Node::Reader& node, std::uint32_t stream,
                 std::uint32_t axis) {
     const std::uint32_t group = node.getGroup();
-    task.channel = channel_of({group, axis}, stream);
+    task.channel = channel_of({group, axis, false}, stream);
     ++table_.channels[task.channel].collectives;
     const auto bytes = static_cast<std::int64_t>(node.getCommBytes());
     const auto members = axis == kWholeGroup ? group_size_[group] : in_.graph.axis_size(axis);
@@ -204,13 +286,16 @@ class Builder {
       task.peer *= static_cast<std::int32_t>(in_.graph.axis_stride(node.getPeerAxis()));
       task.time_class = class_of_axis(in_.graph, node.getPeerAxis());
     }
-    set_wire(task, static_cast<std::int64_t>(node.getCommBytes()));
-    ++table_.events;
+    const auto bytes = static_cast<std::int64_t>(node.getCommBytes());
+    set_wire(task, bytes);
+    task.rendezvous = sends && bytes > in_.eager_max_bytes;
+    table_.events += task.rendezvous ? 2 : 1;
     if (sends) ++sends_[{task.peer_is_absolute, task.peer}];
   }
 
   struct ChannelKey {
     std::uint32_t group, axis;
+    bool stepped;
     auto operator<=>(const ChannelKey&) const = default;
   };
 
@@ -221,7 +306,8 @@ class Builder {
     const auto next = static_cast<std::uint16_t>(numbers_.size());
     const std::uint16_t number = numbers_.try_emplace(key, next).first->second;
     table_.channels.push_back(
-        {.group = key.group, .axis = key.axis, .stream = stream, .number = number});
+        {.group = key.group, .axis = key.axis, .stream = stream, .number = number,
+         .stepped = key.stepped});
     if (table_.channels.size() > kChannelSlotsMax || numbers_.size() > kChannelNumbersMax) {
       throw core::InputError(
           program_place(in_.graph, index_),
@@ -237,6 +323,7 @@ class Builder {
   std::vector<TimeClass> group_class_;
   std::vector<std::vector<std::uint32_t>> group_axes_;  // empty: given by lists
   std::vector<std::optional<std::uint32_t>> group_size_;
+  std::vector<std::uint32_t> group_most_;  // members of the largest communicator
   std::map<ChannelKey, std::uint16_t> numbers_;  // of all programs so far
   std::map<ChannelKey, std::uint8_t> local_channel_;
   std::map<std::pair<bool, std::int32_t>, std::uint64_t> sends_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "model/collective/choice.h"
 #include "model/compute/accelerator.h"
 #include "model/compute/roofline.h"
 #include "model/device/time_class.h"
@@ -26,7 +27,8 @@ constexpr std::uint8_t kNoChannel = 0xff;
 constexpr std::uint32_t kStepsVary = 0xffffffff;
 constexpr std::uint32_t kWholeGroup = 0xffffffff;
 
-enum class TaskKind : std::uint8_t { instant, compute, collective, send, receive };
+// collective: a plain ring; stepped: any other, by its description (collective/collective.h).
+enum class TaskKind : std::uint8_t { instant, compute, collective, stepped, send, receive };
 
 struct Task {
   // compute: [0] is the duration. collective, send: a chunk's or the message's time on each
@@ -35,7 +37,7 @@ struct Task {
   std::uint32_t node = 0;              // index in the program
   std::uint32_t first_dependency = 0;  // into ProgramTable::dependencies
   std::int32_t peer = 0;               // send, receive: offset in device ids, or the device id
-  std::uint32_t tag = 0;
+  std::uint32_t tag = 0;               // stepped: index into ProgramTable::stepped
   std::uint32_t steps = 0;             // collective: of its ring, kStepsVary: depends on the device
   std::uint16_t dependency_count = 0;
   TaskKind kind = TaskKind::instant;
@@ -43,6 +45,7 @@ struct Task {
   std::uint8_t channel = kNoChannel;   // collective: index into ProgramTable::channels
   std::uint8_t collective = 0;         // schema::CollectiveType
   bool peer_is_absolute = false;
+  bool rendezvous = false;             // send: asks the receiver first
 };
 
 // The task at `position` of another stream has to be over.
@@ -61,11 +64,18 @@ struct Channel {
   std::uint32_t stream = 0;
   std::uint16_t number = 0;       // over all programs; what messages carry
   std::uint32_t collectives = 0;  // in the program
+  bool stepped = false;
 
   // `device`'s place in its ring, and the device at another.
   [[nodiscard]] Membership membership(const WorkloadGraph& graph, core::DeviceId device) const;
   [[nodiscard]] core::DeviceId member(const WorkloadGraph& graph, core::DeviceId device,
                                       std::uint32_t position) const;
+};
+
+// A collective that devices run step by step.
+struct SteppedTask {
+  Collective collective;  // members 0: the device's communicator says how many
+  Choice choice;
 };
 
 // Sends of a program to one peer.
@@ -82,6 +92,7 @@ struct ProgramTable {
   std::vector<Channel> channels;
   std::vector<std::uint8_t> channel_by_number;  // index: Channel::number; kNoChannel: not here
   std::vector<PeerSends> sends;
+  std::vector<SteppedTask> stepped;
   std::uint64_t events = 0;  // a device executes, without waits for an interface
 
   [[nodiscard]] std::uint32_t streams() const {
@@ -105,6 +116,9 @@ struct ProgramTableInputs {
   const Accelerator& accelerator;
   const Network& network;
   ComputeFidelity fidelity;
+  const CollectiveRules& rules;
+  std::int64_t eager_max_bytes;  // longer messages ask first
+  bool analytical;
 };
 
 // One table for each program of the graph. Requires a graph that passed validate() and

@@ -6,30 +6,10 @@
 #include <tuple>
 
 #include "core/error.h"
-#include "model/collective/ring.h"
 #include "model/workload/validate_program.h"
 
 namespace exawarp::model {
 namespace {
-
-const char* collective_name(schema::CollectiveType type) {
-  switch (type) {
-    case schema::CollectiveType::ALL_TO_ALL: return "all-to-all";
-    case schema::CollectiveType::BROADCAST: return "broadcast";
-    case schema::CollectiveType::REDUCE: return "reduce";
-    default: return "unknown";
-  }
-}
-
-void check_collective(const WorkloadGraph& graph, std::uint32_t program, std::uint32_t index,
-                      const schema::Node::Reader& node) {
-  if (ring_supports(node.getCollective())) return;
-  throw core::InputError(
-      node_place(graph, program, index),
-      fmt::format("collective that network fidelity \"message\" does not run yet: \"{}\"; "
-                  "expected all-reduce, reduce-scatter, all-gather or barrier",
-                  collective_name(node.getCollective())));
-}
 
 // Where a program's receives are: stream by (peer axis, peer, tag).
 using Receivers = std::map<std::tuple<std::uint32_t, std::int32_t, std::uint32_t>, std::uint32_t>;
@@ -61,7 +41,6 @@ void check_supported(const WorkloadGraph& graph) {
     Receivers receivers;
     for (std::uint32_t index = 0; index < program.node_count(); ++index) {
       const auto node = program.node(index);
-      if (node.getKind() == schema::NodeKind::COLLECTIVE) check_collective(graph, p, index, node);
       if (node.getKind() == schema::NodeKind::RECEIVE) {
         check_receive(graph, p, index, node, receivers);
       }

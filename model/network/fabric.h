@@ -1,11 +1,14 @@
-// A cluster's interconnect at message fidelity: constants. Read from configs/fabrics/*.yaml by
-// io/; the formulas that use it are in model/topology/ and docs/model.md.
+// A cluster's interconnect as a study describes it. Read from configs/fabrics/*.yaml by io/; the
+// formulas that use it are in model/topology/ and docs/model.md.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "core/time.h"
+#include "model/topology/make.h"
 
 namespace exawarp::model {
 
@@ -13,6 +16,7 @@ namespace exawarp::model {
 struct NodeFabric {
   std::string name;
   std::uint32_t devices = 8;                    // per node
+  std::uint32_t planes = 1;                     // parallel switches, which share the bandwidth
   std::int64_t bandwidth_bytes_per_s = 0;       // per device and direction, as achieved
   core::Time latency;                           // end to end, one message
 };
@@ -30,9 +34,18 @@ struct ScaleOutFabric {
   std::uint32_t cores = 0;                      // switches of the top tier; 0: as many as needed
 };
 
+// Nodes on a fat tree, or, with a `topology`, any network, which then includes the nodes if there
+// are any.
 struct Fabric {
   NodeFabric node;
   ScaleOutFabric scale_out;
+  std::optional<TopologySpec> topology{};
 };
+
+// A node's part of a topology: half of its end-to-end latency on each link.
+NodesSpec nodes_spec(const NodeFabric& node);
+
+// The fabric's topology, built for so many devices. Throws core::InputError as make_topology().
+std::unique_ptr<Topology> make_topology(const Fabric& fabric, std::uint32_t devices);
 
 }  // namespace exawarp::model

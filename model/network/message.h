@@ -17,6 +17,11 @@ enum class DeviceEvent : pdes::EventKind {
   chunk_received,   // to itself: the same, after waiting for the receive side
   message_arrives,  // point to point
   message_received,
+  step_arrives,     // a message of a stepped collective; a Chunk
+  step_received,
+  request_arrives,  // a long message asks whether it may come; a Message
+  ready_arrives,    // it may; a Ready
+  steps_begin,      // to itself: a collective's start overhead is over; a NodeDone
 };
 
 struct NodeDone {
@@ -28,10 +33,10 @@ struct Chunk {
   std::int64_t wire_ps;   // time on the receiver's interface
   std::int64_t entry_ps;  // when the last of the members that it has passed came to the collective
   std::uint32_t ordinal;  // which collective of the channel (device/program_table.h), from 0
-  std::uint32_t step;
+  std::uint32_t step;     // a stepped collective: the receiver's phase
   std::uint16_t channel;
   std::uint16_t interface;
-  std::uint32_t unused;
+  std::uint32_t lane;     // a ring: 0
 };
 
 struct Message {
@@ -40,6 +45,11 @@ struct Message {
   std::uint32_t source;
   std::uint32_t tag;
   std::uint32_t interface;
+  std::uint32_t stream;  // a request: the sender's; else 0
+};
+
+struct Ready {
+  std::uint32_t stream;  // of the sender that asked
   std::uint32_t unused;
 };
 

@@ -1,7 +1,8 @@
 #include "model/network/network.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "core/error.h"
@@ -42,29 +43,73 @@ const Fabric& checked(const Fabric& fabric) {
 }  // namespace
 
 Network::Network(const Fabric& fabric, std::uint32_t devices)
-    : layout_(checked(fabric).node.devices),
-      tree_(fabric.scale_out, devices),
-      devices_(devices),
-      devices_per_leaf_(fabric.scale_out.devices_per_leaf),
-      leaves_per_pod_(fabric.scale_out.leaves_per_pod),
-      latency_{fabric.node.latency},
-      bandwidth_bytes_per_s_{fabric.node.bandwidth_bytes_per_s,
-                             fabric.scale_out.bandwidth_bytes_per_s} {
+    : layout_(std::max(1u, fabric.node.devices)), devices_(devices), bandwidth_bytes_per_s_{} {
+  if (fabric.topology) {
+    use_topology(fabric);
+  } else {
+    use_tree(checked(fabric));
+  }
+}
+
+void Network::use_tree(const Fabric& fabric) {
+  const ScaleOutFabric& s = fabric.scale_out;
+  tree_.emplace(s, devices_);
+  bandwidth_bytes_per_s_ = {fabric.node.bandwidth_bytes_per_s, s.bandwidth_bytes_per_s};
+  latency_.push_back(fabric.node.latency);
   for (const Tier tier : {Tier::leaf, Tier::pod, Tier::core}) {
     const Path path = FatTree::path(tier);
-    latency_[static_cast<std::size_t>(tier)] = fabric.scale_out.endpoint_latency +
-                                               path.switches * fabric.scale_out.switch_latency +
-                                               path.links * fabric.scale_out.link_latency;
+    latency_.push_back(s.endpoint_latency + path.switches * s.switch_latency +
+                       path.links * s.link_latency);
   }
+  least_across_ = s.devices_per_leaf > layout_.devices() ? latency(Tier::leaf)
+                  : s.leaves_per_pod > 1                 ? latency(Tier::pod)
+                                                         : latency(Tier::core);
+}
+
+void Network::use_topology(const Fabric& fabric) {
+  const TopologySpec& spec = *fabric.topology;
+  topology_ = make_topology(spec, devices_);
+  const bool has_nodes = spec.nodes.has_value();
+  first_class_ = has_nodes ? 0 : 1;  // class 0 is Tier::node
+  const auto distances = topology_->distances();
+  constexpr std::size_t kClassesMax = 1u << 8;  // of a Tier
+  if (distances.size() + first_class_ > kClassesMax) {
+    throw core::InputError(
+        spec.place, fmt::format("{} different paths; expected at most {} at network.fidelity "
+                                "message: a smaller diameter",
+                                distances.size(), kClassesMax - first_class_));
+  }
+  std::int64_t rate = 0;
+  const std::uint32_t first_port = has_nodes && fabric.node.devices > 1 ? fabric.node.planes : 0;
+  for (std::uint32_t p = first_port; p < topology_->ports({0}); ++p) {
+    const std::int64_t of_port =
+        topology_->link_kinds()[topology_->link({0}, p).kind].bandwidth_bytes_per_s;
+    if (rate != 0 && of_port != rate) {
+      throw core::InputError(spec.place, fmt::format("a device has links of {} and {} B/s; expected "
+                                                     "one bandwidth at network.fidelity message",
+                                                     rate, of_port));
+    }
+    rate = of_port;
+  }
+  const std::int64_t inside = has_nodes ? fabric.node.bandwidth_bytes_per_s : rate;
+  bandwidth_bytes_per_s_ = {inside, rate != 0 ? rate : std::max<std::int64_t>(1, inside)};
+  if (bandwidth_bytes_per_s_[0] == 0) bandwidth_bytes_per_s_[0] = 1;  // one device, no port at all
+  core::Time least_endpoint = core::Time::max();
+  if (!has_nodes) latency_.push_back(core::Time{0});
+  for (const Distance& d : distances) {
+    latency_.push_back(std::max(core::Time{1}, d.latency + d.endpoint));
+    if (latency_.size() > 1) least_endpoint = std::min(least_endpoint, d.endpoint);
+  }
+  if (!has_nodes) latency_[0] = *std::max_element(latency_.begin(), latency_.end());
+  while (latency_.size() < kTierCount) latency_.push_back(latency_.back());
+  if (least_endpoint == core::Time::max()) least_endpoint = core::Time{0};
+  least_across_ = topology_->least_latency(layout_.atom_shift()) + least_endpoint;
 }
 
 core::Time Network::least_latency_between_atoms() const {
   const bool node_is_split = layout_.devices() > 1 && layout_.atom_shift() == 0;
-  const core::Time across = devices_per_leaf_ > layout_.devices() ? latency(Tier::leaf)
-                            : leaves_per_pod_ > 1                 ? latency(Tier::pod)
-                                                                  : latency(Tier::core);
-  if (devices_ <= layout_.devices()) return layout_.devices() > 1 ? latency(Tier::node) : across;
-  return node_is_split ? std::min(latency(Tier::node), across) : across;
+  if (devices_ <= layout_.devices() && layout_.devices() > 1) return latency(Tier::node);
+  return node_is_split ? std::min(latency(Tier::node), least_across_) : least_across_;
 }
 
 }  // namespace exawarp::model

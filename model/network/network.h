@@ -2,7 +2,13 @@
 //
 //   latency(node)             = node latency, end to end
 //   latency(leaf, pod, core)  = endpoint + switches * switch_latency + links * link_latency
+//   latency of a topology     = endpoint + that of its path, by class of Topology::distances()
 //   time on an interface      = max(1 ps, bytes / bandwidth), rounded up
+//
+// A device has two interfaces, into its node and out of it: the ports that a topology gives it
+// across nodes are one interface, with the rate of one port. The fabric of nodes on a fat tree, which
+// a study has that names no topology, is computed by inlined functions; a topology by virtual ones,
+// once a channel of a ring, once a message otherwise.
 //
 // A message occupies an interface for at least 1 ps, so that no two messages leave or arrive
 // through one interface at the same instant and their order is never a tie.
@@ -11,6 +17,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "core/ids.h"
 #include "core/time.h"
@@ -31,11 +40,17 @@ constexpr Interface interface_of(Tier tier) {
 
 class Network {
  public:
-  // Throws core::InputError where a figure of `fabric` is missing or out of range.
+  // Throws core::InputError where a figure of `fabric` is missing or out of range, where there is no
+  // such topology of so many devices, or one that this fidelity cannot represent.
   Network(const Fabric& fabric, std::uint32_t devices);
 
+  // With a topology, a class of paths: Tier::node inside a node, any other value across.
   [[nodiscard]] Tier tier_between(core::DeviceId a, core::DeviceId b) const {
-    return layout_.same_node(a, b) ? Tier::node : tree_.tier_between(a, b);
+    if (layout_.same_node(a, b)) return Tier::node;
+    if (topology_ != nullptr) [[unlikely]] {
+      return static_cast<Tier>(topology_->message_route(a, b).distance + first_class_);
+    }
+    return tree_->tier_between(a, b);
   }
   [[nodiscard]] core::Time latency(Tier tier) const {
     return latency_[static_cast<std::size_t>(tier)];
@@ -49,17 +64,31 @@ class Network {
 
   // A step between the farthest devices: what algorithms are chosen by.
   [[nodiscard]] StepCost step_cost() const {
-    return {latency(Tier::core), bandwidth_bytes_per_s_.back()};
+    return {latency_.back(), bandwidth_bytes_per_s_.back()};
+  }
+
+  // A message between devices this far apart.
+  [[nodiscard]] StepCost cost_of(Tier tier) const {
+    return {latency(tier), bandwidth_bytes_per_s_[static_cast<std::size_t>(interface_of(tier))]};
   }
 
   [[nodiscard]] const NodeLayout& layout() const { return layout_; }
-  [[nodiscard]] const FatTree& tree() const { return tree_; }
+  // Those of the fat tree, or all of a topology.
+  [[nodiscard]] std::uint32_t switches() const {
+    return topology_ != nullptr ? topology_->switches() : tree_->switches();
+  }
 
  private:
+  void use_tree(const Fabric& fabric);
+  void use_topology(const Fabric& fabric);
+
   NodeLayout layout_;
-  FatTree tree_;
-  std::uint32_t devices_, devices_per_leaf_, leaves_per_pod_;
-  std::array<core::Time, kTierCount> latency_;
+  std::optional<FatTree> tree_;               // where there is no topology
+  std::shared_ptr<const Topology> topology_;
+  std::uint32_t first_class_ = 0;             // of the topology's distances, as a Tier
+  std::uint32_t devices_;
+  core::Time least_across_;                   // between devices of different nodes
+  std::vector<core::Time> latency_;           // by Tier; at least kTierCount, the farthest last
   std::array<std::int64_t, kInterfaceCount> bandwidth_bytes_per_s_;
 };
 

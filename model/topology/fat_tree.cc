@@ -1,11 +1,9 @@
 #include "model/topology/fat_tree.h"
 
 #include "core/check.h"
+#include "model/topology/support.h"
 
 namespace exawarp::model {
-namespace {
-std::uint32_t ceil_div(std::uint32_t a, std::uint32_t b) { return (a - 1) / b + 1; }
-}  // namespace
 
 FatTree::FatTree(const ScaleOutFabric& fabric, std::uint32_t devices)
     : per_leaf_(fabric.devices_per_leaf), leaves_per_pod_(fabric.leaves_per_pod) {

@@ -45,10 +45,19 @@ class PortChoices {
     std::uint32_t first = 0, count = 0;
   };
 
+  // Requires first behind all ports added before.
   void add(std::uint32_t first, std::uint32_t count = 1) {
+    if (count == 0) return;
+    total_ += count;
+    if (ranges_used_ != 0) {
+      Range& last = ranges_[ranges_used_ - 1];
+      if (last.first + last.count == first) {
+        last.count += count;
+        return;
+      }
+    }
     EXAWARP_CHECK(ranges_used_ < kRangesMax, first, count);
     ranges_[ranges_used_++] = {first, count};
-    total_ += count;
   }
   [[nodiscard]] std::uint32_t size() const { return total_; }
   [[nodiscard]] bool empty() const { return total_ == 0; }
@@ -68,8 +77,9 @@ class PortChoices {
 
 // What a message between two devices passes on a minimal path. Pairs of equal figures share one.
 struct Distance {
-  core::Time latency;      // links and switches; no serialisation, no endpoints' software
-  std::uint32_t switches = 0;
+  core::Time latency{};    // links and switches; no serialisation, no endpoints' software
+  core::Time endpoint{};   // both ends' interfaces and software, on top of `latency`
+  std::uint32_t switches = 0;  // and devices that pass messages on
   std::uint32_t links = 0;
   std::int64_t bandwidth_bytes_per_s = 0;  // of the slowest link
 };
@@ -86,7 +96,7 @@ struct TopologyCounts {
   std::uint64_t switches = 0;
   std::uint64_t links = 0;  // full-duplex
   std::uint32_t diameter_links = 0;
-  // Least capacity, one direction, between two halves of the devices.
+  // Capacity, one direction, between two halves of the devices (docs/topologies.md: which halves).
   std::int64_t bisection_bytes_per_s = 0;
 };
 
@@ -108,19 +118,31 @@ class Topology {
   // Requires port < ports(v). Symmetric: link(peer, peer_port) leads back to (v, port).
   [[nodiscard]] virtual Link link(VertexId v, std::uint32_t port) const = 0;
 
-  // Ports of `at` on minimal paths to vertex `to`; empty where at == to.
+  // What passing through `v` adds to a path: a switch, or a device that forwards.
+  [[nodiscard]] virtual core::Time forwarding_latency(VertexId v) const = 0;
+
+  // Ports of `at` on minimal paths to `to`, a device or a vertex that waypoint() returns; empty
+  // where at == to. The first one is deterministic routing's (dimension order where there are
+  // dimensions). Minimal is the family's own measure, which its header states.
   [[nodiscard]] virtual PortChoices minimal(VertexId at, VertexId to) const = 0;
 
   // Requires a != b.
   [[nodiscard]] virtual MessageRoute message_route(core::DeviceId a, core::DeviceId b) const = 0;
   [[nodiscard]] virtual std::span<const Distance> distances() const = 0;
-  // Least latency of a path between devices of different atoms of 2^atom_shift ids.
+  // Destination-spread deterministic routing takes minimal(at, to)[spread(at, to) % size]: the
+  // paths to one device form a tree, and different devices' trees use different links.
+  [[nodiscard]] virtual std::uint32_t spread(VertexId, VertexId) const { return 0; }
+
+  // Least latency, without endpoints, of a path between devices of different atoms of
+  // 2^atom_shift ids; over all pairs where there is one atom. At least 1 ps.
   [[nodiscard]] virtual core::Time least_latency(std::uint32_t atom_shift) const = 0;
 
   // Deadlock freedom: packets use virtual channel 0 first; at `at`, one that came in at `in_port`
   // on channel `vc` and leaves through `out_port` goes on in the channel returned. The channels'
   // dependencies over minimal routes (and, where a waypoint is passed, over both legs) have no
   // cycle. in_port is ports(at) for a packet that starts here.
+  // Where !every_port_is_safe(), that holds for the first minimal port alone, on each leg.
+  [[nodiscard]] virtual bool every_port_is_safe() const { return true; }
   [[nodiscard]] virtual std::uint32_t virtual_channels() const = 0;
   [[nodiscard]] virtual std::uint32_t next_channel(VertexId at, std::uint32_t in_port,
                                                    std::uint32_t out_port,
@@ -128,6 +150,7 @@ class Topology {
 
   // Valiant routing: a packet goes first to one of these vertices, then on. 0: detours make no
   // sense here.
+  // Requires from != to.
   [[nodiscard]] virtual std::uint32_t waypoints(core::DeviceId from, core::DeviceId to) const = 0;
   [[nodiscard]] virtual VertexId waypoint(core::DeviceId from, core::DeviceId to,
                                           std::uint32_t index) const = 0;

@@ -12,7 +12,7 @@
 namespace exawarp::model {
 namespace {
 
-constexpr std::uint64_t kNodeWords = 12;  // generous: the schema's Node has 11 and no pointers
+constexpr std::uint64_t kNodeWords = 13;  // generous: the schema's Node has 12 and no pointers
 
 std::uint64_t text_words(const std::string& text) { return 2 + text.size() / 8; }
 unsigned size_of(const auto& container) { return static_cast<unsigned>(container.size()); }
@@ -42,6 +42,8 @@ void write_node(schema::Node::Builder out, const NodeFields& in) {
   out.setBytesWritten(in.bytes_written);
   out.setCommBytes(in.comm_bytes);
   out.setDurationPs(in.duration_ps);
+  out.setRoot(in.root);
+  out.setSizes(in.sizes);
 }
 
 }  // namespace
@@ -129,6 +131,11 @@ std::uint32_t WorkloadBuilder::name(const std::string& text) {
   return at->second;
 }
 
+std::uint32_t WorkloadBuilder::add_sizes(std::vector<std::uint64_t> bytes) {
+  sizes_.push_back(std::move(bytes));
+  return static_cast<std::uint32_t>(sizes_.size());
+}
+
 std::uint64_t WorkloadBuilder::size_words() const {
   std::uint64_t words = 64 + text_words(name_);
   for (const Axis& axis : axes_) words += 4 + text_words(axis.name);
@@ -139,6 +146,7 @@ std::uint64_t WorkloadBuilder::size_words() const {
   for (const ProgramBuilder& program : programs_) words += program.size_words();
   for (const Binding& binding : bindings_) words += 8 + binding.devices.size() / 2;
   for (const std::string* text : names_) words += 1 + text_words(*text);
+  for (const auto& table : sizes_) words += 2 + table.size();
   return words;
 }
 
@@ -206,6 +214,13 @@ WorkloadGraph WorkloadBuilder::build() const {
   auto names = root.initNames(size_of(names_));
   for (unsigned i = 0; i < names_.size(); ++i) names.set(i, *names_[i]);
   write_training(root.initTraining());
+  if (!sizes_.empty()) {
+    auto tables = root.initSizeTables(size_of(sizes_));
+    for (unsigned i = 0; i < sizes_.size(); ++i) {
+      auto table = tables.init(i, size_of(sizes_[i]));
+      for (unsigned j = 0; j < sizes_[i].size(); ++j) table.set(j, sizes_[i][j]);
+    }
+  }
   return WorkloadGraph::from_message(std::move(message));
 }
 

@@ -33,6 +33,8 @@ struct NodeFields {
   schema::MemoryPlace place = schema::MemoryPlace::DEVICE;
   std::uint8_t peer_axis = schema::NO_AXIS;
   std::uint16_t group = 0;
+  std::uint32_t root = 0;   // collective: its root, or a permutation's shift
+  std::uint32_t sizes = 0;  // all-to-all: from WorkloadBuilder::add_sizes(); 0: equal shares
   std::uint16_t micro_batch = kNoMicroBatch;
   std::uint16_t layer = kNoLayer;
   std::int32_t peer = 0;
@@ -111,6 +113,8 @@ class WorkloadBuilder {
   std::uint8_t add_axis(std::string name, std::uint32_t size);
   std::uint16_t add_group(std::string name, std::vector<std::uint8_t> axes);
   std::uint16_t add_group_lists(std::string name, std::vector<std::vector<std::uint32_t>> lists);
+  // Bytes between the members of a group (workload.capnp, Node.sizes). Returns NodeFields::sizes.
+  std::uint32_t add_sizes(std::vector<std::uint64_t> bytes);
   // The reference stays valid as long as the builder.
   ProgramBuilder& add_program(std::string name);
   void bind_range(std::uint32_t program, Range range);
@@ -147,6 +151,7 @@ class WorkloadBuilder {
   std::string name_;
   std::vector<Axis> axes_;
   std::vector<Group> groups_;
+  std::vector<std::vector<std::uint64_t>> sizes_;
   std::deque<ProgramBuilder> programs_;
   std::vector<Binding> bindings_;
   std::map<std::string, std::uint32_t> name_index_;

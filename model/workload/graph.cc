@@ -243,6 +243,11 @@ void WorkloadGraph::index() {
     for (const capnp::Text::Reader name : root_.getNames()) {
       names_.push_back(view(name));
     }
+    size_tables_.clear();
+    for (const capnp::List<std::uint64_t>::Reader table : root_.getSizeTables()) {
+      std::vector<std::uint64_t>& bytes = size_tables_.emplace_back();
+      for (const std::uint64_t b : table) bytes.push_back(b);
+    }
     index_bindings();
   });
 }

@@ -40,8 +40,9 @@ class Program {
 
   [[nodiscard]] std::uint32_t node_count() const { return nodes_.size(); }
   // Fields as in workload.capnp. commBytes, per device: all-reduce: the buffer; reduce-scatter: the
-  // input; all-gather: the input (the device's own shard); all-to-all: the input; send and receive:
-  // the message.
+  // input; all-gather, gather: the input (the device's own shard); all-to-all: the input (nothing
+  // where sizes are given); scatter: what a member gets; broadcast, reduce: the buffer; permute,
+  // send and receive: the message.
   [[nodiscard]] schema::Node::Reader node(std::uint32_t index) const { return nodes_[index]; }
   [[nodiscard]] std::uint32_t stream_count() const { return streams_.size(); }
   [[nodiscard]] schema::Stream::Reader stream(std::uint32_t index) const { return streams_[index]; }
@@ -160,6 +161,10 @@ class WorkloadGraph {
   [[nodiscard]] std::uint32_t name_count() const {
     return static_cast<std::uint32_t>(names_.size());
   }
+  // Bytes between members (Node.sizes - 1 is the index).
+  [[nodiscard]] const std::vector<std::vector<std::uint64_t>>& size_tables() const {
+    return size_tables_;
+  }
   // Devices by rule, sorted by (axis, first); and by list, sorted by (device, program).
   [[nodiscard]] const std::vector<BoundRange>& bound_ranges() const { return ranges_; }
   [[nodiscard]] const std::vector<BoundDevice>& bound_devices() const { return listed_; }
@@ -194,6 +199,7 @@ class WorkloadGraph {
   std::vector<BoundRange> ranges_;
   std::vector<BoundDevice> listed_;
   std::vector<std::string_view> names_;
+  std::vector<std::vector<std::uint64_t>> size_tables_;
 };
 
 // `text` of unknown origin for a message: what is not printable becomes '?', what is long is cut.

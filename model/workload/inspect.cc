@@ -103,7 +103,8 @@ const char* name_of(schema::NodeKind kind) {
 
 const char* name_of(schema::CollectiveType type) {
   static constexpr std::array kNames{"all_reduce", "reduce_scatter", "all_gather", "all_to_all",
-                                     "broadcast",  "reduce",         "barrier"};
+                                     "broadcast",  "reduce",         "barrier",    "gather",
+                                     "scatter",    "permute"};
   return kNames.at(static_cast<std::size_t>(type));
 }
 

@@ -39,13 +39,16 @@ schema::DataType data_type_from_name(const std::string& key, const std::string& 
 
 schema::CollectiveType collective_from_name(const std::string& key, const std::string& name) {
   using T = schema::CollectiveType;
-  static constexpr std::array<Named<T>, 7> kTable{{{"all_reduce", T::ALL_REDUCE},
+  static constexpr std::array<Named<T>, 10> kTable{{{"all_reduce", T::ALL_REDUCE},
                                                    {"reduce_scatter", T::REDUCE_SCATTER},
                                                    {"all_gather", T::ALL_GATHER},
                                                    {"all_to_all", T::ALL_TO_ALL},
                                                    {"broadcast", T::BROADCAST},
                                                    {"reduce", T::REDUCE},
-                                                   {"barrier", T::BARRIER}}};
+                                                   {"barrier", T::BARRIER},
+                                                    {"gather", T::GATHER},
+                                                    {"scatter", T::SCATTER},
+                                                    {"permute", T::PERMUTE}}};
   return find<T>(key, name, kTable);
 }
 

@@ -121,6 +121,19 @@ std::string group_place(const WorkloadGraph& graph, std::uint32_t group) {
                      printable(graph.group(group).name));
 }
 
+void check_size_tables(const WorkloadGraph& graph) {
+  for (std::size_t t = 0; t < graph.size_tables().size(); ++t) {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t bytes : graph.size_tables()[t]) {
+      sum += std::min(bytes, kCommBytesMax);
+      if (bytes >= kCommBytesMax || sum >= kSizeMax) {
+        refuse(graph.place(), "sizeTables[{}]: out of range: {}; expected less than {}, less than {} "
+               "in all", t, bytes, kCommBytesMax, kSizeMax);
+      }
+    }
+  }
+}
+
 void check_groups(const WorkloadGraph& graph) {
   for (std::uint32_t group = 0; group < graph.group_count(); ++group) {
     const GroupTable& table = graph.group(group);
@@ -371,6 +384,7 @@ void validate(WorkloadGraph& graph) {
   graph.index();
   decoding(graph.place(), [&graph] {
     check_groups(graph);
+    check_size_tables(graph);
     check_bound_once(graph);
     ProgramTables tables = make_tables(graph);
     for (std::uint32_t p = 0; p < graph.program_count(); ++p) check_program(graph, p, tables);

@@ -14,6 +14,7 @@
 
 #include "core/digest.h"
 #include "core/error.h"
+#include "model/collective/collective.h"
 
 namespace exawarp::model {
 namespace {
@@ -22,10 +23,22 @@ namespace {
 constexpr auto kStreamKindLast = schema::StreamKind::COMMUNICATION;
 constexpr auto kNodeKindLast = schema::NodeKind::MARKER;
 constexpr auto kOperationLast = schema::Operation::CONVOLUTION;
-constexpr auto kCollectiveLast = schema::CollectiveType::BARRIER;
+constexpr auto kCollectiveLast = schema::CollectiveType::PERMUTE;
 constexpr auto kPhaseLast = schema::Phase::OPTIMIZER;
 constexpr auto kDataTypeLast = schema::DataType::FP64;
 constexpr auto kMemoryPlaceLast = schema::MemoryPlace::HOST;
+
+// The sizes of the communicators of a family: one, where they are all the same.
+std::pair<std::uint32_t, std::uint32_t> least_and_most_members(const GroupTable& table) {
+  if (!table.by_lists) return {table.size, table.size};
+  std::uint32_t least = 0xffffffff, most = 0;
+  for (std::size_t i = 1; i < table.list_first.size(); ++i) {
+    const std::uint32_t size = table.list_first[i] - table.list_first[i - 1];
+    least = std::min(least, size);
+    most = std::max(most, size);
+  }
+  return {least, most};
+}
 
 class ProgramCheck {
  public:
@@ -62,6 +75,7 @@ class ProgramCheck {
   void check_dependencies(const schema::Node::Reader& node);
   void check_sizes(const schema::Node::Reader& node);
   void check_peer(const schema::Node::Reader& node) const;
+  void check_collective(const schema::Node::Reader& node) const;
   void check_size(const char* field, std::uint64_t value, std::uint64_t limit,
                   std::uint64_t& sum) const;
   void check_finishes() const;
@@ -121,6 +135,7 @@ void ProgramCheck::check_node(const schema::Node::Reader& node) {
     refuse_node("group: no such group: {}; expected less than {}", node.getGroup(),
                 graph_.group_count());
   }
+  if (node.getKind() == schema::NodeKind::COLLECTIVE) check_collective(node);
   if (node.getKind() == schema::NodeKind::SEND || node.getKind() == schema::NodeKind::RECEIVE) {
     check_peer(node);
   }
@@ -217,6 +232,30 @@ void ProgramCheck::check_peer(const schema::Node::Reader& node) const {
   }
 }
 
+void ProgramCheck::check_collective(const schema::Node::Reader& node) const {
+  const auto [least, most] = least_and_most_members(graph_.group(node.getGroup()));
+  const bool permutes = node.getCollective() == schema::CollectiveType::PERMUTE;
+  const bool has_root = permutes || is_rooted(node.getCollective());
+  if (node.getRoot() != 0 && (!has_root || node.getRoot() >= least)) {
+    refuse_node("root: out of range: {}; expected {}", node.getRoot(),
+                has_root ? fmt::format("less than {}, the members of the group", least)
+                         : "0 for a collective without a root");
+  }
+  if (node.getSizes() == 0) return;
+  if (node.getCollective() != schema::CollectiveType::ALL_TO_ALL) {
+    refuse_node("sizes: {} for a collective that is no all-to-all; expected 0", node.getSizes());
+  }
+  if (node.getSizes() > graph_.size_tables().size()) {
+    refuse_node("sizes: no such table: {}; expected at most {}", node.getSizes(),
+                graph_.size_tables().size());
+  }
+  const std::uint64_t entries = graph_.size_tables()[node.getSizes() - 1].size();
+  if (least != most || (entries != most && entries != std::uint64_t{most} * most)) {
+    refuse_node("sizes: a table of {} entries for groups of {} to {} members; expected one size of "
+                "group, and as many entries as members or their square", entries, least, most);
+  }
+}
+
 void ProgramCheck::check_finishes() const {
   const std::uint32_t streams = program_.stream_count();
   std::vector<std::uint32_t> cursor(streams), next_dependency(streams);
@@ -268,6 +307,7 @@ void ProgramCheck::collect_uses() {
       core::Hasher& hash = hashes[node.getGroup()];
       hash.word(static_cast<std::uint64_t>(node.getCollective()));
       hash.word(node.getCommBytes());
+      hash.word(std::uint64_t{node.getRoot()} << 32 | node.getSizes());
       ++use.count;
       use.hash = hash.value();
     }

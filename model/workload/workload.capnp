@@ -24,6 +24,7 @@ struct Workload {
   bindings @6 :List(Binding);  # every device is bound exactly once
   names @7 :List(Text);      # node names, shared by index
   training @8 :Training;
+  sizeTables @9 :List(List(UInt64));  # bytes between members of a group, see Node.sizes
 }
 
 struct Axis {
@@ -83,7 +84,8 @@ enum Operation {
   other @0; gemm @1; attention @2; norm @3; elementwise @4; embedding @5; softmax @6; optimizer @7; convolution @8;
 }
 
-enum CollectiveType { allReduce @0; reduceScatter @1; allGather @2; allToAll @3; broadcast @4; reduce @5; barrier @6; }
+enum CollectiveType { allReduce @0; reduceScatter @1; allGather @2; allToAll @3; broadcast @4; reduce @5; barrier @6;
+  gather @7; scatter @8; permute @9; }
 
 enum Phase { none @0; forward @1; backward @2; optimizer @3; }
 
@@ -115,6 +117,11 @@ struct Node {
   commBytes @19 :UInt64;        # see model/workload/graph.h, comm_bytes
   durationPs @20 :UInt64;       # recorded duration, or noDuration
   position @21 :UInt32;         # place in its stream: order[stream.first + position] is this node
+  root @22 :UInt32;             # broadcast, reduce, gather, scatter: the root's position in the group;
+                                # permute: how many positions further each member's data goes
+  sizes @23 :UInt32;            # all-to-all: 1 + index into Workload.sizeTables; 0: equal shares.
+                                # The table has n entries (bytes by distance, target - source modulo
+                                # n) or n * n (source * n + target), n the members of the group
 }
 
 # What a training report needs; zero where the workload is no training step.

@@ -187,7 +187,7 @@ model::Fabric round_fabric() {
 }
 
 WorkloadGraph collectives(schema::CollectiveType type, std::uint32_t devices, std::uint64_t bytes,
-                          std::uint32_t repeats) {
+                          std::uint32_t repeats, std::uint32_t root) {
   WorkloadBuilder workload("collectives");
   const std::uint8_t axis = workload.add_axis("device", devices);
   const std::uint16_t group = workload.add_group("all", {axis});
@@ -198,6 +198,7 @@ WorkloadGraph collectives(schema::CollectiveType type, std::uint32_t devices, st
                       .stream = stream,
                       .collective = type,
                       .group = group,
+                      .root = root,
                       .comm_bytes = bytes});
   }
   workload.bind_range(0, {.axis = axis, .first = 0, .count = devices});

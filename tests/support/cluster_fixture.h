@@ -29,7 +29,8 @@ constexpr std::int64_t kScaleOutPsPerByte = 100;
 
 // `devices` over one axis "device" with group "all"; every one runs `repeats` collectives.
 model::WorkloadGraph collectives(model::schema::CollectiveType type, std::uint32_t devices,
-                                 std::uint64_t bytes, std::uint32_t repeats = 1);
+                                 std::uint64_t bytes, std::uint32_t repeats = 1,
+                                 std::uint32_t root = 0);
 
 // Two stages (axis "pipeline"), `micro_batches` in 1F1B order, recorded durations, messages of
 // `bytes`.

@@ -56,10 +56,10 @@ struct Pair {
     return programs[device]->add_node(
         {.stream = on, .duration_ps = static_cast<std::uint64_t>(ps)}, after);
   }
-  Simulated run() {
+  Simulated run(const ClusterOptions& options = {}) {
     WorkloadGraph graph = workload.build();
     validate(graph);
-    return simulate(std::move(graph));
+    return simulate(std::move(graph), options);
   }
   WorkloadBuilder workload{"pair"};
   std::uint8_t axis;
@@ -230,6 +230,99 @@ TEST(PointToPoint, EarlyMessagesAreMatchedByTagAndOrder) {
   const Simulated run = pair.run();
   EXPECT_EQ(run.outcome.unfinished(), 0u);
   EXPECT_EQ(run.outcome.simulated_time(), Time{50'000'000});
+}
+
+constexpr ClusterOptions kAsksFirst{.eager_max_bytes = 999};
+
+TEST(Rendezvous, TakesARequestAnAnswerAndTheMessage) {
+  Pair pair;
+  pair.send(0, pair.stream(0), 1, 1'000);
+  pair.receive(1, pair.stream(1), 0, 1'000);
+  EXPECT_EQ(pair.run(kAsksFirst).outcome.simulated_time(),
+            3 * test::kNodeLatency + Time{1'000 * test::kNodePsPerByte});
+}
+
+TEST(Rendezvous, IsNotForShortMessages) {
+  Pair pair;
+  pair.send(0, pair.stream(0), 1, 999);
+  pair.receive(1, pair.stream(1), 0, 999);
+  EXPECT_EQ(pair.run(kAsksFirst).outcome.simulated_time(),
+            test::kNodeLatency + Time{999 * test::kNodePsPerByte});
+}
+
+TEST(Rendezvous, HoldsTheSenderUntilTheReceiveIsThere) {
+  Pair pair;
+  const auto out = pair.stream(0);
+  pair.send(0, out, 1, 1'000, 7);
+  pair.send(0, out, 1, 10, 8);
+  const auto late = pair.compute(1, pair.stream(1, StreamKind::COMPUTE), 50'000'000);
+  const auto in = pair.stream(1);
+  pair.receive(1, in, 0, 1'000, 7, {late});
+  pair.receive(1, in, 0, 10, 8);
+  // The answer leaves at 50 us, the message a latency later; the short one follows it.
+  EXPECT_EQ(pair.run(kAsksFirst).outcome.simulated_time(),
+            Time{50'000'000} + 2 * test::kNodeLatency + Time{1'010 * test::kNodePsPerByte});
+}
+
+TEST(Analytical, MessagesDoNotWaitForEachOther) {
+  Pair pair(3);
+  pair.send(0, pair.stream(0), 2, 1'000);
+  pair.send(1, pair.stream(1), 2, 1'000);
+  pair.receive(2, pair.stream(2), 0, 1'000);
+  pair.receive(2, pair.stream(2), 1, 1'000);
+  EXPECT_EQ(pair.run({.analytical_network = true}).outcome.simulated_time(),
+            test::kNodeLatency + Time{1'000 * test::kNodePsPerByte});
+}
+
+TEST(Analytical, AgreesWithMessagesWhereNothingContends) {
+  const auto run = [](bool analytical) {
+    return simulate(test::small_llama({.tensor = 4}), {.analytical_network = analytical})
+        .outcome.simulated_time();
+  };
+  EXPECT_EQ(run(true), run(false));
+}
+
+// Members come at 1 us and, the last, at 9 us; the ring of 4 then takes 6 steps.
+TEST(Analytical, CountsFromTheLastMember) {
+  Pair pair(4);
+  const auto group = pair.workload.add_group("tensor", {pair.axis});
+  for (std::uint32_t d = 0; d < 4; ++d) {
+    const auto ready =
+        pair.compute(d, pair.stream(d, StreamKind::COMPUTE), d == 2 ? 9'000'000 : 1'000'000);
+    pair.programs[d]->add_node({.kind = NodeKind::COLLECTIVE,
+                                .stream = pair.stream(d),
+                                .collective = CollectiveType::ALL_REDUCE,
+                                .group = group,
+                                .comm_bytes = 1'000},
+                               {ready});
+  }
+  const Simulated run = pair.run({.analytical_network = true});
+  const Time each = test::kNodeLatency + Time{250 * test::kNodePsPerByte};
+  EXPECT_EQ(run.outcome.simulated_time(), Time{9'000'000} + 6 * each);
+  EXPECT_EQ(run.time_in(TimeClass::waiting), 3 * 8'000'000);
+  EXPECT_EQ(run.time_in(TimeClass::tensor), 4 * 6 * each.ps);
+}
+
+TEST(SlowDevices, ProgressSlowerWhileTheyAreSlow) {
+  const std::vector<Slowdown> slow{
+      {.devices = {3}, .factor_ppm = 2'000'000, .from = Time{100}, .until = Time{300}},
+      {.devices = {3, 5}, .factor_ppm = 4'000'000, .from = Time{200}, .until = Time{400}}};
+  EXPECT_EQ(slowed(slow, 4, Time{0}, Time{500}), Time{500});
+  EXPECT_EQ(slowed(slow, 3, Time{0}, Time{100}), Time{100});
+  EXPECT_EQ(slowed(slow, 3, Time{0}, Time{150}), Time{200});   // 100 at full, 50 at half speed
+  EXPECT_EQ(slowed(slow, 3, Time{250}, Time{10}), Time{66});   // 6 of 50 at an eighth, 4 at 1/4
+  EXPECT_EQ(slowed(slow, 3, Time{0}, Time{1'000}), Time{1'213});  // 100 + 50 + 12 + 25, then 813
+  EXPECT_EQ(slowed(slow, 5, Time{400}, Time{7}), Time{7});
+}
+
+TEST(SlowDevices, DelayTheWholeJob) {
+  Pair pair(2);
+  for (const std::uint32_t d : {0u, 1u}) {
+    pair.compute(d, pair.stream(d, StreamKind::COMPUTE), 1'000);
+  }
+  ClusterOptions options;
+  options.slow_devices = {{.devices = {1}, .factor_ppm = 1'500'000}};
+  EXPECT_EQ(pair.run(options).outcome.simulated_time(), Time{1'500});
 }
 
 TEST(Streams, OverlapComputationWithCommunication) {

@@ -9,7 +9,6 @@
 namespace exawarp::model {
 namespace {
 
-using schema::CollectiveType;
 using schema::NodeKind;
 using schema::StreamKind;
 
@@ -21,13 +20,6 @@ std::string refusal(WorkloadGraph graph) {
   } catch (const core::InputError& error) {
     return error.what();
   }
-}
-
-TEST(Supported, RefusesACollectiveWithoutARing) {
-  EXPECT_EQ(refusal(test::collectives(CollectiveType::ALL_TO_ALL, 4, 100)),
-            "generated workload: programs[0] \"member\" nodes[0]: collective that network fidelity "
-            "\"message\" does not run yet: \"all-to-all\"; expected all-reduce, reduce-scatter, "
-            "all-gather or barrier");
 }
 
 TEST(Supported, RefusesOneTagOnTwoStreams) {

@@ -181,6 +181,38 @@ const Case kCases[] = {
      },
      "programs[1] \"stage 1\": runs 1 collectives on group 3, which differ in number, order, type "
      "or size from the 1 of programs[0], a member of the same communicator; expected the same"},
+    {"RootOfNone", [](W w) { first(w, 0, schema::NodeKind::COLLECTIVE).setRoot(1); },
+     "programs[0] \"stage 0\" nodes[3]: root: out of range: 1; expected 0 for a collective without a "
+     "root"},
+    {"RootOutside",
+     [](W w) {
+       auto node = first(w, 0, schema::NodeKind::COLLECTIVE);
+       node.setCollective(schema::CollectiveType::BROADCAST);
+       node.setRoot(2);
+     },
+     "programs[0] \"stage 0\" nodes[3]: root: out of range: 2; expected less than 2, the members of "
+     "the group"},
+    {"SizesOfNoAllToAll", [](W w) { first(w, 0, schema::NodeKind::COLLECTIVE).setSizes(1); },
+     "programs[0] \"stage 0\" nodes[3]: sizes: 1 for a collective that is no all-to-all; expected 0"},
+    {"NoSuchSizes",
+     [](W w) {
+       auto node = first(w, 0, schema::NodeKind::COLLECTIVE);
+       node.setCollective(schema::CollectiveType::ALL_TO_ALL);
+       node.setSizes(1);
+     },
+     "programs[0] \"stage 0\" nodes[3]: sizes: no such table: 1; expected at most 0"},
+    {"SizesOfAnotherGroup",
+     [](W w) {
+       auto node = first(w, 0, schema::NodeKind::COLLECTIVE);
+       node.setCollective(schema::CollectiveType::ALL_TO_ALL);
+       node.setSizes(1);
+       w.initSizeTables(1).init(0, 3);
+     },
+     "programs[0] \"stage 0\" nodes[3]: sizes: a table of 3 entries for groups of 2 to 2 members; "
+     "expected one size of group, and as many entries as members or their square"},
+    {"HugeSizes", [](W w) { w.initSizeTables(1).init(0, 1).set(0, ~0ull); },
+     "sizeTables[0]: out of range: 18446744073709551615; expected less than 1099511627776, less "
+     "than 4611686018427387904 in all"},
     {"PeerOutside", [](W w) { first(w, 0, schema::NodeKind::SEND).setPeer(2); },
      "programs[0] \"stage 0\" nodes[19]: peer: offset 2 along axis 2, from coordinates 0 to 0, "
      "leaves the axis; expected peers in 0 to 1"},

@@ -1,0 +1,26 @@
+// Quantities that several kinds of configurations have.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/time.h"
+#include "io/yaml.h"
+
+namespace exawarp::io {
+
+// Up to a minute: what is longer is a mistake, and sums stay far from 2^63.
+core::Time read_latency(const YamlSection& section, std::string_view key, std::int64_t min_ps,
+                        std::optional<std::int64_t> fallback_ps = {});
+
+// `bandwidth` is what transfers achieve; `peak_bandwidth`, for the reader, bounds it.
+std::int64_t achieved_bandwidth(const YamlSection& section);
+
+std::uint32_t read_count(const YamlSection& section, std::string_view key, std::int64_t min,
+                         std::int64_t max, std::optional<std::int64_t> fallback = {});
+
+// Accepts `source` and `description`.
+void skip_documentation(const YamlSection& section);
+
+}  // namespace exawarp::io

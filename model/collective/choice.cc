@@ -1,0 +1,64 @@
+#include "model/collective/choice.h"
+
+#include <algorithm>
+
+namespace exawarp::model {
+namespace {
+
+using schema::CollectiveType;
+
+bool fits(const CollectiveRule& rule, const CollectiveUse& use) {
+  if (rule.type && *rule.type != use.type) return false;
+  if (use.bytes < rule.min_bytes || use.bytes > rule.max_bytes) return false;
+  if (use.members < rule.min_group || use.members > rule.max_group) return false;
+  if (use.by_sizes && rule.choice.algorithm == Algorithm::bruck) return false;
+  return can_run(use.type, rule.choice.algorithm);
+}
+
+}  // namespace
+
+bool Choice::is_plain_ring() const {
+  return algorithm == Algorithm::ring && channels == 1 && chunk_bytes == 0 && start.ps == 0 &&
+         step[0].ps == 0 && step[1].ps == 0 && payload_ppm == kPayloadWhole;
+}
+
+std::optional<Choice> choose(const CollectiveRules& rules, const CollectiveUse& use) {
+  const auto rule = std::ranges::find_if(rules, [&](const auto& r) { return fits(r, use); });
+  if (rule == rules.end()) return std::nullopt;
+  return rule->choice;
+}
+
+Choice default_choice(CollectiveType type) {
+  Choice choice;
+  switch (type) {
+    case CollectiveType::ALL_REDUCE:
+    case CollectiveType::REDUCE_SCATTER:
+    case CollectiveType::ALL_GATHER:
+    case CollectiveType::BARRIER: choice.algorithm = Algorithm::ring; break;
+    case CollectiveType::ALL_TO_ALL: choice.algorithm = Algorithm::pairwise; break;
+    case CollectiveType::BROADCAST:
+    case CollectiveType::REDUCE:
+    case CollectiveType::GATHER:
+    case CollectiveType::SCATTER: choice.algorithm = Algorithm::tree; break;
+    case CollectiveType::PERMUTE: choice.algorithm = Algorithm::direct; break;
+  }
+  return choice;
+}
+
+std::uint32_t lanes_of(const Choice& choice, const CollectiveUse& use) {
+  if (!can_use_lanes(choice.algorithm)) return 1;
+  const std::uint32_t channels =
+      choice.algorithm == Algorithm::double_tree ? (choice.channels + 1) / 2 * 2 : choice.channels;
+  if (choice.chunk_bytes == 0) return channels;
+  Collective one{.type = use.type, .algorithm = choice.algorithm, .bytes = use.bytes,
+                 .members = use.members};
+  const bool in_shares = choice.algorithm == Algorithm::ring;
+  const std::int64_t message =
+      bytes_of(one, {.first = 0, .count = in_shares ? 1 : use.members});
+  const std::int64_t each = choice.chunk_bytes * channels;
+  const std::int64_t chunks = std::max<std::int64_t>(1, (message + each - 1) / each);
+  const std::int64_t most = kLanesMax / channels;
+  return channels * static_cast<std::uint32_t>(std::min(chunks, most));
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,58 @@
+// Which algorithm a collective runs by, and with what overheads: a list of rules, the first that
+// fits decides. Without one, the default: rings for what rings can do, the simplest algorithm that
+// moves no more than it must for the rest.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "core/time.h"
+#include "model/collective/collective.h"
+
+namespace exawarp::model {
+
+constexpr std::uint32_t kPayloadWhole = 1'000'000;
+
+struct Choice {
+  Algorithm algorithm = Algorithm::ring;
+  std::uint32_t channels = 1;      // lanes at least; ring, double_tree: an even number
+  std::int64_t chunk_bytes = 0;    // largest message wanted, by more lanes; 0: any
+  bool both_ways = false;          // ring: every second lane backwards
+  core::Time start = {};           // before a member's first message
+  std::array<core::Time, 2> step = {};  // added to the latency of each message: in the node, beyond
+  std::uint32_t payload_ppm = kPayloadWhole;  // millionths of an interface's bytes that are data
+
+  // Nothing but a ring: what devices have a fast path for.
+  [[nodiscard]] bool is_plain_ring() const;
+};
+
+struct CollectiveRule {
+  std::optional<schema::CollectiveType> type = {};  // none: every type that the algorithm can run
+  std::int64_t min_bytes = 0;                  // of Program::node's commBytes, both inclusive
+  std::int64_t max_bytes = std::numeric_limits<std::int64_t>::max();
+  std::uint32_t min_group = 1;
+  std::uint32_t max_group = std::numeric_limits<std::uint32_t>::max();
+  Choice choice = {};
+};
+using CollectiveRules = std::vector<CollectiveRule>;
+
+// What is being chosen for. By sizes: an all-to-all whose members' messages differ.
+struct CollectiveUse {
+  schema::CollectiveType type = schema::CollectiveType::ALL_REDUCE;
+  std::int64_t bytes = 0;
+  std::uint32_t members = 1;
+  bool by_sizes = false;
+};
+
+// The first rule that fits, or nothing. A rule fits no use that its algorithm cannot run.
+std::optional<Choice> choose(const CollectiveRules& rules, const CollectiveUse& use);
+Choice default_choice(schema::CollectiveType type);
+
+// Lanes of `choice` for `use`: its channels, and a multiple of them where messages would be larger
+// than its chunk; at most kLanesMax.
+std::uint32_t lanes_of(const Choice& choice, const CollectiveUse& use);
+
+}  // namespace exawarp::model

@@ -1,0 +1,115 @@
+// Collectives as descriptions of steps, independent of the network below: pure functions of what a
+// collective is and of a member's place in it, O(log n) time and O(1) memory a query.
+//
+// A collective runs on one or more lanes, which do not know of each other: channels of a ring,
+// chunks of a pipeline, the two trees of a double tree. On a lane a member goes through phases,
+// one after the other. At a phase's start its sends leave, in order; it is over when its receives
+// have arrived; the next one starts then. A lane is over when its last phase is, a collective when
+// all its lanes are and its own sends have left. A message says to which phase of the receiver it
+// belongs; it may come before the receiver is there. Members are numbered by position, 0 to n - 1.
+//
+//   ring, n = 3, all-gather      phase 0: p sends its block to p+1, receives that of p-1
+//                                phase 1: p sends what it received in phase 0, receives one more
+//
+// Blocks are what data is counted in, n of them, block b belonging to member b:
+//   all-reduce, reduce-scatter   ceil(buffer / n) bytes each; every member starts with all n
+//   all-gather, gather           the member's own input;  scatter: what the member is to get
+//   all-to-all                   ceil(input / n) bytes, or as `sizes` says
+//   broadcast, reduce            the buffer is one piece: a message carries all of it
+//   barrier                      no bytes; a member may leave when it has heard of all others
+//   permute                      one message from each position to the one `shift` further
+//
+// The algorithms, their sources and their costs: cost.h and docs/collectives.md.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "model/workload/workload.capnp.h"
+
+namespace exawarp::model {
+
+enum class Algorithm : std::uint8_t {
+  ring,         // around the members; broadcast and reduce: a chain
+  halving,      // recursive halving and doubling (Rabenseifner)
+  doubling,     // recursive doubling with the whole buffer
+  tree,         // binomial: halves of a range of positions
+  double_tree,  // two binary trees, each with half of the bytes, pipelined
+  direct,       // every member to every other at once
+  bruck,        // ceil(log2 n) rounds with growing or regrouped messages; barrier: dissemination
+  pairwise,     // all-to-all in n - 1 rounds, one partner a round
+  in_network,   // switches reduce and multicast: once up, once down
+};
+constexpr std::array<std::string_view, 9> kAlgorithmNames{
+    "ring", "halving", "doubling", "tree", "double_tree", "direct", "bruck", "pairwise",
+    "in_network"};
+
+constexpr std::uint32_t kLanesMax = 1024;
+constexpr std::uint32_t kNoMember = 0xffffffff;
+constexpr std::uint32_t kNetworkFanOut = 16;  // of the in-network aggregation's tree
+
+struct Collective {
+  schema::CollectiveType type = schema::CollectiveType::ALL_REDUCE;
+  Algorithm algorithm = Algorithm::ring;
+  std::int64_t bytes = 0;         // as Program::node's commBytes
+  std::uint32_t members = 1;
+  std::uint32_t root = 0;         // broadcast, reduce, gather, scatter: its position
+  std::uint32_t shift = 0;        // permute, below `members`
+  std::uint32_t lanes = 1;        // ring, double_tree (even); else 1
+  bool both_ways = false;         // ring: odd lanes run backwards
+  // Ring: this many positions in sequence share a node. Lane c starts each node's stretch of the
+  // ring with its (c modulo this)-th member, so that lanes leave the node by different members.
+  // Divides `members`; 1: all lanes in the order of positions.
+  std::uint32_t node_members = 1;
+  // All-to-all: bytes from each member to the one d positions further (n of them), or from member
+  // s to member t at s * n + t (n * n). Empty: equal shares.
+  std::span<const std::uint64_t> sizes = {};
+};
+
+// Whether `algorithm` can run `type`.
+bool can_run(schema::CollectiveType type, Algorithm algorithm);
+// Whether `algorithm` can use more than one lane.
+bool can_use_lanes(Algorithm algorithm);
+
+// Data that a message carries: the blocks first, first + 1, ... (modulo n). All-to-all: the data
+// whose receiver is that many positions after its sender; with `by_bit`, where bit `first` of that
+// number is set.
+struct Blocks {
+  std::uint32_t first = 0, count = 0;
+  bool by_bit = false;
+};
+
+struct Transfer {
+  std::uint32_t peer = kNoMember;    // kNoMember: into the network, which combines it
+  std::uint32_t peer_phase = 0;
+  std::int64_t bytes = 0;            // that the sender's interface carries
+  std::int64_t bytes_received = 0;   // that the receiver's interface carries
+  Blocks blocks;
+};
+
+struct Phase {
+  std::uint32_t sends = 0;
+  std::uint32_t receives = 0;
+};
+
+// All require can_run(type, algorithm), position < members, lane < lanes.
+std::uint32_t phase_count(const Collective& c, std::uint32_t position, std::uint32_t lane);
+// Requires phase < phase_count().
+Phase phase_of(const Collective& c, std::uint32_t position, std::uint32_t lane,
+               std::uint32_t phase);
+// Requires index < phase_of().sends.
+Transfer transfer_of(const Collective& c, std::uint32_t position, std::uint32_t lane,
+                     std::uint32_t phase, std::uint32_t index);
+
+// Bytes of one lane, and of `blocks` (not all-to-all by sizes) in one of its messages.
+std::int64_t lane_bytes(const Collective& c);
+std::int64_t bytes_of(const Collective& c, const Blocks& blocks);
+
+constexpr bool is_rooted(schema::CollectiveType type) {
+  using enum schema::CollectiveType;
+  return type == BROADCAST || type == REDUCE || type == GATHER || type == SCATTER;
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,201 @@
+#include "model/collective/cost.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "model/collective/tree.h"
+#include "model/collective/tree_steps.h"
+
+namespace exawarp::model {
+namespace {
+
+using core::Time;
+using schema::CollectiveType;
+
+bool gives_to_all(CollectiveType type) {
+  return type == CollectiveType::ALL_REDUCE || type == CollectiveType::BARRIER;
+}
+
+bool is_broadcast_or_reduce(CollectiveType type) {
+  return type == CollectiveType::BROADCAST || type == CollectiveType::REDUCE;
+}
+
+std::uint32_t log2_floor(std::uint32_t n) {
+  return static_cast<std::uint32_t>(std::bit_width(n)) - 1;
+}
+std::uint32_t log2_ceil(std::uint32_t n) {
+  return static_cast<std::uint32_t>(std::bit_width(n - 1));
+}
+
+// Sums of messages in sequence on the network of one collective.
+class Sequence {
+ public:
+  Sequence(const Collective& c, const StepCost& cost) : c_(c), cost_(cost) {}
+
+  [[nodiscard]] Time wire(std::int64_t bytes) const { return wire_time(bytes, cost_); }
+  [[nodiscard]] Time message(std::int64_t bytes) const { return cost_.latency + wire(bytes); }
+  [[nodiscard]] Time blocks(std::uint32_t count) const {
+    return message(bytes_of(c_, {.first = 0, .count = count}));
+  }
+  [[nodiscard]] Time everything() const { return blocks(c_.members); }
+  [[nodiscard]] Time latency() const { return cost_.latency; }
+
+ private:
+  const Collective& c_;
+  const StepCost& cost_;
+};
+
+Time ring_time(const Collective& c, const Sequence& s) {
+  const Time wire = s.wire(bytes_of(c, {.first = 0, .count = 1}));
+  if (is_broadcast_or_reduce(c.type)) {
+    return (c.members - 1) * (s.latency() + wire) + (c.lanes - 1) * wire;
+  }
+  const std::int64_t rounds = (gives_to_all(c.type) ? 2 : 1) * std::int64_t{c.members - 1};
+  const Time busy = c.lanes * wire;
+  return (rounds - 1) * std::max(busy, s.latency() + wire) + busy + s.latency();
+}
+
+Time halving_time(const Collective& c, const Sequence& s) {
+  const std::uint32_t k = log2_floor(c.members), extras = c.members - (1u << k);
+  Time total;
+  for (std::uint32_t i = 0; i < k; ++i) {
+    total += s.blocks((1u << i) + std::min(extras, 1u << i));
+  }
+  if (gives_to_all(c.type)) total = 2 * total;
+  if (extras == 0) return total;
+  const Time hand_in = c.type == CollectiveType::ALL_GATHER ? s.blocks(1) : s.everything();
+  const Time hand_out = c.type == CollectiveType::REDUCE_SCATTER ? s.blocks(1) : s.everything();
+  return hand_in + total + hand_out;
+}
+
+// The data of an extra sets out one message late, reaches the worker that differs in all bits k
+// messages later, and has one more to go where that worker has an extra, too.
+Time doubling_time(const Collective& c, const Sequence& s) {
+  const std::uint32_t k = log2_floor(c.members), extras = c.members - (1u << k);
+  if (extras == 0) return k * s.everything();
+  const bool both_ends = 2 * (extras - 1) >= 1u << k;  // two of them differ in all k bits
+  return (k + (both_ends ? 2 : 1)) * s.everything();
+}
+
+Time tree_time(const Collective& c, const Sequence& s) {
+  if (c.type != CollectiveType::GATHER && c.type != CollectiveType::SCATTER) {
+    return (gives_to_all(c.type) ? 2 : 1) * log2_ceil(c.members) * s.everything();
+  }
+  Time total;
+  for (std::uint32_t m = c.members; m > 1;) {
+    m -= m / 2;
+    total += s.blocks(m);
+  }
+  return total;
+}
+
+Time double_tree_time(const Collective& c, const Sequence& s) {
+  const Time wire = s.wire(lane_bytes(c));
+  if (is_broadcast_or_reduce(c.type)) {
+    const std::uint32_t depth = 1 + tree_depth(TreeShape::binary, c.members - 1);
+    return (depth + 1) * (s.latency() + wire) + (c.lanes - 1) * wire;
+  }
+  const std::uint32_t depth = tree_depth(TreeShape::binary, c.members);
+  return 2 * depth * (s.latency() + wire) + (2 * c.lanes - 1) * wire;
+}
+
+// The largest sum of what a member sends or receives, message by message. Requires n * n sizes.
+Time largest_sum(const Collective& c, const Sequence& s, Time each) {
+  const std::size_t n = c.members;
+  Time most;
+  for (std::size_t a = 0; a < n; ++a) {
+    Time sent, received;
+    for (std::size_t b = 0; b < n; ++b) {
+      if (a == b) continue;
+      sent += each + s.wire(static_cast<std::int64_t>(c.sizes[a * n + b]));
+      received += each + s.wire(static_cast<std::int64_t>(c.sizes[b * n + a]));
+    }
+    most = std::max({most, sent, received});
+  }
+  return most;
+}
+
+// n - 1 messages from each member to each other, each with `each` before it.
+Time all_pairs_time(const Collective& c, const Sequence& s, Time each) {
+  const std::size_t others = c.members - 1;
+  if (c.sizes.empty()) {
+    return static_cast<std::int64_t>(others) *
+           (each + s.wire(bytes_of(c, {.first = 0, .count = 1})));
+  }
+  if (c.sizes.size() != c.members) return largest_sum(c, s, each);
+  Time total;
+  for (std::size_t d = 1; d <= others; ++d) {
+    total += each + s.wire(static_cast<std::int64_t>(c.sizes[d]));
+  }
+  return total;
+}
+
+Time direct_time(const Collective& c, const Sequence& s) {
+  if (c.type == CollectiveType::PERMUTE) return c.shift == 0 ? Time{0} : s.everything();
+  return (gives_to_all(c.type) ? 2 : 1) * (s.latency() + all_pairs_time(c, s, Time{0}));
+}
+
+Time bruck_time(const Collective& c, const Sequence& s) {
+  Time total;
+  for (std::uint32_t i = 0; i < log2_ceil(c.members); ++i) {
+    const std::uint32_t distance = 1u << i;
+    total += c.type == CollectiveType::ALL_TO_ALL
+                 ? s.message(bytes_of(c, {.first = i, .count = 0, .by_bit = true}))
+                 : s.blocks(std::min(distance, c.members - distance));
+  }
+  return total;
+}
+
+}  // namespace
+
+Time wire_time(std::int64_t bytes, const StepCost& cost) {
+  return std::max(Time{1}, core::transfer_time(bytes, cost.bandwidth_bytes_per_s));
+}
+
+Time collective_time(const Collective& c, const StepCost& cost) {
+  if (c.members == 1) return {};
+  const Sequence s(c, cost);
+  switch (c.algorithm) {
+    case Algorithm::ring: return ring_time(c, s);
+    case Algorithm::halving: return halving_time(c, s);
+    case Algorithm::doubling: return doubling_time(c, s);
+    case Algorithm::tree: return tree_time(c, s);
+    case Algorithm::double_tree: return double_tree_time(c, s);
+    case Algorithm::direct: return direct_time(c, s);
+    case Algorithm::bruck: return bruck_time(c, s);
+    case Algorithm::pairwise: return all_pairs_time(c, s, s.latency());
+    case Algorithm::in_network: {
+      const std::int64_t bytes = network_bytes(c);
+      return (bytes == 0 ? Time{0} : s.wire(bytes)) +
+             2 * tree_depth(TreeShape::wide, c.members) * s.latency();
+    }
+  }
+  return {};
+}
+
+std::uint64_t collective_messages(const Collective& c) {
+  const std::uint64_t n = c.members, others = n - 1;
+  if (n == 1) return 0;
+  const std::uint64_t twice = gives_to_all(c.type) ? 2 : 1;
+  switch (c.algorithm) {
+    case Algorithm::ring:
+      return c.lanes * others * (is_broadcast_or_reduce(c.type) ? 1 : twice * n);
+    case Algorithm::halving:
+    case Algorithm::doubling: {
+      const std::uint64_t k = log2_floor(c.members), workers = 1ull << k;
+      const std::uint64_t rounds = c.algorithm == Algorithm::halving ? twice * k : k;
+      return rounds * workers + 2 * (n - workers);
+    }
+    case Algorithm::tree:
+    case Algorithm::double_tree: return c.lanes * twice * others;
+    case Algorithm::direct:
+      if (c.type == CollectiveType::PERMUTE) return c.shift == 0 ? 0 : n;
+      return is_rooted(c.type) ? others : twice * n * others;
+    case Algorithm::bruck: return n * log2_ceil(c.members);
+    case Algorithm::pairwise: return n * others;
+    case Algorithm::in_network: return 2 * others;
+  }
+  return 0;
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,42 @@
+// Algorithms that move data up and down trees; collective.h is what others include.
+#pragma once
+
+#include "model/collective/collective.h"
+#include "model/collective/tree.h"
+
+namespace exawarp::model {
+
+// One member of one lane of a tree algorithm (tree, double_tree, in_network; ring for broadcast
+// and reduce, as a chain). A member that both gathers and spreads goes through three phases
+// (wait for the children; up, wait for the parent; down), one that does either through two.
+class TreeSteps {
+ public:
+  TreeSteps(const Collective& c, std::uint32_t position, std::uint32_t lane);
+
+  [[nodiscard]] std::uint32_t phases() const { return goes_up() && goes_down() ? 3 : 2; }
+  [[nodiscard]] Phase phase(std::uint32_t phase) const;
+  [[nodiscard]] Transfer transfer(std::uint32_t phase, std::uint32_t index) const;
+
+ private:
+  [[nodiscard]] bool goes_up() const;
+  [[nodiscard]] bool goes_down() const;
+  [[nodiscard]] bool has_parent() const { return node_.parent != kNoMember; }
+  [[nodiscard]] Transfer up() const;
+  [[nodiscard]] Transfer down(std::uint32_t child) const;
+  [[nodiscard]] Blocks range(std::uint32_t v, std::uint32_t part) const;
+  [[nodiscard]] std::uint32_t position_of(std::uint32_t v) const {
+    return static_cast<std::uint32_t>((std::uint64_t{v} + origin_) % c_.members);
+  }
+  void attach_to_root(std::uint32_t v, std::uint32_t lane);
+
+  const Collective& c_;
+  std::uint32_t origin_;  // the position of number 0
+  std::uint32_t v_;       // the member's number in the tree
+  TreeNode node_;
+};
+
+// Bytes that an interface exchanges with a network that combines: it is busy, both ways, for the
+// longer of what its member puts in and what it takes out.
+std::int64_t network_bytes(const Collective& c);
+
+}  // namespace exawarp::model

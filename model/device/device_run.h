@@ -1,0 +1,98 @@
+// One device during one event: what device.cc (events, streams, rings, where the time goes) and
+// device_network.cc (messages, stepped collectives) have in common. Only they include it.
+#pragma once
+
+#include <cstdint>
+
+#include "model/device/device.h"
+#include "model/device/stepped.h"
+#include "model/network/message.h"
+
+namespace exawarp::model {
+
+constexpr std::uint32_t kNoStream = 0xffffffff;
+
+constexpr pdes::EventKind kind_of(DeviceEvent e) { return static_cast<pdes::EventKind>(e); }
+constexpr std::uint32_t bit(std::uint32_t stream) { return 1u << stream; }
+
+// One device during one event.
+class Device {
+ public:
+  Device(const DeviceModel& model, DeviceState& state, pdes::Context& ctx)
+      : model_(model),
+        program_(model.programs[state.program]),
+        parts_(state),
+        state_(state),
+        ctx_(ctx),
+        busy_(state.busy) {}
+
+  void on_node_done(const NodeDone& done);
+  void on_chunk(const Chunk& chunk, bool waited);
+  void on_step(const Chunk& chunk, bool waited);
+  void on_steps_begin(const NodeDone& begun);
+  void on_message(const Message& message, bool waited);
+  void on_request(const Message& request);
+  void on_ready(const Ready& ready);
+  void on_start(std::uint32_t streams) {
+    ready_ = streams;
+    settle();
+  }
+
+ private:
+  [[nodiscard]] core::DeviceId self() const { return {ctx_.self().value}; }
+  [[nodiscard]] std::uint32_t cursor(std::uint32_t stream) const {
+    return parts_.streams[stream].cursor;
+  }
+  [[nodiscard]] const Task& head(std::uint32_t stream) const {
+    return program_.task(stream, cursor(stream));
+  }
+
+  void complete(std::uint32_t stream);
+  void settle();
+  void run(std::uint32_t stream);
+  bool blocked(std::uint32_t stream, const Task& task);
+  void passed(std::uint32_t stream, std::uint32_t cursor);
+  bool start(std::uint32_t stream, const Task& task);
+  bool start_compute(std::uint32_t stream, const Task& task);
+  bool start_collective(std::uint32_t stream, const Task& task);
+  bool start_stepped(std::uint32_t stream, const Task& task);
+  bool ends_now(std::uint32_t stream, const Task& task);
+  void end_stepped(std::uint32_t stream);
+  bool start_send(std::uint32_t stream, const Task& task);
+  void transmit(std::uint32_t stream, const Task& task);
+  void answer(core::DeviceId source, std::uint32_t stream);
+  [[nodiscard]] std::uint32_t waiting_for(std::uint32_t source, std::uint32_t tag) const;
+  bool start_receive(const Task& task);
+  void send_chunk(ChannelState& channel, std::uint16_t number, std::uint32_t step);
+  bool end_collective(ChannelState& channel, std::uint32_t stream);
+  [[nodiscard]] Stepped stepped() { return {model_, program_, state_, parts_, ctx_}; }
+  core::Time use_send_side(Interface interface, core::Time wire) {
+    core::Time& free_at = state_.tx_free[static_cast<std::size_t>(interface)];
+    const core::Time sent = sent_at(ctx_.now(), free_at, wire);
+    ctx_.set(free_at, sent);
+    return sent;
+  }
+  // Whether a message that arrives now has to wait until `free_at` for the interface.
+  bool wait_for_receive_side(Interface interface, core::Time wire, core::Time& free_at) {
+    core::Time& clock = state_.rx_free[static_cast<std::size_t>(interface)];
+    free_at = received_at(ctx_.now(), clock, wire);
+    ctx_.set(clock, free_at);
+    return free_at > ctx_.now();
+  }
+  void close_account();
+  void split_wait(core::Time from, TimeClass counted_as, TimeClass after);
+  void done_in(core::Time delay, std::uint32_t stream) {
+    ctx_.send(ctx_.self(), delay, kind_of(DeviceEvent::node_done),
+              NodeDone{stream, cursor(stream)});
+  }
+
+  const DeviceModel& model_;
+  const ProgramTable& program_;
+  DeviceParts<DeviceState> parts_;
+  DeviceState& state_;
+  pdes::Context& ctx_;
+  std::uint32_t busy_;
+  std::uint32_t ready_ = 0;  // streams whose head is to be tried
+};
+
+}  // namespace exawarp::model

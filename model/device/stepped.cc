@@ -1,0 +1,245 @@
+// Messages of one lane may overtake each other: they come from different members. A member may be
+// many collectives behind a root that broadcasts. So what comes early is kept by (channel, ordinal,
+// lane, phase), as a count: a few entries for what is in flight, whatever the size of the group.
+//
+// A phase's messages all count the same. Handlers bound what they take from a message: a lane or
+// phase that the collective does not have is a check.
+#include "model/device/stepped.h"
+
+#include <algorithm>
+
+#include "model/collective/cost.h"
+
+namespace exawarp::model {
+
+using core::DeviceId;
+using core::LpId;
+using core::Time;
+
+Stepped::Place Stepped::place_of(const Task& task) const {
+  Place place{what(task).collective,
+              program_.channels[task.channel].membership(*model_.graph, self())};
+  place.collective.members = place.in.size;
+  if (model_.analytical) {  // notices alone: up a tree and down again
+    place.collective.algorithm = Algorithm::in_network;
+    place.collective.type = schema::CollectiveType::BARRIER;
+    place.collective.lanes = 1;
+    place.collective.root = 0;
+  }
+  return place;
+}
+
+DeviceId Stepped::member(const Task& task, std::uint32_t position) const {
+  return program_.channels[task.channel].member(*model_.graph, self(), position);
+}
+
+bool Stepped::start(const Task& task, std::uint32_t stream) {
+  const SteppedTask& stepped = what(task);
+  const bool stays = stepped.collective.type == schema::CollectiveType::PERMUTE &&
+                     stepped.collective.shift == 0;
+  if (stays || place_of(task).in.size == 1) return true;
+  ChannelState& channel = parts_.channels[task.channel];
+  ctx_.set(channel.last_entry, ctx_.now());
+  ctx_.set(channel.wire, ctx_.now());
+  const Time overhead = model_.analytical ? Time{0} : stepped.choice.start;
+  if (overhead.ps == 0) return begin(task);
+  ctx_.send(ctx_.self(), overhead, static_cast<pdes::EventKind>(DeviceEvent::steps_begin),
+            NodeDone{stream, parts_.streams[stream].cursor});
+  return false;
+}
+
+bool Stepped::begin(const Task& task) {
+  const Place place = place_of(task);
+  ChannelState& channel = parts_.channels[task.channel];
+  auto& lanes = parts_.stepped->lanes;
+  const std::uint32_t first = lanes.size();
+  ctx_.set(channel.steps, 1u);
+  ctx_.set(channel.arrived, place.collective.lanes);
+  for (std::uint32_t lane = 0; lane < place.collective.lanes; ++lane) {
+    lanes.push_back(ctx_, {task.channel, lane, 0, 0});
+  }
+  for (std::uint32_t lane = 0; lane < place.collective.lanes; ++lane) {
+    advance(task, place, first + lane);
+  }
+  return finish_if_over(task);
+}
+
+bool Stepped::arrive(std::uint8_t local, const Task* task, const Chunk& chunk) {
+  ChannelState& channel = parts_.channels[local];
+  const bool here = chunk.ordinal == channel.ordinal && channel.steps != 0 && task != nullptr;
+  if (!here) {
+    const bool is_late = chunk.ordinal < channel.ordinal;
+    ctx_.check(!is_late, "a message of a collective arrived after its end");
+    if (!is_late) keep_early(chunk);
+    return false;
+  }
+  const Place place = place_of(*task);
+  const std::uint32_t index = first_lane(local) + chunk.lane;
+  const bool sound = chunk.lane < place.collective.lanes && index < parts_.stepped->lanes.size();
+  ctx_.check(sound, "a message of a collective names a lane that it has not");
+  if (!sound) return false;
+  SteppedLane lane = parts_.stepped->lanes[index];
+  if (chunk.step > lane.phase) {
+    keep_early(chunk);
+    return false;
+  }
+  const bool expected = chunk.step == lane.phase &&
+                        lane.phase < phase_count(place.collective, place.in.position, chunk.lane);
+  ctx_.check(expected, "a message of a collective arrived after its phase");
+  if (!expected) return false;
+  heard_of(channel, chunk.entry_ps);
+  ++lane.arrived;
+  parts_.stepped->lanes.assign(ctx_, index, lane);
+  const Phase phase =
+      phase_of(place.collective, place.in.position, chunk.lane, lane.phase);
+  if (lane.arrived < phase.receives) return false;
+  ++lane.phase;
+  lane.arrived = 0;
+  parts_.stepped->lanes.assign(ctx_, index, lane);
+  advance(*task, place, index);
+  return finish_if_over(*task);
+}
+
+// Enters the lane's phase and all that follow as far as messages that are here allow.
+void Stepped::advance(const Task& task, const Place& place, std::uint32_t index) {
+  SteppedLane lane = parts_.stepped->lanes[index];
+  const std::uint32_t position = place.in.position;
+  const std::uint32_t phases = phase_count(place.collective, position, lane.lane);
+  for (; lane.phase < phases; ++lane.phase) {
+    const Phase phase = phase_of(place.collective, position, lane.lane, lane.phase);
+    for (std::uint32_t i = 0; i < phase.sends; ++i) {
+      send(task, place, lane.lane,
+           transfer_of(place.collective, position, lane.lane, lane.phase, i));
+    }
+    lane.arrived = phase.receives == 0 ? 0 : take_early(task, lane.lane, lane.phase);
+    if (lane.arrived < phase.receives) break;
+  }
+  parts_.stepped->lanes.assign(ctx_, index, lane);
+  ChannelState& channel = parts_.channels[task.channel];
+  if (lane.phase >= phases) ctx_.set(channel.arrived, channel.arrived - 1);
+}
+
+bool Stepped::finish_if_over(const Task& task) {
+  ChannelState& channel = parts_.channels[task.channel];
+  if (channel.arrived != 0) return false;
+  auto& lanes = parts_.stepped->lanes;
+  const std::uint32_t first = first_lane(task.channel);
+  std::uint32_t last = first;
+  while (last < lanes.size() && lanes[last].channel == task.channel) ++last;
+  while (last > first) lanes.erase(ctx_, --last);
+  ctx_.set(channel.steps, 0u);
+  ctx_.set(channel.ordinal, channel.ordinal + 1);
+  return true;
+}
+
+// At analytical fidelity every member knows by now when the last one came: notices have carried
+// the latest entry up a tree of 16 children and down again. That took at most 12 hops of a 16th of
+// the least latency, and no collective takes less than one latency, so its end is not over yet.
+Time Stepped::end(const Task& task) const {
+  const ChannelState& channel = parts_.channels[task.channel];
+  if (!model_.analytical) return std::max(ctx_.now(), channel.wire);
+  const Place place = place_of(task);
+  const SteppedTask& stepped = what(task);
+  Collective c = stepped.collective;
+  c.members = place.in.size;
+  const Tier tier = span_of(task, place);
+  const auto interface = static_cast<std::size_t>(interface_of(tier));
+  StepCost cost = model_.network.cost_of(tier);
+  cost.latency += stepped.choice.step[interface];
+  __extension__ using Wide = __int128;
+  cost.bandwidth_bytes_per_s = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(static_cast<Wide>(cost.bandwidth_bytes_per_s) *
+                                   stepped.choice.payload_ppm / kPayloadWhole));
+  return std::max(ctx_.now(), channel.last_entry + stepped.choice.start + collective_time(c, cost));
+}
+
+// ---- messages
+
+void Stepped::send(const Task& task, const Place& place, std::uint32_t lane, const Transfer& t) {
+  const bool in_network = place.collective.algorithm == Algorithm::in_network;
+  const bool into_network = t.peer == kNoMember;
+  const DeviceId peer = into_network ? self() : member(task, t.peer);
+  const Tier tier = into_network ? span_of(task, place) : model_.network.tier_between(self(), peer);
+  const Interface interface = interface_of(in_network ? span_of(task, place) : tier);
+  const Time sent = leave(task, interface, t.bytes, in_network && t.bytes == 0);
+  if (into_network) return;
+  const auto step = static_cast<std::size_t>(interface_of(tier));
+  const Time latency = model_.analytical
+                           ? model_.notice_latency
+                           : model_.network.latency(tier) + what(task).choice.step[step];
+  const bool notice = in_network && t.bytes_received == 0;
+  const Time received = notice ? Time{0} : wire(task, t.bytes_received, interface);
+  const ChannelState& channel = parts_.channels[task.channel];
+  ctx_.send(LpId{peer.value}, sent - ctx_.now() + latency,
+            static_cast<pdes::EventKind>(DeviceEvent::step_arrives),
+            Chunk{received.ps, channel.last_entry.ps, channel.ordinal, t.peer_phase,
+                  program_.channels[task.channel].number, static_cast<std::uint16_t>(interface),
+                  lane});
+}
+
+// When `bytes` have left. What is `free` takes no time on the interface, but follows what the
+// collective has sent before.
+Time Stepped::leave(const Task& task, Interface interface, std::int64_t bytes, bool free) {
+  ChannelState& channel = parts_.channels[task.channel];
+  if (free) return std::max(ctx_.now(), channel.wire);
+  Time& clock = state_.tx_free[static_cast<std::size_t>(interface)];
+  const Time sent = sent_at(ctx_.now(), clock, wire(task, bytes, interface));
+  ctx_.set(clock, sent);
+  ctx_.set(channel.wire, std::max(channel.wire, sent));
+  return sent;
+}
+
+Time Stepped::wire(const Task& task, std::int64_t bytes, Interface interface) const {
+  const std::int64_t payload = what(task).choice.payload_ppm;
+  __extension__ using Wide = __int128;
+  const Wide carried = (static_cast<Wide>(bytes) * kPayloadWhole + payload - 1) / payload;
+  return model_.network.wire_time(static_cast<std::int64_t>(carried), interface);
+}
+
+// How far apart the group is: its first member and its last. The same for all members.
+Tier Stepped::span_of(const Task& task, const Place& place) const {
+  return model_.network.tier_between(member(task, 0), member(task, place.in.size - 1));
+}
+
+// ---- what came early
+
+std::uint32_t Stepped::take_early(const Task& task, std::uint32_t lane, std::uint32_t phase) {
+  ChannelState& channel = parts_.channels[task.channel];
+  auto& early = parts_.stepped->early;
+  for (std::uint32_t i = 0; i < early.size(); ++i) {
+    const EarlySteps e = early[i];
+    if (e.channel != program_.channels[task.channel].number || e.ordinal != channel.ordinal ||
+        e.lane != lane || e.phase != phase) {
+      continue;
+    }
+    early.erase(ctx_, i);
+    heard_of(channel, e.entry_ps);
+    return e.count;
+  }
+  return 0;
+}
+
+void Stepped::keep_early(const Chunk& chunk) {
+  auto& early = parts_.stepped->early;
+  for (std::uint32_t i = 0; i < early.size(); ++i) {
+    EarlySteps e = early[i];
+    if (e.channel != chunk.channel || e.ordinal != chunk.ordinal || e.lane != chunk.lane ||
+        e.phase != chunk.step) {
+      continue;
+    }
+    ++e.count;
+    e.entry_ps = std::max(e.entry_ps, chunk.entry_ps);
+    return early.assign(ctx_, i, e);
+  }
+  early.push_back(ctx_, {chunk.entry_ps, chunk.ordinal, chunk.step, 1, chunk.channel,
+                         static_cast<std::uint16_t>(chunk.lane)});
+}
+
+std::uint32_t Stepped::first_lane(std::uint8_t channel) const {
+  const auto& lanes = parts_.stepped->lanes;
+  std::uint32_t i = 0;
+  while (i < lanes.size() && lanes[i].channel != channel) ++i;
+  return i;
+}
+
+}  // namespace exawarp::model

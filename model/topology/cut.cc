@@ -1,0 +1,87 @@
+#include "model/topology/cut.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+
+namespace exawarp::model {
+namespace {
+
+// Residual capacities of the ports, and searches through them from one set of devices.
+class Flow {
+ public:
+  Flow(const Topology& topology, const std::function<bool(core::DeviceId)>& is_source)
+      : topology_(topology), vertices_(topology.devices() + topology.switches()) {
+    for (std::uint32_t v = 0; v < vertices_; ++v) {
+      first_.push_back(left_.size());
+      for (std::uint32_t p = 0; p < topology.ports({v}); ++p) {
+        left_.push_back(topology.link_kinds()[topology.link({v}, p).kind].bandwidth_bytes_per_s);
+      }
+    }
+    for (std::uint32_t d = 0; d < topology.devices(); ++d) {
+      source_.push_back(is_source({d}));
+    }
+  }
+
+  // Sends what one more shortest path can take; 0: there is none.
+  std::int64_t augment() {
+    std::vector<Link> from(vertices_);
+    std::vector<bool> seen(vertices_, false);
+    std::deque<VertexId> queue;
+    for (std::uint32_t d = 0; d < source_.size(); ++d) {
+      if (!source_[d]) continue;
+      seen[d] = true;
+      queue.push_back({d});
+    }
+    for (; !queue.empty(); queue.pop_front()) {
+      const VertexId at = queue.front();
+      if (is_sink(at)) return send_along(from, at);
+      for (std::uint32_t p = 0; p < topology_.ports(at); ++p) {
+        const VertexId peer = topology_.link(at, p).peer;
+        if (seen[peer.value] || left(at, p) == 0) continue;
+        seen[peer.value] = true;
+        from[peer.value] = {at, p, 0};
+        queue.push_back(peer);
+      }
+    }
+    return 0;
+  }
+
+ private:
+  [[nodiscard]] bool is_device(VertexId v) const { return topology_.is_device(v); }
+  [[nodiscard]] bool is_sink(VertexId v) const { return is_device(v) && !source_[v.value]; }
+  [[nodiscard]] bool is_source(VertexId v) const { return is_device(v) && source_[v.value]; }
+  std::int64_t& left(VertexId v, std::uint32_t port) { return left_[first_[v.value] + port]; }
+
+  std::int64_t send_along(const std::vector<Link>& from, VertexId sink) {
+    std::int64_t amount = std::numeric_limits<std::int64_t>::max();
+    for (VertexId at = sink; !is_source(at); at = from[at.value].peer) {
+      amount = std::min(amount, left(from[at.value].peer, from[at.value].peer_port));
+    }
+    for (VertexId at = sink; !is_source(at); at = from[at.value].peer) {
+      const Link& back = from[at.value];
+      const Link link = topology_.link(back.peer, back.peer_port);
+      left(back.peer, back.peer_port) -= amount;
+      left(at, link.peer_port) += amount;
+    }
+    return amount;
+  }
+
+  const Topology& topology_;
+  std::uint32_t vertices_;
+  std::vector<std::size_t> first_;   // of a vertex's ports
+  std::vector<std::int64_t> left_;
+  std::vector<bool> source_;
+};
+
+}  // namespace
+
+std::int64_t least_cut(const Topology& topology,
+                       const std::function<bool(core::DeviceId)>& in_first_half) {
+  Flow flow(topology, in_first_half);
+  std::int64_t total = 0;
+  while (const std::int64_t more = flow.augment()) total += more;
+  return total;
+}
+
+}  // namespace exawarp::model

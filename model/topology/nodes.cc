@@ -1,0 +1,167 @@
+#include "model/topology/nodes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace exawarp::model {
+
+Nodes::Nodes(const NodesSpec& spec, std::unique_ptr<Topology> across)
+    : across_(std::move(across)),
+      devices_(across_->devices()),
+      across_switches_(across_->switches()),
+      n_(spec.devices),
+      nodes_(ceil_div(devices_, n_)),
+      planes_(n_ > 1 ? spec.planes : 0),
+      cross_nvlink_(spec.rails_cross_nvlink),
+      kinds_{spec.link},
+      forwarding_(spec.latencies.forwarding) {
+  EXAWARP_CHECK(n_ >= 1 && spec.planes >= 1 && (!cross_nvlink_ || devices_ % n_ == 0), n_);
+  kinds_.insert(kinds_.end(), across_->link_kinds().begin(), across_->link_kinds().end());
+  const Distance inside = path_over({{kinds_[0], 2}}, spec.latencies);
+  distances_.push_back(inside);
+  const auto further = across_->distances();
+  distances_.insert(distances_.end(), further.begin(), further.end());
+  if (!cross_nvlink_ || n_ == 1) return;
+  for (Distance d : further) {
+    // The device between the two networks passes the message on at no cost of its own: what its
+    // software takes is in the endpoints' latencies, which add up.
+    d.latency += inside.latency;
+    d.endpoint += inside.endpoint;
+    d.links += inside.links;
+    d.switches += inside.switches + 1;
+    d.bandwidth_bytes_per_s = std::min(d.bandwidth_bytes_per_s, inside.bandwidth_bytes_per_s);
+    distances_.push_back(d);
+  }
+}
+
+std::string Nodes::name() const {
+  return fmt::format("nodes of {} on NVSwitch; across: {}{}", n_, across_->name(),
+                     cross_nvlink_ ? "; between rails over NVSwitch" : "");
+}
+
+std::uint32_t Nodes::devices_of(std::uint32_t node) const {
+  return std::min(n_, devices_ - node * n_);
+}
+
+std::uint32_t Nodes::ports(VertexId v) const {
+  if (is_device(v)) return planes_ + across_->ports(v);
+  return is_nvswitch(v) ? devices_of(node_of_nvswitch(v)) : across_->ports(v);
+}
+
+Link Nodes::link(VertexId v, std::uint32_t port) const {
+  if (is_nvswitch(v)) {
+    const std::uint32_t plane = (v.value - devices_ - across_switches_) % planes_;
+    return {{node_of_nvswitch(v) * n_ + port}, plane, 0};
+  }
+  if (is_device(v) && port < planes_) {
+    return {{devices_ + across_switches_ + v.value / n_ * planes_ + port}, v.value % n_, 0};
+  }
+  Link out = across_->link(v, is_device(v) ? port - planes_ : port);
+  if (is_device(out.peer)) out.peer_port += planes_;
+  ++out.kind;
+  return out;
+}
+
+core::Time Nodes::forwarding_latency(VertexId v) const {
+  return is_nvswitch(v) ? forwarding_ : across_->forwarding_latency(v);
+}
+
+PortChoices Nodes::minimal(VertexId at, VertexId to) const {
+  if (is_nvswitch(at)) {
+    PortChoices out;
+    out.add(to.value % n_);  // the device itself, or the own node's one of its rank
+    return out;
+  }
+  if (!is_device(at)) return across_->minimal(at, to);
+  PortChoices out;
+  if (at == to) return out;
+  if (is_device(to) && (same_node(at.value, to.value) || crosses_first(at.value, to.value))) {
+    out.add(0, planes_);
+    return out;
+  }
+  for (const PortChoices::Range range : across_->minimal(at, to).ranges()) {
+    out.add(planes_ + range.first, range.count);
+  }
+  return out;
+}
+
+std::uint32_t Nodes::spread(VertexId at, VertexId to) const {
+  if (is_nvswitch(at)) return 0;
+  if (is_device(at) && is_device(to) &&
+      (same_node(at.value, to.value) || crosses_first(at.value, to.value))) {
+    return to.value;
+  }
+  return across_->spread(at, to);
+}
+
+MessageRoute Nodes::message_route(core::DeviceId a, core::DeviceId b) const {
+  if (same_node(a.value, b.value)) {
+    const auto plane = static_cast<std::uint16_t>((a.value + b.value) % planes_);
+    return {0, plane, plane};
+  }
+  const auto shift = static_cast<std::uint16_t>(planes_);
+  if (!crosses_first(a.value, b.value)) {
+    const MessageRoute route = across_->message_route(a, b);
+    return {static_cast<std::uint16_t>(1 + route.distance),
+            static_cast<std::uint16_t>(route.tx_port + shift),
+            static_cast<std::uint16_t>(route.rx_port + shift)};
+  }
+  const std::uint32_t between = a.value / n_ * n_ + b.value % n_;
+  const MessageRoute route = across_->message_route({between}, b);
+  const std::size_t distance = 1 + across_->distances().size() + route.distance;
+  return {static_cast<std::uint16_t>(distance),
+          static_cast<std::uint16_t>((a.value + b.value) % planes_),
+          static_cast<std::uint16_t>(route.rx_port + shift)};
+}
+
+// Pairs of one node are left to NVSwitch where an atom is smaller than a node; then, with nodes of
+// no power of two, the network across may give a bound below the least.
+core::Time Nodes::least_latency(std::uint32_t atom_shift) const {
+  const bool power = (n_ & (n_ - 1)) == 0;
+  std::uint32_t node_shift = 0;
+  while (power && (1u << node_shift) < n_) ++node_shift;
+  const core::Time inside = std::max(distances_[0].latency, core::Time{1});
+  if (devices_ <= n_ && n_ > 1) return inside;
+  const core::Time beyond = across_->least_latency(std::max(atom_shift, node_shift));
+  const bool node_is_split = power ? atom_shift < node_shift : n_ > 1;
+  return node_is_split ? std::min(inside, beyond) : beyond;
+}
+
+std::uint32_t Nodes::next_channel(VertexId at, std::uint32_t in_port, std::uint32_t out_port,
+                                  std::uint32_t vc) const {
+  if (is_nvswitch(at)) return 0;
+  if (!is_device(at)) return across_->next_channel(at, in_port, out_port, vc);
+  if (out_port < planes_) return 0;
+  const bool starts_here = in_port < planes_ || in_port == ports(at);
+  return across_->next_channel(at, starts_here ? across_->ports(at) : in_port - planes_,
+                               out_port - planes_, starts_here ? 0 : vc);
+}
+
+std::uint32_t Nodes::waypoints(core::DeviceId from, core::DeviceId to) const {
+  const bool across = !same_node(from.value, to.value) && !crosses_first(from.value, to.value);
+  return across ? across_->waypoints(from, to) : 0;
+}
+
+VertexId Nodes::waypoint(core::DeviceId from, core::DeviceId to, std::uint32_t index) const {
+  return across_->waypoint(from, to, index);
+}
+
+TopologyCounts Nodes::counts() const {
+  TopologyCounts out = across_->counts();
+  out.switches += std::uint64_t{nodes_} * planes_;
+  out.links += std::uint64_t{devices_} * planes_;
+  if (nodes_ == 1) {
+    out.diameter_links = devices_ > 1 ? 2 : 0;
+    out.bisection_bytes_per_s =
+        std::int64_t{devices_ / 2} * planes_ * kinds_[0].bandwidth_bytes_per_s;
+  } else {
+    out.diameter_links = std::max(out.diameter_links, n_ > 1 ? 2u : 0u);
+    for (const Distance& d : distances_) {
+      if (cross_nvlink_) out.diameter_links = std::max(out.diameter_links, d.links);
+    }
+  }
+  return out;
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,232 @@
+#include "tests/support/collective_simulator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bitset>
+#include <map>
+#include <queue>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "model/collective/cost.h"
+
+namespace exawarp::test {
+namespace {
+
+using core::Time;
+using model::Algorithm;
+using model::Blocks;
+using model::Collective;
+using model::Transfer;
+using schema = model::schema::CollectiveType;
+
+constexpr std::size_t kMembersMax = 128;
+using Members = std::bitset<kMembersMax>;
+
+// All-to-all: (sender, receiver) pairs. Else: contributions to each block.
+struct Data {
+  std::vector<Members> blocks;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
+};
+
+struct Message {
+  Time time;
+  std::uint64_t number;  // in order of sending
+  std::uint32_t to, lane, phase;
+  Time wire;
+  bool received = false;
+  Data data;
+  friend bool operator>(const Message& a, const Message& b) {
+    return std::tie(a.time, a.number) > std::tie(b.time, b.number);
+  }
+};
+
+struct LaneState {
+  std::uint32_t phase = 0;
+  std::uint32_t arrived = 0;
+  std::map<std::uint32_t, std::vector<Data>> early = {};
+  Data data;
+};
+
+class Simulation {
+ public:
+  Simulation(const Collective& c, const model::StepCost& cost)
+      : c_(c), cost_(cost), n_(c.members), tx_(n_), rx_(n_), lanes_(n_) {
+    for (std::uint32_t p = 0; p < n_; ++p) {
+      for (std::uint32_t l = 0; l < c_.lanes; ++l) lanes_[p].push_back({.data = start(p)});
+    }
+  }
+
+  CollectiveRun run() {
+    for (std::uint32_t p = 0; p < n_; ++p) {
+      for (std::uint32_t l = 0; l < c_.lanes; ++l) enter(p, l);
+    }
+    while (!queue_.empty()) {
+      Message m = queue_.top();
+      queue_.pop();
+      now_ = m.time;
+      arrive(m);
+    }
+    for (std::uint32_t p = 0; p < n_; ++p) check_end(p);
+    for (const Time t : tx_) result_.time = std::max(result_.time, t);
+    return result_;
+  }
+
+ private:
+  [[nodiscard]] bool exchanges() const { return c_.type == schema::ALL_TO_ALL; }
+  [[nodiscard]] bool reduces() const {
+    return c_.type == schema::ALL_REDUCE || c_.type == schema::REDUCE_SCATTER ||
+           c_.type == schema::REDUCE || c_.type == schema::BARRIER;
+  }
+
+  Data start(std::uint32_t p) const {
+    Data d{std::vector<Members>(n_), {}};
+    for (std::uint32_t q = 0; exchanges() && q < n_; ++q) d.pairs.insert({p, q});
+    for (std::uint32_t b = 0; b < n_; ++b) {
+      const bool from_root = c_.type == schema::BROADCAST || c_.type == schema::SCATTER;
+      if (reduces() || (from_root ? p == c_.root : b == p)) d.blocks[b].set(from_root ? b : p);
+    }
+    return d;
+  }
+
+  void enter(std::uint32_t p, std::uint32_t lane) {
+    LaneState& state = lanes_[p][lane];
+    while (state.phase < model::phase_count(c_, p, lane)) {
+      const model::Phase phase = model::phase_of(c_, p, lane, state.phase);
+      if (state.arrived == 0) {
+        for (std::uint32_t i = 0; i < phase.sends; ++i) send(p, lane, state.phase, i);
+        for (Data& d : state.early[state.phase]) take(p, lane, d);
+      }
+      if (state.arrived < phase.receives) return;
+      if (state.arrived > phase.receives) complain(p, "received more than it expects");
+      ++state.phase;
+      state.arrived = 0;
+    }
+    result_.time = std::max(result_.time, now_);
+  }
+
+  void send(std::uint32_t p, std::uint32_t lane, std::uint32_t phase, std::uint32_t i) {
+    const Transfer t = model::transfer_of(c_, p, lane, phase, i);
+    const bool free = c_.algorithm == Algorithm::in_network && t.bytes == 0;
+    Time left = std::max(now_, tx_[p]);
+    if (!free) left = tx_[p] = left + model::wire_time(t.bytes, cost_);
+    if (t.peer == model::kNoMember) return;
+    if (t.peer == p || t.peer >= n_) return complain(p, "sends to itself or to nobody");
+    ++result_.messages;
+    const bool notice = c_.algorithm == Algorithm::in_network && t.bytes_received == 0;
+    queue_.push({left + cost_.latency, number_++, t.peer, lane, t.peer_phase,
+                 notice ? Time{0} : model::wire_time(t.bytes_received, cost_), notice,
+                 cut(p, lane, t)});
+  }
+
+  // What the message carries; all-to-all: it leaves the sender.
+  Data cut(std::uint32_t p, std::uint32_t lane, const Transfer& t) {
+    Data& mine = lanes_[p][lane].data;
+    Data out{std::vector<Members>(n_), {}};
+    for (std::uint32_t i = 0; !exchanges() && i < t.blocks.count; ++i) {
+      const std::uint32_t b = (t.blocks.first + i) % n_;
+      out.blocks[b] = mine.blocks[b];
+    }
+    for (auto it = mine.pairs.begin(); it != mine.pairs.end();) {
+      const std::uint32_t distance = (it->second + n_ - it->first) % n_;
+      const bool goes = t.blocks.by_bit
+                            ? (distance >> t.blocks.first & 1u) != 0
+                            : it->first == p && distance >= t.blocks.first &&
+                                  distance < t.blocks.first + t.blocks.count;
+      if (goes) out.pairs.insert(*it);
+      it = goes ? mine.pairs.erase(it) : std::next(it);
+    }
+    return out;
+  }
+
+  void arrive(Message& m) {
+    if (!m.received) {
+      Time& clock = rx_[m.to];
+      clock = std::max(now_, clock + m.wire);
+      if (clock > now_) {
+        m.time = clock;
+        m.received = true;
+        return queue_.push(std::move(m));
+      }
+    }
+    LaneState& state = lanes_[m.to][m.lane];
+    if (m.phase < state.phase || m.phase >= model::phase_count(c_, m.to, m.lane)) {
+      return complain(m.to, "received a message of a phase that is over, or that it has not");
+    }
+    if (m.phase > state.phase) {
+      state.early[m.phase].push_back(std::move(m.data));
+      return;
+    }
+    take(m.to, m.lane, m.data);
+    enter(m.to, m.lane);
+  }
+
+  // A part of a reduction adds what is not there yet; anything else is the finished block.
+  void take(std::uint32_t p, std::uint32_t lane, const Data& d) {
+    LaneState& state = lanes_[p][lane];
+    ++state.arrived;
+    for (const auto& pair : d.pairs) {
+      if (!state.data.pairs.insert(pair).second) complain(p, "received data twice");
+    }
+    for (std::uint32_t b = 0; b < n_; ++b) {
+      const bool apart = (state.data.blocks[b] & d.blocks[b]).none();
+      const bool all = (state.data.blocks[b] & ~d.blocks[b]).none();
+      if (!apart && !all && c_.type != schema::BARRIER) complain(p, "counts a contribution twice");
+      state.data.blocks[b] |= d.blocks[b];
+    }
+  }
+
+  void check_end(std::uint32_t p) {
+    for (std::uint32_t l = 0; l < c_.lanes; ++l) {
+      const LaneState& state = lanes_[p][l];
+      if (state.phase != model::phase_count(c_, p, l)) return complain(p, "is not done");
+      for (std::uint32_t q = 0; exchanges() && q < n_; ++q) {
+        if (state.data.pairs.size() != n_ || !state.data.pairs.contains({q, p})) {
+          return complain(p, "has not what others sent it");
+        }
+      }
+      for (std::uint32_t b = 0; !exchanges() && b < n_; ++b) {
+        if (wants(p, b) && state.data.blocks[b] != expected(p, b)) {
+          return complain(p, fmt::format("lacks something of block {}", b).c_str());
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] bool wants(std::uint32_t p, std::uint32_t b) const {
+    const bool at_root = c_.type == schema::REDUCE || c_.type == schema::GATHER;
+    if (at_root) return p == c_.root;
+    if (c_.type == schema::PERMUTE) return b == (p + n_ - c_.shift) % n_;
+    return b == p || (c_.type != schema::REDUCE_SCATTER && c_.type != schema::SCATTER);
+  }
+  [[nodiscard]] Members expected(std::uint32_t, std::uint32_t b) const {
+    Members m;
+    for (std::uint32_t q = 0; q < n_; ++q) m[q] = reduces() || q == b;
+    return m;
+  }
+
+  void complain(std::uint32_t p, const char* what) {
+    if (result_.problem.empty()) result_.problem = fmt::format("member {} {}", p, what);
+  }
+
+  const Collective& c_;
+  model::StepCost cost_;
+  std::uint32_t n_;
+  std::vector<Time> tx_, rx_;
+  std::vector<std::vector<LaneState>> lanes_;
+  std::priority_queue<Message, std::vector<Message>, std::greater<>> queue_;
+  Time now_;
+  std::uint64_t number_ = 0;
+  CollectiveRun result_;
+};
+
+}  // namespace
+
+CollectiveRun run_collective(const Collective& c, const model::StepCost& cost) {
+  return Simulation(c, cost).run();
+}
+
+}  // namespace exawarp::test

@@ -1,0 +1,158 @@
+// Every type by every algorithm that runs it, for groups of 1 to 70, on symbolic data.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "model/collective/collective.h"
+#include "model/collective/cost.h"
+#include "tests/support/collective_simulator.h"
+
+namespace exawarp::model {
+namespace {
+
+using core::Time;
+using schema::CollectiveType;
+using test::CollectiveRun;
+using test::run_collective;
+
+constexpr StepCost kCost{Time{1'000'000}, 100'000'000'000};  // 1 us, 10 ps a byte
+constexpr std::uint32_t kMembersMax = 70;
+
+std::vector<Collective> all_collectives(std::uint32_t members, std::int64_t bytes) {
+  std::vector<Collective> all;
+  for (auto type = CollectiveType::ALL_REDUCE; type <= CollectiveType::PERMUTE;
+       type = static_cast<CollectiveType>(static_cast<int>(type) + 1)) {
+    for (std::size_t a = 0; a < kAlgorithmNames.size(); ++a) {
+      const auto algorithm = static_cast<Algorithm>(a);
+      if (!can_run(type, algorithm)) continue;
+      Collective c{.type = type, .algorithm = algorithm, .bytes = bytes, .members = members};
+      c.root = is_rooted(type) ? members / 3 : 0;
+      c.shift = type == CollectiveType::PERMUTE ? members / 2 : 0;
+      if (algorithm == Algorithm::double_tree) c.lanes = 2;
+      all.push_back(c);
+      if (!can_use_lanes(algorithm)) continue;
+      c.lanes = 6;
+      all.push_back(c);
+      c.both_ways = algorithm == Algorithm::ring;
+      c.node_members = algorithm == Algorithm::ring && members % 4 == 0 ? 4 : 1;
+      all.push_back(c);
+    }
+  }
+  return all;
+}
+
+std::string text(const Collective& c) {
+  return "type " + std::to_string(static_cast<int>(c.type)) + " by " +
+         std::string(kAlgorithmNames[static_cast<std::size_t>(c.algorithm)]) + ", " +
+         std::to_string(c.members) + " members, " + std::to_string(c.lanes) + " lanes, " +
+         std::to_string(c.bytes) + " bytes";
+}
+
+bool is_power_of_two(std::uint32_t n) { return (n & (n - 1)) == 0; }
+
+// How far a run may be from collective_time(); cost.h says why.
+struct Range {
+  Time first, last;
+};
+Range expected_time(const Collective& c) {
+  const Time formula = collective_time(c, kCost), whole = wire_time(lane_bytes(c), kCost);
+  const auto percent = [formula](std::int64_t p) { return Time{formula.ps / 100 * p}; };
+  if (c.algorithm == Algorithm::double_tree) return {percent(40), percent(170)};
+  if (is_power_of_two(c.members)) return {formula, formula};
+  if (c.algorithm == Algorithm::doubling) return {formula, formula + whole};
+  if (c.algorithm == Algorithm::halving) return {percent(50), formula + 2 * whole};
+  return {formula, formula};
+}
+
+void expect_right(const Collective& c) {
+  const CollectiveRun run = run_collective(c, kCost);
+  EXPECT_EQ(run.problem, "") << text(c);
+  EXPECT_EQ(run.messages, collective_messages(c)) << text(c);
+  const Range expected = expected_time(c);
+  EXPECT_GE(run.time.ps, expected.first.ps) << text(c);
+  EXPECT_LE(run.time.ps, expected.last.ps) << text(c);
+}
+
+TEST(Algorithms, GiveEveryMemberItsDataInTheTimeAndMessagesOfTheirFormulas) {
+  for (std::uint32_t n = 1; n <= kMembersMax; ++n) {
+    for (const Collective& c : all_collectives(n, 5'000'011)) expect_right(c);
+  }
+}
+
+TEST(Algorithms, AreRightWhereMessagesAreSmallerThanAByteEach) {
+  for (const std::uint32_t n : {1u, 2u, 3u, 4u, 6u, 7u, 8u, 13u, 16u, 31u, 32u, 33u}) {
+    for (const std::int64_t bytes : {0, 7}) {
+      for (const Collective& c : all_collectives(n, bytes)) expect_right(c);
+    }
+  }
+}
+
+TEST(Algorithms, RunForEveryRootAndShift) {
+  constexpr std::uint32_t kMembers = 11;
+  for (Collective c : all_collectives(kMembers, 1'000)) {
+    for (std::uint32_t p = 0; p < kMembers; ++p) {
+      if (is_rooted(c.type)) c.root = p;
+      if (c.type == CollectiveType::PERMUTE) c.shift = p;
+      expect_right(c);
+    }
+  }
+}
+
+TEST(Algorithms, ExchangeWhatTheirSizesSay) {
+  constexpr std::uint32_t kMembers = 9;
+  std::vector<std::uint64_t> by_distance(kMembers);
+  for (std::uint32_t d = 0; d < kMembers; ++d) by_distance[d] = 1'000 * d * d;
+  std::vector<std::uint64_t> by_pair;
+  for (std::uint32_t s = 0; s < kMembers; ++s) {
+    for (std::uint32_t t = 0; t < kMembers; ++t) {
+      by_pair.push_back(by_distance[(t + kMembers - s) % kMembers]);
+    }
+  }
+  for (const Algorithm algorithm : {Algorithm::direct, Algorithm::pairwise}) {
+    Collective c{.type = CollectiveType::ALL_TO_ALL, .algorithm = algorithm, .members = kMembers};
+    c.sizes = by_distance;
+    expect_right(c);
+    const Time time = run_collective(c, kCost).time;
+    c.sizes = by_pair;
+    EXPECT_EQ(run_collective(c, kCost).time, time);
+  }
+}
+
+TEST(Algorithms, AnswerForLargeGroupsAtOnce) {
+  constexpr std::uint32_t kMembers = 131'072;
+  for (const Collective& c : all_collectives(kMembers, 1 << 20)) {
+    for (const std::uint32_t p : {0u, 1u, kMembers / 3, kMembers - 1}) {
+      const std::uint32_t phases = phase_count(c, p, c.lanes - 1);
+      const Phase last = phase_of(c, p, c.lanes - 1, phases - 1);
+      if (last.sends == 0) continue;
+      EXPECT_LT(transfer_of(c, p, c.lanes - 1, phases - 1, last.sends - 1).peer, kMembers);
+    }
+  }
+}
+
+// By hand, n = 8 and 1 us + 10 ps a byte; Thakur et al. 2005, table 1.
+TEST(ClosedForms, AreTheLiteratures) {
+  const auto time = [](CollectiveType type, Algorithm algorithm, std::int64_t bytes) {
+    return collective_time({.type = type, .algorithm = algorithm, .bytes = bytes, .members = 8},
+                           kCost);
+  };
+  const auto model = [](std::int64_t messages, std::int64_t bytes) {
+    return Time{messages * 1'000'000 + bytes * 10};
+  };
+  using enum CollectiveType;
+  EXPECT_EQ(time(ALL_REDUCE, Algorithm::ring, 8'000), model(14, 14'000));
+  EXPECT_EQ(time(ALL_REDUCE, Algorithm::halving, 8'000), model(6, 14'000));
+  EXPECT_EQ(time(ALL_REDUCE, Algorithm::doubling, 8'000), model(3, 24'000));
+  EXPECT_EQ(time(REDUCE_SCATTER, Algorithm::halving, 8'000), model(3, 7'000));
+  EXPECT_EQ(time(ALL_GATHER, Algorithm::bruck, 1'000), model(3, 7'000));
+  EXPECT_EQ(time(ALL_TO_ALL, Algorithm::bruck, 8'000), model(3, 12'000));
+  EXPECT_EQ(time(ALL_TO_ALL, Algorithm::pairwise, 8'000), model(7, 7'000));
+  EXPECT_EQ(time(ALL_TO_ALL, Algorithm::direct, 8'000), model(1, 7'000));
+  EXPECT_EQ(time(BROADCAST, Algorithm::tree, 8'000), model(3, 24'000));
+  EXPECT_EQ(time(SCATTER, Algorithm::tree, 1'000), model(3, 7'000));
+  EXPECT_EQ(time(ALL_REDUCE, Algorithm::in_network, 8'000), model(2, 9'000));
+}
+
+}  // namespace
+}  // namespace exawarp::model
