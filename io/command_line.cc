@@ -22,7 +22,7 @@ using core::InputError;
 
 // Options are taken as text where the value is an enumeration or a quantity.
 struct RawOptions {
-  std::string sync, placement, window, stats, stats_interval, network_backend;
+  std::string sync, placement, window, stats, stats_interval, network_backend, comm_size, control;
   // Accepted as ASTRA-sim does, without effect.
   std::string logging_configuration, logging_folder, compute_scale, comm_scale;
   std::vector<std::string> lists;
@@ -112,6 +112,34 @@ void add_phold(CLI::App& app, PholdArguments& a, RawOptions& raw) {
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
 }
 
+void add_workload_import(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
+  using Action = WorkloadArguments::Action;
+  app.require_subcommand(1);
+  CLI::App* chakra = app.add_subcommand("chakra", "execution traces PREFIX.<rank>.et");
+  chakra->add_option("PREFIX", a.input, "prefix of the traces")->required();
+  chakra->add_option("-o,--output", a.output, "the .xwg file to write")->required();
+  chakra->add_option("--comm-groups", a.chakra.comm_groups, "communicators (JSON)");
+  chakra->add_option("--element-bytes", a.chakra.element_bytes,
+                     "comm_size and tensor_size count elements of so many bytes (default: 1)")
+      ->check(CLI::Range(1u, 64u));
+  chakra->add_flag("--macs", a.chakra.macs, "num_ops of matrix products counts MACs, not FLOPs");
+  chakra->add_option("--comm-size", raw.comm_size,
+                     "comm_size is of a collective's input (default) or output");
+  chakra->add_option("--ctrl-deps", raw.control,
+                     "auto (default: where they are an order), use or ignore");
+  chakra->add_flag("--drop-dangling", a.chakra.drop_dangling,
+                   "leaves out dependencies on nodes that are not there");
+  chakra->callback([&a] { a.action = Action::import_chakra; });
+}
+
+void add_workload_export(CLI::App& app, WorkloadArguments& a) {
+  app.require_subcommand(1);
+  CLI::App* chakra = app.add_subcommand("chakra", "execution traces PREFIX.<rank>.et");
+  chakra->add_option("FILE", a.input, "workload (.xwg)")->required();
+  chakra->add_option("-o,--output", a.output, "prefix of the traces to write")->required();
+  chakra->callback([&a] { a.action = WorkloadArguments::Action::export_chakra; });
+}
+
 void add_workload(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
   using Action = WorkloadArguments::Action;
   app.require_subcommand(1);
@@ -122,6 +150,13 @@ void add_workload(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
       ->take_all()
       ->allow_extra_args(false);
   generate->callback([&a] { a.action = Action::generate; });
+  add_workload_import(*app.add_subcommand("import", "makes a workload of what others wrote"), a,
+                      raw);
+  add_workload_export(*app.add_subcommand("export", "writes a workload in another format"), a);
+  CLI::App* diff = app.add_subcommand("diff", "says where two workloads differ");
+  diff->add_option("A", a.input, "workload (.xwg)")->required();
+  diff->add_option("B", a.output, "workload (.xwg)")->required();
+  diff->callback([&a] { a.action = Action::diff; });
   CLI::App* inspect = app.add_subcommand("inspect", "says what a workload consists of");
   CLI::App* validate = app.add_subcommand("validate", "checks a workload");
   for (CLI::App* reader : {inspect, validate}) {
@@ -242,6 +277,19 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
 
   if (workload_app->parsed()) {
     workload.overrides = raw.lists;
+    using Size = ChakraImportOptions::CommSize;
+    using Control = ChakraImportOptions::ControlDependencies;
+    if (!raw.comm_size.empty()) {
+      const std::array choices{Choice<Size>{"input", Size::input},
+                               Choice<Size>{"output", Size::output}};
+      workload.chakra.comm_size = parse_choice<Size>("--comm-size", raw.comm_size, choices);
+    }
+    if (!raw.control.empty()) {
+      const std::array choices{Choice<Control>{"auto", Control::automatic},
+                               Choice<Control>{"use", Control::use},
+                               Choice<Control>{"ignore", Control::ignore}};
+      workload.chakra.control = parse_choice<Control>("--ctrl-deps", raw.control, choices);
+    }
     return workload;
   }
   if (topology_app->parsed()) {

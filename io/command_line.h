@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "io/chakra/import.h"
 #include "io/stats_file.h"
 #include "io/study.h"
 
@@ -31,12 +32,13 @@ struct RunArguments {
   bool quiet = false;  // neither progress nor summary; results are written all the same
 };
 
-// `exawarp workload generate|inspect|validate`.
+// `exawarp workload generate|inspect|validate|import|export|diff`.
 struct WorkloadArguments {
-  enum class Action { generate, inspect, validate };
+  enum class Action { generate, inspect, validate, import_chakra, export_chakra, diff };
   Action action = Action::generate;
   std::string input;
-  std::string output;                  // generate
+  std::string output;                  // generate, import, export; the other graph of diff
+  ChakraImportOptions chakra;          // import chakra
   std::vector<std::string> overrides;  // generate
   bool json = false;                   // inspect, validate
 };
