@@ -78,6 +78,24 @@ class Families {
     }
     for (const std::uint32_t id : apart) parent_[id] = id;
   }
+  // Communicators that no rank uses share families too, as far as one after the other fits.
+  void pack_unused(const std::set<std::uint32_t>& used) {
+    std::vector<bool> taken(ranks_);
+    std::uint32_t family = 0;  // none yet
+    for (const auto& [id, ranks] : members_) {
+      if (used.contains(id)) continue;
+      const bool fits = family != 0 && std::ranges::none_of(ranks, [&](std::uint32_t rank) {
+        return taken[rank];
+      });
+      if (fits) {
+        unite(id, family);
+      } else {
+        taken.assign(ranks_, false);
+        family = id;
+      }
+      for (const std::uint32_t rank : ranks) taken[rank] = true;
+    }
+  }
   [[nodiscard]] std::size_t communicators() const { return members_.size(); }
 
   // Adds every family to `workload`; afterwards group_of() answers.
@@ -318,6 +336,9 @@ class Importer {
       }
     }
     families_.separate(families_.overlapping_roots());
+    std::set<std::uint32_t> used;
+    for (const auto& ids : communicators_) used.insert(ids.begin(), ids.end());
+    families_.pack_unused(used);
     std::vector<SharedProgram> split;
     for (SharedProgram& shared : programs_) {
       std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>> by_family;

@@ -1,6 +1,7 @@
 #include "io/chakra/reader.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/stubs/logging.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -76,6 +77,7 @@ void read_trace(const std::string& path, const TraceVisitor& visitor) {
 }
 
 void read_trace(std::string_view bytes, const std::string& place, const TraceVisitor& visitor) {
+  const google::protobuf::LogSilencer silencer;  // the errors below say it in one line
   chakra::GlobalMetadata metadata;
   chakra::Node node;
   bool first = true;

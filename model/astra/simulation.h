@@ -2,7 +2,7 @@
 //
 // It is a sequential event loop of its own, not a model on pdes: ASTRA-sim's answers depend on the
 // order in which simultaneous events were inserted, which no order of pdes reproduces
-// (docs/decisions/0011). The parts, bottom up:
+// (docs/decisions/0015). The parts, bottom up:
 //   event_queue.h  events in order of time and insertion
 //   network.h      messages
 //   timers.h       delays of a rank

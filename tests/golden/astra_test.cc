@@ -114,6 +114,27 @@ TEST_F(AstraGolden, OneCollectiveCasesTakeTheCyclesUpstreamPrints) {
   }
 }
 
+TEST_F(AstraGolden, TrainingTracesAreImportedSharedAndWrittenAgain) {
+  for (const auto& set : std::filesystem::directory_iterator("stage")) {
+    SCOPED_TRACE(set.path().string());
+    const std::string groups = (set.path() / "comm_group.json").string();
+    const Ran first = workspace_.run({"workload", "import", "chakra",
+                                      (set.path() / "workload").string(), "--comm-groups", groups,
+                                      "--macs", "-o", "a.xwg"});
+    ASSERT_EQ(first.exit_code, 0) << first.err;
+    EXPECT_EQ(workspace_.run({"workload", "validate", "a.xwg"}).exit_code, 0);
+    ASSERT_EQ(workspace_.run({"workload", "export", "chakra", "a.xwg", "-o", "again"}).exit_code,
+              0);
+    ASSERT_EQ(workspace_.run({"workload", "import", "chakra", "again", "--comm-groups",
+                              "again.comm_groups.json", "--macs", "-o", "b.xwg"}).exit_code, 0);
+    const Ran same = workspace_.run({"workload", "diff", "a.xwg", "b.xwg"});
+    EXPECT_EQ(same.exit_code, 0) << same.out;
+    for (const auto& file : std::filesystem::directory_iterator(".")) {
+      if (file.path().filename().string().starts_with("again.")) std::filesystem::remove(file);
+    }
+  }
+}
+
 TEST_F(AstraGolden, ADeadlockSaysWhoWaitsForWhom) {
   const json& entry = expected_.at("stage").at("dense_tp2_dp2_pp2__ring");
   const Ran ran = run(entry, "congestion_aware");
