@@ -234,6 +234,33 @@ std::pair<const CLI::App*, std::string> understood(const CLI::App& app) {
   throw InputError(path, fmt::format("{}; see {} --help", what, path));
 }
 
+// What was taken as text, as what it means.
+void finish_workload(const RawOptions& raw, WorkloadArguments& workload) {
+  workload.overrides = raw.lists;
+  using Size = ChakraImportOptions::CommSize;
+  using Control = ChakraImportOptions::ControlDependencies;
+  if (!raw.comm_size.empty()) {
+    const std::array choices{Choice<Size>{"input", Size::input},
+                             Choice<Size>{"output", Size::output}};
+    workload.chakra.comm_size = parse_choice<Size>("--comm-size", raw.comm_size, choices);
+  }
+  if (!raw.control.empty()) {
+    const std::array choices{Choice<Control>{"auto", Control::automatic},
+                             Choice<Control>{"use", Control::use},
+                             Choice<Control>{"ignore", Control::ignore}};
+    workload.chakra.control = parse_choice<Control>("--ctrl-deps", raw.control, choices);
+  }
+}
+
+void finish_astra(const RawOptions& raw, AstraArguments& astra) {
+  const Choice<bool> unaware{"congestion-unaware", false}, aware{"congestion-aware", true};
+  const std::array choices{unaware, aware};
+  if (!raw.network_backend.empty()) {
+    astra.congestion_aware =
+        parse_choice<bool>("--network-backend", raw.network_backend, choices);
+  }
+}
+
 }  // namespace
 
 Command parse_command_line(const std::vector<std::string>& arguments) {
@@ -276,20 +303,7 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   }
 
   if (workload_app->parsed()) {
-    workload.overrides = raw.lists;
-    using Size = ChakraImportOptions::CommSize;
-    using Control = ChakraImportOptions::ControlDependencies;
-    if (!raw.comm_size.empty()) {
-      const std::array choices{Choice<Size>{"input", Size::input},
-                               Choice<Size>{"output", Size::output}};
-      workload.chakra.comm_size = parse_choice<Size>("--comm-size", raw.comm_size, choices);
-    }
-    if (!raw.control.empty()) {
-      const std::array choices{Choice<Control>{"auto", Control::automatic},
-                               Choice<Control>{"use", Control::use},
-                               Choice<Control>{"ignore", Control::ignore}};
-      workload.chakra.control = parse_choice<Control>("--ctrl-deps", raw.control, choices);
-    }
+    finish_workload(raw, workload);
     return workload;
   }
   if (topology_app->parsed()) {
@@ -303,12 +317,7 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
     return phold;
   }
   if (astra_app->parsed()) {
-    const Choice<bool> unaware{"congestion-unaware", false}, aware{"congestion-aware", true};
-    const std::array choices{unaware, aware};
-    if (!raw.network_backend.empty()) {
-      astra.congestion_aware =
-          parse_choice<bool>("--network-backend", raw.network_backend, choices);
-    }
+    finish_astra(raw, astra);
     return astra;
   }
   run.overrides = raw.lists;

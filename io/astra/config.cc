@@ -254,7 +254,8 @@ NetworkConfig read_astra_network(const std::string& path) {
     if (topology[d] == "Ring") dimension.topology = Topology::ring;
     else if (topology[d] == "FullyConnected") dimension.topology = Topology::fully_connected;
     else if (topology[d] == "Switch") dimension.topology = Topology::switched;
-    else root.fail("topology", in_quotes(topology[d]) + "; expected Ring, FullyConnected or Switch");
+    else root.fail("topology", in_quotes(topology[d]) +
+                   "; expected Ring, FullyConnected or Switch");
     product *= npus[d];
     if (npus[d] < 2 || npus[d] != std::floor(npus[d]) || product > 1 << 28) {
       root.fail("npus_count", "expected whole numbers above 1, of at most 2^28 ranks");

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "chakra.pb.h"
+#include "io/chakra.pb.h"
 
 namespace exawarp::io {
 

@@ -220,15 +220,17 @@ class Exporter {
       case schema::NodeKind::MARKER: break;
     }
     if (node.getKind() == schema::NodeKind::SEND || node.getKind() == schema::NodeKind::RECEIVE) {
-      for (const char* name : {"comm_src", "comm_dst", "comm_tag"}) add(out, name).set_uint32_val(0);
+      for (const char* name : {"comm_src", "comm_dst", "comm_tag"}) {
+        add(out, name).set_uint32_val(0);
+      }
     }
     add(out, kStreamAttribute).set_uint32_val(node.getStream());
     add(out, kPositionAttribute).set_uint32_val(node.getPosition());
     auto& fields = *add(out, kFieldsAttribute).mutable_uint64_list();
+    const auto number = [](auto value) { return static_cast<std::uint64_t>(value); };
     for (const std::uint64_t value :
-         {static_cast<std::uint64_t>(node.getKind()), static_cast<std::uint64_t>(node.getOperation()),
-          static_cast<std::uint64_t>(node.getPhase()), static_cast<std::uint64_t>(node.getDataType()),
-          static_cast<std::uint64_t>(node.getPlace()), std::uint64_t{node.getMicroBatch()},
+         {number(node.getKind()), number(node.getOperation()), number(node.getPhase()),
+          number(node.getDataType()), number(node.getPlace()), std::uint64_t{node.getMicroBatch()},
           std::uint64_t{node.getLayer()}, node.getBytesRead(), node.getBytesWritten(),
           node.getDurationPs(), std::uint64_t{node.getRoot()}}) {
       fields.add_values(value);

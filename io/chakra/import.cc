@@ -48,8 +48,8 @@ class Families {
     if (id == 0) return;
     const auto found = members_.find(id);
     if (found == members_.end()) {
-      throw InputError(place, fmt::format("group {} is not defined; expected it in --comm-groups or "
-                                          "a METADATA node", id));
+      throw InputError(place, fmt::format("group {} is not defined; expected it in --comm-groups "
+                                          "or a METADATA node", id));
     }
     if (std::ranges::find(found->second, rank) == found->second.end()) {
       throw InputError(place, fmt::format("rank {} is no member of its group {}", rank, id));
@@ -106,8 +106,8 @@ class Families {
     for (const auto& [first, ids] : families) {
       std::vector<std::vector<std::uint32_t>> lists;
       for (const std::uint32_t id : ids) lists.push_back(members_[id]);
-      const std::uint16_t group =
-          workload.add_group_lists(fmt::format("communicators of {}", first), std::move(lists), ids);
+      const std::uint16_t group = workload.add_group_lists(
+          fmt::format("communicators of {}", first), std::move(lists), ids);
       for (const std::uint32_t id : ids) group_[id] = group;
     }
     return families.size();

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "chakra.pb.h"
+#include "io/chakra.pb.h"
 
 namespace exawarp::io {
 

@@ -1,6 +1,6 @@
 // A rank's trace: which nodes are ready, and which of them has a slot.
 //
-// Each time a node of the rank completes, the ready nodes are tried in ascending order of id. A node
+// Each time a node of the rank completes, the ready nodes are tried in ascending order of id. One
 // made ready while they are tried (by one that is skipped) waits for the next completion.
 #include <algorithm>
 #include <cmath>

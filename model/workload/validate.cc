@@ -142,7 +142,7 @@ void check_groups(const WorkloadGraph& graph) {
       check_group_lists(graph, place, table);
       const std::size_t lists = table.list_first.size() - 1;
       if (!table.communicators.empty() && table.communicators.size() != lists) {
-        refuse(place, "communicators: has {} entries; expected none, or one for each of the {} lists",
+        refuse(place, "communicators: has {} entries; expected none, or one for each of {} lists",
                table.communicators.size(), lists);
       }
     } else {

@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "chakra.pb.h"
+#include "io/chakra.pb.h"
 #include "tests/e2e/workspace.h"
 
 namespace exawarp::tests {

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "chakra.pb.h"
+#include "io/chakra.pb.h"
 #include "io/workload_spec.h"
 #include "model/workload/builder.h"
 #include "tests/fuzz/targets.h"

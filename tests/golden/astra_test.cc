@@ -141,8 +141,10 @@ TEST_F(AstraGolden, ADeadlockSaysWhoWaitsForWhom) {
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_NE(ran.err.find("8 of 8 ranks did not finish"), std::string::npos) << ran.err;
   // Ranks 4 and 5, and 6 and 7, sit in different collectives of their pairs.
-  for (const char* rank : {"rank 4: collective node 1604 (all-reduce, group 3", "rank 5: collective",
-                           "waits for rank 7", "rank 6: collective node 1604", "rank 7: "}) {
+  for (const char* rank : {"rank 4: collective node 1604 (all-reduce, group 3",
+                           "rank 5: collective", "waits for rank 7",
+                           "rank 6: collective node 1604",
+                           "rank 7: "}) {
     EXPECT_NE(ran.err.find(rank), std::string::npos) << ran.err;
   }
 }
