@@ -39,13 +39,18 @@ model::Choice read_choice(const YamlSection& rule) {
       static_cast<std::uint32_t>(rule.integer("channels", {1, model::kLanesMax}, 1));
   choice.chunk_bytes = rule.quantity("chunk", Dimension::size, 1, 0);
   choice.both_ways = rule.flag("both_ways", false);
+  choice.hierarchical = rule.flag("hierarchical", false);
+  if (choice.hierarchical) {
+    choice.across = rule.choice<Algorithm>("across", algorithms(), choice.algorithm);
+  }
   choice.start = core::Time{rule.quantity("start", Dimension::time, 0, 0)};
   if (const auto step = rule.optional_section("step")) choice.step = read_step(*step);
   const double payload = rule.real("payload", {.min = 0.01, .max = 1}, 1.0);
   choice.payload_ppm = static_cast<std::uint32_t>(std::lround(payload * model::kPayloadWhole));
   if (!model::can_use_lanes(choice.algorithm)) {
     for (const char* key : {"channels", "chunk", "both_ways"}) {
-      if (rule.has(key)) rule.fail(key, "has no meaning here; expected algorithm ring or double_tree");
+      if (!rule.has(key)) continue;
+      rule.fail(key, "has no meaning here; expected algorithm ring or double_tree");
     }
   }
   if (choice.both_ways && choice.algorithm != Algorithm::ring) {
@@ -71,6 +76,12 @@ model::CollectiveRule read_rule(const YamlSection& section) {
   }
   if (rule.min_group > rule.max_group) {
     section.fail("max_group", "is below min_group, so that the rule fits nothing");
+  }
+  if (rule.type && rule.choice.hierarchical &&
+      !model::can_be_hierarchical(*rule.type, rule.choice)) {
+    section.fail("hierarchical", "cannot run this type by these algorithms; expected an "
+                                 "all_reduce, reduce_scatter, all_gather or barrier by ring, "
+                                 "halving, direct or in_network");
   }
   if (rule.type && !model::can_run(*rule.type, rule.choice.algorithm)) {
     std::string able;

@@ -191,8 +191,9 @@ void add_topology(CLI::App& app, TopologyArguments& a, RawOptions& raw) {
   app.require_subcommand(1);
   CLI::App* show = app.add_subcommand("show", "says or draws what a study's network looks like");
   show->add_option("STUDY", a.study_file, "study file")->required();
-  CLI::Option* output = show->add_option("-o,--output", a.output, "a picture: FILE.svg or FILE.dot");
-  show->add_option("--set", raw.lists, "replaces a key of the study: path.to.key=value (repeatable)")
+  CLI::Option* output =
+      show->add_option("-o,--output", a.output, "a picture: FILE.svg or FILE.dot");
+  show->add_option("--set", raw.lists, "replaces a key of the study: path=value (repeatable)")
       ->take_all()
       ->allow_extra_args(false);
   show->add_flag("--json", a.json, "prints the figures as one JSON object")->excludes(output);

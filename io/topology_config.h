@@ -1,4 +1,5 @@
-// A fabric's `topology:` section. configs/README.md lists the keys, docs/topologies.md explains them.
+// A fabric's `topology:` section. configs/README.md lists the keys, docs/topologies.md explains
+// them.
 #pragma once
 
 #include "io/yaml.h"

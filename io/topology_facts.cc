@@ -90,7 +90,8 @@ std::string topology_text(const TopologyFacts& facts) {
              ? "  paths\n"
              : fmt::format("  paths, from {} of the devices\n", facts.sources);
   for (const auto& [d, share] : facts.paths) {
-    out += fmt::format("    {:>2} links, {:>2} passed  {:>9} + {} at the ends  {}  {:.2f} % of pairs\n",
+    out += fmt::format("    {:>2} links, {:>2} passed  {:>9} + {} at the ends  {}  {:.2f} % of "
+                       "pairs\n",
                        d.links, d.switches, core::format_time(d.latency),
                        core::format_time(d.endpoint), format_bandwidth(d.bandwidth_bytes_per_s),
                        100 * share);

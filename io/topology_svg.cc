@@ -66,7 +66,8 @@ class Svg {
   }
   void text(Point at, const std::string& what, const char* anchor = "start",
             const std::string& fill = "#222222") {
-    body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" fill=\"{}\">{}</text>\n",
+    body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" fill=\"{}\">"
+                         "{}</text>\n",
                          at.x, at.y, anchor, fill, escaped(what));
   }
   [[nodiscard]] std::string document(double width, double height) const {
@@ -146,21 +147,30 @@ Layout in_grid(const Topology& t, std::uint32_t columns, std::uint32_t rows_a_pl
   return out;
 }
 
+// Devices around a circle, clockwise from the top; switches, if any, around one inside it.
 Layout in_circle(const Topology& t) {
   Layout out;
-  const double n = t.devices(), radius = std::max(100.0, n * 20 / (2 * std::numbers::pi));
-  for (std::uint32_t d = 0; d < t.devices(); ++d) {
-    const double angle = 2 * std::numbers::pi * d / n;
-    out.at.push_back({kMargin + radius * (1 + std::sin(angle)),
-                      kTitle + radius * (1 - std::cos(angle))});
-  }
+  const double radius = std::max(100.0, t.devices() * 20 / (2 * std::numbers::pi));
+  const auto place = [&](std::uint32_t count, double r) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const double angle = 2 * std::numbers::pi * (i + 0.5) / count;
+      out.at.push_back({kMargin + radius + r * std::sin(angle),
+                        kTitle + radius - r * std::cos(angle)});
+    }
+  };
+  place(t.devices(), radius);
+  place(t.switches(), radius - 40);
   out.width = 2 * (radius + kMargin);
   out.height = kTitle + 2 * radius + kMargin / 2;
   return out;
 }
 
 Layout layout_of(const Topology& t, const TopologySketch& sketch) {
-  if (t.switches() != 0) return in_rows(sketch);
+  const bool one_row = sketch.rows.size() == 2 && std::ranges::any_of(sketch.links, [](auto& l) {
+    return l.first.first == std::pair(0u, 0u);  // links between switches
+  });
+  if (t.switches() != 0 && !one_row) return in_rows(sketch);
+  if (t.switches() != 0) return in_circle(t);
   const auto* torus = dynamic_cast<const Torus*>(&t);
   if (torus == nullptr || torus->dims().size() == 1) return in_circle(t);
   return in_grid(t, torus->dims()[0], torus->dims()[1]);
@@ -177,9 +187,10 @@ std::string draw_all(const Topology& t, const TopologySketch& sketch) {
       const Point a = layout.at[v], b = layout.at[link.peer.value];
       // Links within a row or column would run through what is between.
       const bool aligned = std::abs(a.y - b.y) < 1 || std::abs(a.x - b.x) < 1;
-      const bool far = std::abs(a.x - b.x) + std::abs(a.y - b.y) > 80;
+      const double distance = std::abs(a.x - b.x) + std::abs(a.y - b.y);
       const bool within_row = sketch.row_of[v] == sketch.row_of[link.peer.value];
-      svg.line(a, b, link.kind, within_row && aligned && far ? 0.22 : 0);
+      const bool bent = within_row && aligned && distance > 80;
+      svg.line(a, b, link.kind, bent ? std::min(0.22, 60 / distance) : 0);
     }
   }
   for (std::uint32_t v = 0; v < vertices; ++v) {

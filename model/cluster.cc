@@ -51,8 +51,7 @@ const Accelerator& checked(const Accelerator& accelerator) {
 // of the least latency, so that 12 hops (up and down a tree of 16 children, 2^24 members) take less
 // than any message.
 core::Time notice_latency(const Network& network) {
-  const core::Time least = std::min(network.latency(Tier::node), network.latency(Tier::leaf));
-  return std::max(core::Time{1}, core::Time{least.ps / kNetworkFanOut});
+  return std::max(core::Time{1}, core::Time{network.least_latency().ps / kNetworkFanOut});
 }
 
 std::unique_ptr<DeviceModel> make_devices(const WorkloadGraph& graph,
@@ -168,10 +167,10 @@ Traffic Cluster::traffic() const {
     const ProgramTable& program = devices_->programs[graph_->program_of(device)];
     builder.add_work(atom, program.events);
     for (const Channel& channel : program.channels) {
-      const Membership in = channel.membership(*graph_, device);
+      const Membership in = channel.among.membership(*graph_, device);
       if (in.size == 1) continue;
       const core::DeviceId next =
-          channel.member(*graph_, device, next_in_ring(in.position, in.size));
+          channel.among.member(*graph_, device, next_in_ring(in.position, in.size));
       builder.add_edge(atom, next.value >> atom_shift_, channel.collectives);
     }
     for (const PeerSends& to : program.sends) {

@@ -77,16 +77,17 @@ class Explainer {
     }
     if (task.kind == TaskKind::stepped) {
       return fmt::format("{} in group \"{}\" for the other members", at(s, task),
-                         printable(graph_.group(table_.channels[task.channel].group).name));
+                         printable(graph_.group(table_.channels[task.channel].among.group).name));
     }
     if (task.kind != TaskKind::collective) return at(s, task) + " for its end";
     const Channel& ring = table_.channels[task.channel];
-    const Membership in = ring.membership(graph_, device_);
+    const Membership in = ring.among.membership(graph_, device_);
     const std::uint32_t before = in.position == 0 ? in.size - 1 : in.position - 1;
     const ChannelState& channel = parts_.channels[task.channel];
     return fmt::format("{} in group \"{}\" for chunk {} of {} from device {}", at(s, task),
-                       printable(graph_.group(ring.group).name), channel.arrived + 1, channel.steps,
-                       ring.member(graph_, device_, before).value);
+                       printable(graph_.group(ring.among.group).name), channel.arrived + 1,
+                       channel.steps,
+                       ring.among.member(graph_, device_, before).value);
   }
 
   [[nodiscard]] std::string waits_for_stream(std::uint32_t s) const {

@@ -115,6 +115,10 @@ class RankReader {
     }
     fields.flops = attributes.integer("num_ops").value_or(0);
     fields.bytes_read = bytes;
+    // Traces do not say the type; its size, where it is given, does.
+    fields.data_type = options_.element_bytes == 4   ? schema::DataType::FP32
+                       : options_.element_bytes == 8 ? schema::DataType::FP64
+                                                     : schema::DataType::BF16;
     const std::string type = attributes.text("op_type").value_or("");
     if (type == "M") {
       fields.operation = schema::Operation::GEMM;

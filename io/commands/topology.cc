@@ -17,7 +17,8 @@ namespace {
 void show(const TopologyArguments& a, const Console& console) {
   const bool svg = a.output.ends_with(".svg"), dot = a.output.ends_with(".dot");
   if (!a.output.empty() && !svg && !dot) {
-    throw core::InputError("--output", in_quotes(a.output) + " is no picture; expected .svg or .dot");
+    throw core::InputError("--output",
+                           in_quotes(a.output) + " is no picture; expected .svg or .dot");
   }
   const Study study = read_study(a.study_file, a.overrides);
   const std::unique_ptr<model::Topology> topology =

@@ -12,6 +12,7 @@ bool fits(const CollectiveRule& rule, const CollectiveUse& use) {
   if (use.bytes < rule.min_bytes || use.bytes > rule.max_bytes) return false;
   if (use.members < rule.min_group || use.members > rule.max_group) return false;
   if (use.by_sizes && rule.choice.algorithm == Algorithm::bruck) return false;
+  if (rule.choice.hierarchical && !can_be_hierarchical(use.type, rule.choice)) return false;
   return can_run(use.type, rule.choice.algorithm);
 }
 
@@ -20,6 +21,20 @@ bool fits(const CollectiveRule& rule, const CollectiveUse& use) {
 bool Choice::is_plain_ring() const {
   return algorithm == Algorithm::ring && channels == 1 && chunk_bytes == 0 && start.ps == 0 &&
          step[0].ps == 0 && step[1].ps == 0 && payload_ppm == kPayloadWhole;
+}
+
+bool can_be_hierarchical(CollectiveType type, const Choice& choice) {
+  switch (type) {
+    case CollectiveType::ALL_REDUCE:
+      return can_run(CollectiveType::REDUCE_SCATTER, choice.algorithm) &&
+             can_run(CollectiveType::ALL_GATHER, choice.algorithm) &&
+             can_run(type, choice.across);
+    case CollectiveType::REDUCE_SCATTER:
+    case CollectiveType::ALL_GATHER:
+    case CollectiveType::BARRIER:
+      return can_run(type, choice.algorithm) && can_run(type, choice.across);
+    default: return false;
+  }
 }
 
 std::optional<Choice> choose(const CollectiveRules& rules, const CollectiveUse& use) {

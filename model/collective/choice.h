@@ -21,6 +21,8 @@ struct Choice {
   std::uint32_t channels = 1;      // lanes at least; ring, double_tree: an even number
   std::int64_t chunk_bytes = 0;    // largest message wanted, by more lanes; 0: any
   bool both_ways = false;          // ring: every second lane backwards
+  bool hierarchical = false;       // dimension by dimension (device/collective_stages.h)
+  Algorithm across = Algorithm::ring;  // hierarchical: along the last dimension
   core::Time start = {};           // before a member's first message
   std::array<core::Time, 2> step = {};  // added to the latency of each message: in the node, beyond
   std::uint32_t payload_ppm = kPayloadWhole;  // millionths of an interface's bytes that are data
@@ -46,6 +48,9 @@ struct CollectiveUse {
   std::uint32_t members = 1;
   bool by_sizes = false;
 };
+
+// Whether `type` can run dimension by dimension, by the algorithms of `choice`.
+bool can_be_hierarchical(schema::CollectiveType type, const Choice& choice);
 
 // The first rule that fits, or nothing. A rule fits no use that its algorithm cannot run.
 std::optional<Choice> choose(const CollectiveRules& rules, const CollectiveUse& use);

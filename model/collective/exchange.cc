@@ -86,7 +86,8 @@ Phase Exchange::folded_phase(std::uint32_t phase) const {
 ExchangeStep Exchange::folded_step(std::uint32_t phase) const {
   const Blocks all{.first = 0, .count = n_};
   if (!works()) {
-    return {p_ + 1, 0, c_.type == CollectiveType::ALL_GATHER ? Blocks{.first = p_, .count = 1} : all};
+    const bool part = c_.type == CollectiveType::ALL_GATHER;
+    return {p_ + 1, 0, part ? Blocks{.first = p_, .count = 1} : all};
   }
   if (phase == exchange_rounds() + 1) {
     const bool part = c_.type == CollectiveType::REDUCE_SCATTER;

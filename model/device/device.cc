@@ -188,7 +188,7 @@ bool Device::start_collective(std::uint32_t stream, const Task& task) {
   Time wire = task.wire[static_cast<std::size_t>(interface)];
   if (steps == kStepsVary) [[unlikely]] {
     const std::uint32_t members =
-        program_.channels[task.channel].membership(*model_.graph, self()).size;
+        program_.channels[task.channel].among.membership(*model_.graph, self()).size;
     const RingPlan plan = ring_plan(static_cast<schema::CollectiveType>(task.collective),
                                     task.wire[0].ps, members);
     steps = plan.steps;
@@ -343,9 +343,9 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
     ChannelState& channel = *::new (&parts.channels[c]) ChannelState{};
     if (c >= program.channels.size()) continue;
     const Channel& ring = program.channels[c];
-    const Membership in = ring.membership(*model.graph, id);
+    const Membership in = ring.among.membership(*model.graph, id);
     if (in.size == 1) continue;
-    const DeviceId next = ring.member(*model.graph, id, next_in_ring(in.position, in.size));
+    const DeviceId next = ring.among.member(*model.graph, id, next_in_ring(in.position, in.size));
     channel.next_and_tier = ChannelState::pack(next, model.network.tier_between(id, next));
   }
   for (std::uint32_t s = 0; s < state.stream_slots; ++s) ::new (&parts.streams[s]) StreamState{};

@@ -29,39 +29,12 @@ std::optional<TimeClass> class_named(std::string_view name) {
   return std::nullopt;
 }
 
-// The common size of a family's communicators, or nothing where they differ.
-std::optional<std::uint32_t> uniform_size(const WorkloadGraph& graph, std::uint32_t group) {
-  const GroupTable& table = graph.group(group);
-  if (!table.by_lists) return table.size;
-  // A device in no list is a group of one.
-  if (table.list_first.size() < 2 || table.members.size() < graph.device_count()) {
-    return std::nullopt;
-  }
-  const std::uint32_t size = table.list_first[1] - table.list_first[0];
-  for (std::size_t l = 1; l + 1 < table.list_first.size(); ++l) {
-    if (table.list_first[l + 1] - table.list_first[l] != size) return std::nullopt;
-  }
-  return size;
-}
-
-std::uint32_t largest_size(const WorkloadGraph& graph, std::uint32_t group) {
-  const GroupTable& table = graph.group(group);
-  std::uint32_t most = table.by_lists ? 1 : table.size;
-  for (std::size_t l = 0; l + 1 < table.list_first.size(); ++l) {
-    most = std::max(most, table.list_first[l + 1] - table.list_first[l]);
-  }
-  return most;
-}
-
 class Builder {
  public:
-  explicit Builder(const ProgramTableInputs& inputs) : in_(inputs) {
+  explicit Builder(const ProgramTableInputs& inputs)
+      : in_(inputs), stages_(inputs.graph, inputs.network, inputs.rules) {
     for (std::uint32_t g = 0; g < in_.graph.group_count(); ++g) {
       group_class_.push_back(class_of_group(in_.graph, g));
-      group_size_.push_back(uniform_size(in_.graph, g));
-      group_most_.push_back(largest_size(in_.graph, g));
-      const GroupTable& table = in_.graph.group(g);
-      group_axes_.emplace_back(table.axes.begin(), table.axes.end());
     }
   }
 
@@ -97,28 +70,13 @@ class Builder {
       std::uint32_t tasks = 0;
       for (std::uint32_t i = 0; i < program_->stream_length(s); ++i) {
         const std::uint32_t node = program_->node_at(s, i);
-        tasks += static_cast<std::uint32_t>(rings_of(program_->node(node)).size());
+        const auto reader = program_->node(node);
+        tasks += reader.getKind() == schema::NodeKind::COLLECTIVE
+                     ? static_cast<std::uint32_t>(stages_.of(reader).size())
+                     : 1;
         last_task_[node] = tasks - 1;
       }
     }
-  }
-
-  // The axes that a collective's rings lie along, one after the other; kWholeGroup: one ring of
-  // all. Any other node: one entry without meaning.
-  [[nodiscard]] std::vector<std::uint32_t> rings_of(const schema::Node::Reader& node) const {
-    if (node.getKind() != schema::NodeKind::COLLECTIVE) return {kWholeGroup};
-    if (choice_of(node)) return {kWholeGroup};
-    const auto& axes = group_axes_[node.getGroup()];
-    std::vector<std::uint32_t> sizes, rings;
-    for (const std::uint32_t axis : axes) {
-      sizes.push_back(in_.graph.axis_size(axis));
-      if (sizes.back() > 1) rings.push_back(axis);
-    }
-    const auto bytes = static_cast<std::int64_t>(node.getCommBytes());
-    if (!axis_by_axis(node.getCollective(), bytes, sizes, in_.network.step_cost())) {
-      return {kWholeGroup};
-    }
-    return rings;
   }
 
   void add(std::uint32_t stream, std::uint32_t node_index) {
@@ -181,98 +139,51 @@ class Builder {
     task.kind = TaskKind::collective;
     task.time_class = group_class_[node.getGroup()];
     task.collective = static_cast<std::uint8_t>(node.getCollective());
-    const std::optional<Choice> choice = choice_of(node);
-    const bool is_ring =
-        !choice || (choice->is_plain_ring() && ring_supports(node.getCollective()));
-    const bool steps = in_.analytical || !is_ring;
-    for (const std::uint32_t axis : rings_of(node)) {
-      if (steps) {
-        add_stepped(task, node, stream, axis, choice.value_or(Choice{}));
-      } else {
-        add_ring(task, node, stream, axis);
-      }
-      task.dependency_count = 0;  // the first ring waited for all
+    for (const CollectiveStage& stage : stages_.of(node)) {
+      const bool steps = in_.analytical || !stage.choice.is_plain_ring() ||
+                         !ring_supports(stage.type);
+      task.collective = static_cast<std::uint8_t>(stage.type);
+      task.channel = channel_of({stage.among, steps}, stream);
+      ++table_.channels[task.channel].collectives;
+      table_.tasks.push_back(steps ? stepped(task, node, stage) : ring(task, stage));
+      task.dependency_count = 0;  // the first stage waited for all
     }
   }
 
-  [[nodiscard]] CollectiveUse use_of(const schema::Node::Reader& node) const {
-    return {.type = node.getCollective(),
-            .bytes = static_cast<std::int64_t>(node.getCommBytes()),
-            .members = group_most_[node.getGroup()],
-            .by_sizes = node.getSizes() != 0};
-  }
-
-  // By rule, or because no ring can do it. Nothing: rings, axis by axis where that is faster.
-  [[nodiscard]] std::optional<Choice> choice_of(const schema::Node::Reader& node) const {
-    const auto by_rule = choose(in_.rules, use_of(node));
-    if (by_rule || ring_supports(node.getCollective())) return by_rule;
-    return default_choice(node.getCollective());
-  }
-
-  void add_stepped(Task task, const schema::Node::Reader& node, std::uint32_t stream,
-                   std::uint32_t axis, const Choice& choice) {
-    const std::uint32_t group = node.getGroup();
-    const auto members = axis == kWholeGroup ? group_size_[group] : in_.graph.axis_size(axis);
-    const CollectiveUse use = use_of(node);
-    if (use.bytes > kTogetherMax / use.members) {
+  Task stepped(Task task, const schema::Node::Reader& node, const CollectiveStage& stage) {
+    if (stage.bytes > kTogetherMax / stage.members_max) {
       throw core::InputError(
           node_place(in_.graph, index_, task.node),
           fmt::format("commBytes: {} for each of {} members; expected at most {} in all",
-                      use.bytes, use.members, kTogetherMax));
+                      stage.bytes, stage.members_max, kTogetherMax));
     }
-    Collective c{.type = use.type, .algorithm = choice.algorithm, .bytes = use.bytes};
-    c.members = members.value_or(0);
-    c.root = is_rooted(use.type) ? node.getRoot() : 0;
-    c.shift = use.type == schema::CollectiveType::PERMUTE ? node.getRoot() : 0;
-    c.lanes = lanes_of(choice, use);
-    c.both_ways = choice.both_ways;
-    c.node_members = axis == kWholeGroup && c.lanes > 1 ? members_in_node(group) : 1;
-    if (use.by_sizes) c.sizes = in_.graph.size_tables()[node.getSizes() - 1];
+    Collective c{.type = stage.type, .algorithm = stage.choice.algorithm, .bytes = stage.bytes,
+                 .members = stage.members_max};
+    c.root = is_rooted(c.type) ? node.getRoot() : 0;
+    c.shift = c.type == schema::CollectiveType::PERMUTE ? node.getRoot() : 0;
+    c.lanes = lanes_of(stage.choice, {.type = c.type, .bytes = c.bytes, .members = c.members});
+    c.both_ways = stage.choice.both_ways;
+    c.node_members = c.lanes > 1 ? stage.node_members : 1;
+    if (node.getSizes() != 0) c.sizes = in_.graph.size_tables()[node.getSizes() - 1];
     task.kind = TaskKind::stepped;
-    task.channel = channel_of({group, axis, true}, stream);
     task.tag = static_cast<std::uint32_t>(table_.stepped.size());
-    ++table_.channels[task.channel].collectives;
-    const std::uint64_t count = members.value_or(group_most_[group]);
-    c.members = static_cast<std::uint32_t>(count);
-    table_.events += in_.analytical ? 3 : (collective_messages(c) + count - 1) / count;
-    c.members = members.value_or(0);
-    table_.stepped.push_back({c, choice});
-    table_.tasks.push_back(task);
+    table_.events += in_.analytical ? 3 : collective_messages(c) / c.members + 1;
+    c.members = stage.members.value_or(0);
+    table_.stepped.push_back({c, stage.choice});
+    return task;
   }
 
-  // Consecutive positions of `group` that share a node, where that is a constant that divides its
-  // size; else 1.
-  [[nodiscard]] std::uint32_t members_in_node(std::uint32_t group) const {
-    const auto& axes = group_axes_[group];
-    if (axes.empty()) return 1;
-    const std::uint32_t stride = in_.graph.axis_stride(axes[0]);
-    std::uint32_t next = stride;
-    for (const std::uint32_t axis : axes) {
-      if (in_.graph.axis_stride(axis) != next) return 1;
-      next *= in_.graph.axis_size(axis);
-    }
-    const std::uint32_t node = in_.network.layout().devices();
-    const std::uint32_t members = node % stride == 0 ? node / stride : 1;
-    return in_.graph.group(group).size % members == 0 ? members : 1;
-  }
-
-  void add_ring(Task task, const schema::Node::Reader& node, std::uint32_t stream,
-                std::uint32_t axis) {
-    const std::uint32_t group = node.getGroup();
-    task.channel = channel_of({group, axis, false}, stream);
-    ++table_.channels[task.channel].collectives;
-    const auto bytes = static_cast<std::int64_t>(node.getCommBytes());
-    const auto members = axis == kWholeGroup ? group_size_[group] : in_.graph.axis_size(axis);
-    if (members.has_value()) {
-      const RingPlan plan = ring_plan(node.getCollective(), bytes, *members);
-      task.steps = plan.steps;
-      table_.events += plan.steps;
-      set_wire(task, plan.chunk_bytes);
-    } else {
+  Task ring(Task task, const CollectiveStage& stage) {
+    if (!stage.members) {
       task.steps = kStepsVary;
-      task.wire[0] = {bytes};
+      task.wire[0] = {stage.bytes};
+      return task;
     }
-    table_.tasks.push_back(task);
+    const RingPlan plan = ring_plan(stage.type, stage.bytes, *stage.members);
+    task.steps = plan.steps;
+    table_.events += plan.steps;
+    set_wire(task, plan.chunk_bytes);
+    return task;
   }
 
   void add_point_to_point(Task& task, const schema::Node::Reader& node) {
@@ -294,7 +205,7 @@ class Builder {
   }
 
   struct ChannelKey {
-    std::uint32_t group, axis;
+    Among among;
     bool stepped;
     auto operator<=>(const ChannelKey&) const = default;
   };
@@ -306,8 +217,7 @@ class Builder {
     const auto next = static_cast<std::uint16_t>(numbers_.size());
     const std::uint16_t number = numbers_.try_emplace(key, next).first->second;
     table_.channels.push_back(
-        {.group = key.group, .axis = key.axis, .stream = stream, .number = number,
-         .stepped = key.stepped});
+        {.among = key.among, .stream = stream, .number = number, .stepped = key.stepped});
     if (table_.channels.size() > kChannelSlotsMax || numbers_.size() > kChannelNumbersMax) {
       throw core::InputError(
           program_place(in_.graph, index_),
@@ -320,10 +230,8 @@ class Builder {
   }
 
   const ProgramTableInputs& in_;
+  CollectiveStages stages_;
   std::vector<TimeClass> group_class_;
-  std::vector<std::vector<std::uint32_t>> group_axes_;  // empty: given by lists
-  std::vector<std::optional<std::uint32_t>> group_size_;
-  std::vector<std::uint32_t> group_most_;  // members of the largest communicator
   std::map<ChannelKey, std::uint16_t> numbers_;  // of all programs so far
   std::map<ChannelKey, std::uint8_t> local_channel_;
   std::map<std::pair<bool, std::int32_t>, std::uint64_t> sends_;
@@ -351,19 +259,6 @@ TimeClass class_of_group(const WorkloadGraph& graph, std::uint32_t group) {
     }
   }
   return TimeClass::data;
-}
-
-Membership Channel::membership(const WorkloadGraph& graph, core::DeviceId device) const {
-  if (axis == kWholeGroup) return graph.membership(group, device);
-  return {.size = graph.axis_size(axis), .position = graph.coordinate(device, axis)};
-}
-
-core::DeviceId Channel::member(const WorkloadGraph& graph, core::DeviceId device,
-                               std::uint32_t position) const {
-  if (axis == kWholeGroup) return graph.member(group, device, position);
-  // Modulo 2^32, as ids are.
-  const std::uint32_t steps = position - graph.coordinate(device, axis);
-  return {device.value + steps * graph.axis_stride(axis)};
 }
 
 std::vector<ProgramTable> make_program_tables(const ProgramTableInputs& inputs) {

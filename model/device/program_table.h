@@ -14,6 +14,7 @@
 #include "model/collective/choice.h"
 #include "model/compute/accelerator.h"
 #include "model/compute/roofline.h"
+#include "model/device/collective_stages.h"
 #include "model/device/time_class.h"
 #include "model/network/network.h"
 #include "model/workload/graph.h"
@@ -25,7 +26,6 @@ static_assert(kStreamsMax <= 32, "streams are bits of a word");
 constexpr std::uint32_t kChannelSlotsMax = 255;
 constexpr std::uint8_t kNoChannel = 0xff;
 constexpr std::uint32_t kStepsVary = 0xffffffff;
-constexpr std::uint32_t kWholeGroup = 0xffffffff;
 
 // collective: a plain ring; stepped: any other, by its description (collective/collective.h).
 enum class TaskKind : std::uint8_t { instant, compute, collective, stepped, send, receive };
@@ -54,22 +54,16 @@ struct Dependency {
   std::uint32_t position;
 };
 
-// The collectives that a program runs in the rings of one group family, or, of those that run axis
-// by axis (collective/ring.h), along one of its axes. They are on one stream, and members of a
+// The collectives that a program runs among the members of one kind of communicator, plain rings
+// and stepped ones apart. They are on one stream, and members of a
 // group run the same sequence of them (validate() sees to both), so counting is enough to know
 // which one a chunk belongs to.
 struct Channel {
-  std::uint32_t group = 0;
-  std::uint32_t axis = kWholeGroup;
+  Among among;
   std::uint32_t stream = 0;
   std::uint16_t number = 0;       // over all programs; what messages carry
   std::uint32_t collectives = 0;  // in the program
   bool stepped = false;
-
-  // `device`'s place in its ring, and the device at another.
-  [[nodiscard]] Membership membership(const WorkloadGraph& graph, core::DeviceId device) const;
-  [[nodiscard]] core::DeviceId member(const WorkloadGraph& graph, core::DeviceId device,
-                                      std::uint32_t position) const;
 };
 
 // A collective that devices run step by step.

@@ -18,7 +18,7 @@ using core::Time;
 
 Stepped::Place Stepped::place_of(const Task& task) const {
   Place place{what(task).collective,
-              program_.channels[task.channel].membership(*model_.graph, self())};
+              program_.channels[task.channel].among.membership(*model_.graph, self())};
   place.collective.members = place.in.size;
   if (model_.analytical) {  // notices alone: up a tree and down again
     place.collective.algorithm = Algorithm::in_network;
@@ -30,7 +30,7 @@ Stepped::Place Stepped::place_of(const Task& task) const {
 }
 
 DeviceId Stepped::member(const Task& task, std::uint32_t position) const {
-  return program_.channels[task.channel].member(*model_.graph, self(), position);
+  return program_.channels[task.channel].among.member(*model_.graph, self(), position);
 }
 
 bool Stepped::start(const Task& task, std::uint32_t stream) {

@@ -85,9 +85,10 @@ void Network::use_topology(const Fabric& fabric) {
     const std::int64_t of_port =
         topology_->link_kinds()[topology_->link({0}, p).kind].bandwidth_bytes_per_s;
     if (rate != 0 && of_port != rate) {
-      throw core::InputError(spec.place, fmt::format("a device has links of {} and {} B/s; expected "
-                                                     "one bandwidth at network.fidelity message",
-                                                     rate, of_port));
+      throw core::InputError(
+          spec.place, fmt::format("a device has links of {} and {} B/s; expected one bandwidth at "
+                                  "network.fidelity message",
+                                  rate, of_port));
     }
     rate = of_port;
   }

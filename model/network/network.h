@@ -6,9 +6,9 @@
 //   time on an interface      = max(1 ps, bytes / bandwidth), rounded up
 //
 // A device has two interfaces, into its node and out of it: the ports that a topology gives it
-// across nodes are one interface, with the rate of one port. The fabric of nodes on a fat tree, which
-// a study has that names no topology, is computed by inlined functions; a topology by virtual ones,
-// once a channel of a ring, once a message otherwise.
+// across nodes are one interface, with the rate of one port. The fabric of nodes on a fat tree,
+// which a study has that names no topology, is computed by inlined functions; a topology by virtual
+// ones, once a channel of a ring, once a message otherwise.
 //
 // A message occupies an interface for at least 1 ps, so that no two messages leave or arrive
 // through one interface at the same instant and their order is never a tie.
@@ -40,8 +40,8 @@ constexpr Interface interface_of(Tier tier) {
 
 class Network {
  public:
-  // Throws core::InputError where a figure of `fabric` is missing or out of range, where there is no
-  // such topology of so many devices, or one that this fidelity cannot represent.
+  // Throws core::InputError where a figure of `fabric` is missing or out of range, and where there
+  // is no such topology of so many devices, or one that this fidelity cannot represent.
   Network(const Fabric& fabric, std::uint32_t devices);
 
   // With a topology, a class of paths: Tier::node inside a node, any other value across.
@@ -61,6 +61,11 @@ class Network {
   }
   // The least latency between devices of different atoms: the model's lookahead.
   [[nodiscard]] core::Time least_latency_between_atoms() const;
+
+  // Of any message between two devices.
+  [[nodiscard]] core::Time least_latency() const {
+    return *std::min_element(latency_.begin(), latency_.end());
+  }
 
   // A step between the farthest devices: what algorithms are chosen by.
   [[nodiscard]] StepCost step_cost() const {

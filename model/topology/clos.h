@@ -108,7 +108,9 @@ class Clos final : public Topology {
   }
   [[nodiscard]] VertexId leaf(std::uint32_t i) const { return {devices_ + i}; }
   [[nodiscard]] VertexId spine(std::uint32_t i) const { return {devices_ + leaves() + i}; }
-  [[nodiscard]] VertexId core(std::uint32_t i) const { return {devices_ + leaves() + spines() + i}; }
+  [[nodiscard]] VertexId core(std::uint32_t i) const {
+    return {devices_ + leaves() + spines() + i};
+  }
   [[nodiscard]] Link leaf_link(std::uint32_t index, std::uint32_t port) const;
   [[nodiscard]] Link spine_link(std::uint32_t index, std::uint32_t port) const;
   [[nodiscard]] std::uint32_t tier_between(std::uint32_t a, std::uint32_t b) const;

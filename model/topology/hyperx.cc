@@ -18,7 +18,8 @@ HyperX::HyperX(const HyperXSpec& spec)
       ports_(spec.hosts),
       kinds_{spec.host, spec.between},
       forwarding_(spec.latencies.forwarding) {
-  EXAWARP_CHECK(dims_ >= 1 && dims_ <= kDimsMax && spec.width.size() == dims_ && hosts_ >= 1, dims_);
+  EXAWARP_CHECK(dims_ >= 1 && dims_ <= kDimsMax, dims_);
+  EXAWARP_CHECK(spec.width.size() == dims_ && hosts_ >= 1, hosts_);
   for (std::uint32_t i = 0; i < dims_; ++i) {
     EXAWARP_CHECK(spec.dims[i] >= 1 && spec.width[i] >= 1, i);
     size_[i] = spec.dims[i];

@@ -3,8 +3,8 @@
 // two or more of the same size.
 //
 //   switch    c_0 + s_0 (c_1 + s_1 (c_2 + ...));  switch of a device: device / hosts
-//   ports     its hosts; then, dimension by dimension, the others of the row in order, `width` links
-//             to each
+//   ports     its hosts; then, dimension by dimension, the others of the row in order, `width`
+//             links to each
 //   halves    of the dimension that gives the least: floor(s / 2) of it against the rest; half of
 //             the hosts where there is one switch
 //

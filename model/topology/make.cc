@@ -137,9 +137,9 @@ std::unique_ptr<Topology> make_product(const TopologySpec& spec, std::uint32_t d
     dims.push_back(make_network(spec.networks[i], spec.sizes[i]));
   }
   if (Product::distances_of(dims) > Product::kDistancesMax) {
-    throw core::InputError(spec.place,
-                           fmt::format("{} different paths; expected at most {}: smaller dimensions",
-                                       Product::distances_of(dims), Product::kDistancesMax));
+    throw core::InputError(
+        spec.place, fmt::format("{} different paths; expected at most {}: smaller dimensions",
+                                Product::distances_of(dims), Product::kDistancesMax));
   }
   return std::make_unique<Product>(std::move(dims), spec.forwarding);
 }

@@ -10,8 +10,9 @@
 // Deadlock freedom (Dally, Seitz, IEEE Trans. Computers C-36, 1987): dimension order has no cycle
 // between dimensions, and a packet changes to the odd channel of a pair where it crosses the wrap
 // link (the dateline), so the ring of a dimension and direction has none either. A packet that
-// breaks the order, as at most once behind a waypoint, goes on in the next pair of channels; so does
-// one that would cross a dateline twice. A mesh has no dateline, and one channel instead of a pair.
+// breaks the order, as at most once behind a waypoint, goes on in the next pair of channels; so
+// does one that would cross a dateline twice. A mesh has no dateline, and one channel instead of a
+// pair.
 #pragma once
 
 #include <array>

@@ -127,8 +127,9 @@ void check_size_tables(const WorkloadGraph& graph) {
     for (const std::uint64_t bytes : graph.size_tables()[t]) {
       sum += std::min(bytes, kCommBytesMax);
       if (bytes >= kCommBytesMax || sum >= kSizeMax) {
-        refuse(graph.place(), "sizeTables[{}]: out of range: {}; expected less than {}, less than {} "
-               "in all", t, bytes, kCommBytesMax, kSizeMax);
+        refuse(graph.place(),
+               "sizeTables[{}]: out of range: {}; expected less than {}, less than {} in all", t,
+               bytes, kCommBytesMax, kSizeMax);
       }
     }
   }

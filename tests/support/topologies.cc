@@ -122,7 +122,8 @@ void add_nodes(std::vector<TopologyCase>& out) {
   out.push_back(nodes("of_4_last_partly_filled", {.devices = 4, .planes = 2},
                       clos_of(clos_spec(8, 4, 2), 30), nullptr));
   out.push_back(nodes("of_1", {.devices = 1}, clos_of(clos_spec(4, 2), 8), nullptr));
-  out.push_back(nodes("alone", {.devices = 72, .planes = 3}, clos_of(clos_spec(72, 0), 72), nullptr));
+  out.push_back(
+      nodes("alone", {.devices = 72, .planes = 3}, clos_of(clos_spec(72, 0), 72), nullptr));
   ClosSpec rails = clos_spec(2, 2);
   rails.rails = 4;
   out.push_back(nodes("rail_optimised", {.devices = 4}, clos_of(rails, 16), nullptr));

@@ -162,6 +162,9 @@ std::vector<CollectiveRules> rule_sets() {
     choice.step = {Time{1'000}, Time{2'000}};
     choice.payload_ppm = 900'000;
     sets.push_back({CollectiveRule{.choice = choice}});
+    choice.hierarchical = true;
+    choice.across = choice.algorithm;
+    sets.push_back({CollectiveRule{.choice = choice}});
   }
   return sets;
 }
@@ -223,9 +226,52 @@ TEST(Stepped, LanesOfARingLeaveTheNodeByDifferentMembers) {
   }
 }
 
+// Two nodes of 4 below one leaf, 16 MB: reduce-scatter of all in the node, all-reduce of a quarter
+// across, all-gather of quarters. Each member has an interface of its own to the other node.
+TEST(Hierarchical, GoesUpAcrossAndDown) {
+  const auto graph = test::collectives(CollectiveType::ALL_REDUCE, 8, 16'000'000);
+  ClusterOptions options;
+  Choice choice{.algorithm = Algorithm::ring, .hierarchical = true, .across = Algorithm::halving};
+  choice.start = Time{5'000'000};
+  options.collectives = {CollectiveRule{.choice = choice}};
+  const Time inside = 3 * (test::kNodeLatency + Time{4'000'000 * test::kNodePsPerByte});
+  const Time across = 2 * (test::kLeafLatency + Time{2'000'000 * test::kScaleOutPsPerByte});
+  for (const bool analytical : {false, true}) {
+    options.analytical_network = analytical;
+    EXPECT_EQ(simulated(graph, test::round_fabric(), options),
+              Time{5'000'000} + 2 * inside + across)  // the overhead is paid once
+        << analytical;
+  }
+}
+
+TEST(Hierarchical, RunsAlongTheAxesOfItsGroup) {
+  WorkloadBuilder workload("mesh");
+  const auto inner = workload.add_axis("tensor", 4), outer = workload.add_axis("data", 2);
+  const auto group = workload.add_group("all", {inner, outer});
+  ProgramBuilder& program = workload.add_program("member");
+  const auto stream = program.add_stream("network", StreamKind::COMMUNICATION);
+  for (const auto type : {CollectiveType::REDUCE_SCATTER, CollectiveType::ALL_GATHER}) {
+    program.add_node({.kind = NodeKind::COLLECTIVE, .stream = stream, .collective = type,
+                      .group = group,
+                      .comm_bytes = type == CollectiveType::ALL_GATHER ? 2'000u : 16'000u});
+  }
+  workload.bind_range(0, {.axis = inner, .first = 0, .count = 4});
+  WorkloadGraph graph = workload.build();
+  validate(graph);
+  ClusterOptions options;
+  options.collectives = {
+      CollectiveRule{.choice = {.algorithm = Algorithm::direct, .hierarchical = true,
+                                .across = Algorithm::direct}}};
+  const Time inside = test::kNodeLatency + Time{3 * 4'000 * test::kNodePsPerByte};
+  const Time across = test::kLeafLatency + Time{2'000 * test::kScaleOutPsPerByte};
+  EXPECT_EQ(simulated(graph, test::round_fabric(), options), 2 * (inside + across));
+}
+
 TEST(Choose, TheFirstRuleThatFits) {
   const CollectiveRules rules{
-      {.type = CollectiveType::ALL_REDUCE, .max_bytes = 1'000, .choice = {.algorithm = Algorithm::tree}},
+      {.type = CollectiveType::ALL_REDUCE,
+       .max_bytes = 1'000,
+       .choice = {.algorithm = Algorithm::tree}},
       {.min_group = 4, .choice = {.algorithm = Algorithm::halving}},
       {.choice = {.algorithm = Algorithm::direct}}};
   const auto algorithm = [&](CollectiveType type, std::int64_t bytes, std::uint32_t n) {

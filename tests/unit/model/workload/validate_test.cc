@@ -182,18 +182,19 @@ const Case kCases[] = {
      "programs[1] \"stage 1\": runs 1 collectives on group 3, which differ in number, order, type "
      "or size from the 1 of programs[0], a member of the same communicator; expected the same"},
     {"RootOfNone", [](W w) { first(w, 0, schema::NodeKind::COLLECTIVE).setRoot(1); },
-     "programs[0] \"stage 0\" nodes[3]: root: out of range: 1; expected 0 for a collective without a "
-     "root"},
+     "programs[0] \"stage 0\" nodes[3]: root: out of range: 1; expected 0 for a collective without "
+     "a root"},
     {"RootOutside",
      [](W w) {
        auto node = first(w, 0, schema::NodeKind::COLLECTIVE);
        node.setCollective(schema::CollectiveType::BROADCAST);
        node.setRoot(2);
      },
-     "programs[0] \"stage 0\" nodes[3]: root: out of range: 2; expected less than 2, the members of "
-     "the group"},
+     "programs[0] \"stage 0\" nodes[3]: root: out of range: 2; expected less than 2, the members "
+     "of the group"},
     {"SizesOfNoAllToAll", [](W w) { first(w, 0, schema::NodeKind::COLLECTIVE).setSizes(1); },
-     "programs[0] \"stage 0\" nodes[3]: sizes: 1 for a collective that is no all-to-all; expected 0"},
+     "programs[0] \"stage 0\" nodes[3]: sizes: 1 for a collective that is no all-to-all; expected "
+     "0"},
     {"NoSuchSizes",
      [](W w) {
        auto node = first(w, 0, schema::NodeKind::COLLECTIVE);

@@ -1,0 +1,129 @@
+// `exawarp topology show`, and studies on other networks than nodes on a fat tree.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/e2e/workspace.h"
+
+namespace exawarp::tests {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::string kTorus = R"(name: torus
+topology:
+  kind: torus
+  dims: [2, 4]
+  link: {bandwidth: "50 GB/s", latency: "500 ns"}
+  endpoint_latency: "1 us"
+)";
+
+void write_study(const Workspace& workspace) {
+  workspace.write("study.yaml", small_study());
+  workspace.write("workload.yaml", small_workload());
+  workspace.write("torus.yaml", kTorus);
+}
+
+const std::vector<std::string> kOnTorus{"--set", "system.fabric=torus.yaml"};
+
+std::vector<std::string> with(std::vector<std::string> arguments,
+                              const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) {
+    ++found;
+  }
+  return found;
+}
+
+TEST(TopologyShow, PrintsTheFiguresOfATorus) {
+  const Workspace workspace;
+  write_study(workspace);
+  const Ran ran = workspace.run(with({"topology", "show", "study.yaml", "--json"}, kOnTorus));
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const Json json = Json::parse(ran.out);
+  EXPECT_EQ(json["devices"], 8);
+  EXPECT_EQ(json["switches"], 0);
+  EXPECT_EQ(json["links"], 12);  // 4 between pairs, 8 of two rings of 4
+  EXPECT_EQ(json["diameter_links"], 3);
+  EXPECT_EQ(json["bisection_bytes_per_s"], 200'000'000'000);
+  ASSERT_EQ(json["paths"].size(), 3u);
+  EXPECT_EQ(json["paths"][2]["latency_ps"], 1'500'000);
+  EXPECT_EQ(json["paths"][2]["endpoint_ps"], 1'000'000);
+}
+
+TEST(TopologyShow, CountsNodesLeavesAndSpinesOfTheUsualFabric) {
+  const Workspace workspace;
+  write_study(workspace);
+  const Ran ran = workspace.run({"topology", "show", "study.yaml", "--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const Json json = Json::parse(ran.out);
+  EXPECT_EQ(json["switches"], 2 + 2 + 2);  // NVSwitches, leaves, spines
+  EXPECT_EQ(json["links"], 8 + 8 + 4);
+  EXPECT_EQ(json["paths"][0]["latency_ps"], 1'000'000);  // a node's, end to end
+  EXPECT_EQ(json["paths"][1]["latency_ps"], 3 * 100'000 + 4 * 10'000);
+}
+
+TEST(TopologyShow, DrawsEveryVertexAndLink) {
+  const Workspace workspace;
+  write_study(workspace);
+  ASSERT_EQ(workspace.run({"topology", "show", "study.yaml", "-o", "a.svg"}).exit_code, 0);
+  const std::string svg = workspace.read("a.svg");
+  EXPECT_EQ(count(svg, "<circle"), 8u);
+  EXPECT_EQ(count(svg, "<rect"), 1u + 6);         // the background, and switches
+  EXPECT_EQ(count(svg, "<line"), 20u + 3);        // links, and the kinds' legend
+  ASSERT_EQ(workspace.run({"topology", "show", "study.yaml", "-o", "a.dot"}).exit_code, 0);
+  EXPECT_EQ(count(workspace.read("a.dot"), " -- "), 20u);
+}
+
+TEST(TopologyShow, RefusesAPictureOfUnknownKind) {
+  const Workspace workspace;
+  write_study(workspace);
+  const Ran ran = workspace.run({"topology", "show", "study.yaml", "-o", "a.png"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_EQ(ran.err, "--output: \"a.png\" is no picture; expected .svg or .dot\n");
+}
+
+TEST(RunOnTopology, OnATorusGivesOneDigestInEveryMode) {
+  const Workspace workspace;
+  write_study(workspace);
+  std::set<std::string> digests;
+  for (const char* mode : {"sequential", "conservative", "optimistic"}) {
+    const Ran ran = workspace.run(
+        with({"run", "study.yaml", "--json", "--sync", mode, "--partitions", "4"}, kOnTorus));
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    digests.insert(Json::parse(ran.out)["digest"]);
+  }
+  EXPECT_EQ(digests.size(), 1u);
+}
+
+// The same network said in both ways: nodes on a fat tree, and a fat tree with a node.
+TEST(RunOnTopology, AFatTreeNamedAsATopologyTakesAsLongAsTheUsualFabric) {
+  const Workspace workspace;
+  write_study(workspace);
+  workspace.write("tree.yaml", R"(
+node: {name: inside, devices: 4, bandwidth: 100 GB/s, latency: 1 us}
+topology:
+  kind: fat_tree
+  devices_per_leaf: 4
+  leaves_per_pod: 2
+  spines_per_pod: 2
+  link: {bandwidth: 100 Gb/s, latency: 10 ns}
+  switch_latency: 100 ns
+  endpoint_latency: 1 us
+)");
+  const auto time_of = [&](const std::vector<std::string>& more) {
+    const Ran ran = workspace.run(with({"run", "study.yaml", "--json"}, more));
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return Json::parse(ran.out)["simulated_time_ps"].get<std::int64_t>();
+  };
+  EXPECT_EQ(time_of({}), time_of({"--set", "system.fabric=tree.yaml"}));
+}
+
+}  // namespace
+}  // namespace exawarp::tests
