@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <span>
 
 #include "core/error.h"
@@ -21,7 +22,9 @@ using core::InputError;
 
 // Options are taken as text where the value is an enumeration or a quantity.
 struct RawOptions {
-  std::string sync, placement, window, stats, stats_interval;
+  std::string sync, placement, window, stats, stats_interval, network_backend, comm_size, control;
+  // Accepted as ASTRA-sim does, without effect.
+  std::string logging_configuration, logging_folder, compute_scale, comm_scale;
   std::vector<std::string> lists;
 };
 
@@ -142,9 +145,28 @@ void add_goal(CLI::App& app, GoalArguments& a, RawOptions& raw) {
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
 }
 
-void add_workload_import(CLI::App& app, WorkloadArguments& a) {
+void add_chakra_import(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
+  CLI::App* chakra = app.add_subcommand("chakra", "execution traces PREFIX.<rank>.et");
+  chakra->add_option("PREFIX", a.input, "prefix of the traces")->required();
+  chakra->add_option("-o,--output", a.output, "the .xwg file to write")->required();
+  chakra->add_option("--comm-groups", a.chakra.comm_groups, "communicators (JSON)");
+  chakra->add_option("--element-bytes", a.chakra.element_bytes,
+                     "comm_size and tensor_size count elements of so many bytes (default: 1)")
+      ->check(CLI::Range(1u, 64u));
+  chakra->add_flag("--macs", a.chakra.macs, "num_ops of matrix products counts MACs, not FLOPs");
+  chakra->add_option("--comm-size", raw.comm_size,
+                     "comm_size is of a collective's input (default) or output");
+  chakra->add_option("--ctrl-deps", raw.control,
+                     "auto (default: where they are an order), use or ignore");
+  chakra->add_flag("--drop-dangling", a.chakra.drop_dangling,
+                   "leaves out dependencies on nodes that are not there");
+  chakra->callback([&a] { a.action = WorkloadArguments::Action::import_chakra; });
+}
+
+void add_workload_import(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
   using Action = WorkloadArguments::Action;
   app.require_subcommand(1);
+  add_chakra_import(app, a, raw);
   CLI::App* goal = app.add_subcommand("goal", "from a GOAL schedule, text or binary");
   goal->callback([&a] { a.action = Action::import_goal; });
   CLI::App* stablehlo = app.add_subcommand("stablehlo", "from a StableHLO module (MLIR text)");
@@ -161,6 +183,14 @@ void add_workload_import(CLI::App& app, WorkloadArguments& a) {
   }
 }
 
+void add_workload_export(CLI::App& app, WorkloadArguments& a) {
+  app.require_subcommand(1);
+  CLI::App* chakra = app.add_subcommand("chakra", "execution traces PREFIX.<rank>.et");
+  chakra->add_option("FILE", a.input, "workload (.xwg)")->required();
+  chakra->add_option("-o,--output", a.output, "prefix of the traces to write")->required();
+  chakra->callback([&a] { a.action = WorkloadArguments::Action::export_chakra; });
+}
+
 void add_workload(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
   using Action = WorkloadArguments::Action;
   app.require_subcommand(1);
@@ -171,7 +201,13 @@ void add_workload(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
       ->take_all()
       ->allow_extra_args(false);
   generate->callback([&a] { a.action = Action::generate; });
-  add_workload_import(*app.add_subcommand("import", "makes a workload of what others wrote"), a);
+  add_workload_import(*app.add_subcommand("import", "makes a workload of what others wrote"), a,
+                      raw);
+  add_workload_export(*app.add_subcommand("export", "writes a workload in another format"), a);
+  CLI::App* diff = app.add_subcommand("diff", "says where two workloads differ");
+  diff->add_option("A", a.input, "workload (.xwg)")->required();
+  diff->add_option("B", a.output, "workload (.xwg)")->required();
+  diff->callback([&a] { a.action = Action::diff; });
   CLI::App* inspect = app.add_subcommand("inspect", "says what a workload consists of");
   CLI::App* validate = app.add_subcommand("validate", "checks a workload");
   for (CLI::App* reader : {inspect, validate}) {
@@ -180,6 +216,26 @@ void add_workload(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
   }
   inspect->callback([&a] { a.action = Action::inspect; });
   validate->callback([&a] { a.action = Action::validate; });
+}
+
+// Options as ASTRA-sim's binary has them, less those of its other back ends.
+void add_astra(CLI::App& app, AstraArguments& a, RawOptions& raw) {
+  app.add_option("--network-backend", raw.network_backend,
+                 "congestion-unaware (default) or congestion-aware");
+  app.add_option("--workload-configuration", a.workload, "traces: PREFIX.<rank>.et")->required();
+  app.add_option("--system-configuration", a.system, "system (JSON)")->required();
+  app.add_option("--network-configuration", a.network, "network (YAML)")->required();
+  app.add_option("--remote-memory-configuration", a.memory, "remote memory (JSON)")->required();
+  app.add_option("--comm-group-configuration", a.comm_groups, "communicator groups (JSON)");
+  app.add_option("--num-queues-per-dim", a.queues_per_dimension, "logical queues of a dimension")
+      ->check(CLI::Range(1u, 1u << 16));
+  app.add_option("--injection-scale", a.injection_scale, "multiplies endpoint-delay")
+      ->check(CLI::Range(0.0, 1e9));
+  app.add_option("--rendezvous-protocol", a.rendezvous, "true: receivers ask for each message");
+  app.add_option("--compute-scale", raw.compute_scale, "no effect, as in ASTRA-sim");
+  app.add_option("--comm-scale", raw.comm_scale, "no effect, as in ASTRA-sim");
+  app.add_option("--logging-configuration", raw.logging_configuration, "no effect");
+  app.add_option("--logging-folder", raw.logging_folder, "no effect");
 }
 
 void add_topology(CLI::App& app, TopologyArguments& a, RawOptions& raw) {
@@ -230,6 +286,33 @@ std::pair<const CLI::App*, std::string> understood(const CLI::App& app) {
   throw InputError(path, fmt::format("{}; see {} --help", what, path));
 }
 
+// What was taken as text, as what it means.
+void finish_workload(const RawOptions& raw, WorkloadArguments& workload) {
+  workload.overrides = raw.lists;
+  using Size = ChakraImportOptions::CommSize;
+  using Control = ChakraImportOptions::ControlDependencies;
+  if (!raw.comm_size.empty()) {
+    const std::array choices{Choice<Size>{"input", Size::input},
+                             Choice<Size>{"output", Size::output}};
+    workload.chakra.comm_size = parse_choice<Size>("--comm-size", raw.comm_size, choices);
+  }
+  if (!raw.control.empty()) {
+    const std::array choices{Choice<Control>{"auto", Control::automatic},
+                             Choice<Control>{"use", Control::use},
+                             Choice<Control>{"ignore", Control::ignore}};
+    workload.chakra.control = parse_choice<Control>("--ctrl-deps", raw.control, choices);
+  }
+}
+
+void finish_astra(const RawOptions& raw, AstraArguments& astra) {
+  const Choice<bool> unaware{"congestion-unaware", false}, aware{"congestion-aware", true};
+  const std::array choices{unaware, aware};
+  if (!raw.network_backend.empty()) {
+    astra.congestion_aware =
+        parse_choice<bool>("--network-backend", raw.network_backend, choices);
+  }
+}
+
 }  // namespace
 
 Command parse_command_line(const std::vector<std::string>& arguments) {
@@ -260,6 +343,11 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   CLI::App* goal_app = app.add_subcommand("goal", "simulates a GOAL schedule under LogGOPS");
   add_goal(*goal_app, goal, raw);
 
+  AstraArguments astra;
+  CLI::App* astra_app =
+      app.add_subcommand("astra", "runs the files of an ASTRA-sim set-up with its semantics");
+  add_astra(*astra_app, astra, raw);
+
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     app.parse(std::move(reversed));
@@ -274,7 +362,7 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   }
 
   if (workload_app->parsed()) {
-    workload.overrides = raw.lists;
+    finish_workload(raw, workload);
     return workload;
   }
   if (goal_app->parsed()) {
@@ -297,6 +385,10 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
     if (!raw.window.empty()) phold.window = parse_time("--window", raw.window);
     phold.stats = parse_stats(raw);
     return phold;
+  }
+  if (astra_app->parsed()) {
+    finish_astra(raw, astra);
+    return astra;
   }
   run.overrides = raw.lists;
   if (!raw.sync.empty()) run.sync = parse_choice("--sync", raw.sync, sync_choices());

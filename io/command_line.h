@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "io/chakra/import.h"
 #include "io/goal/parameters.h"
 #include "io/stats_file.h"
 #include "io/study.h"
@@ -32,12 +33,15 @@ struct RunArguments {
   bool quiet = false;  // neither progress nor summary; results are written all the same
 };
 
-// `exawarp workload generate|inspect|validate|import`.
+// `exawarp workload generate|inspect|validate|import|export|diff`.
 struct WorkloadArguments {
-  enum class Action { generate, inspect, validate, import_goal, import_stablehlo };
+  enum class Action {
+    generate, inspect, validate, import_chakra, import_goal, import_stablehlo, export_chakra, diff
+  };
   Action action = Action::generate;
   std::string input;
-  std::string output;                  // generate, import
+  std::string output;                  // generate, import, export; the other graph of diff
+  ChakraImportOptions chakra;          // import chakra
   std::vector<std::string> overrides;  // generate
   std::string mesh;                    // import stablehlo: data=4,tensor=2
   bool fusion = true;                  // import stablehlo
@@ -96,13 +100,24 @@ struct GoalArguments {
   bool json = false;
 };
 
+// `exawarp astra`: files and options as ASTRA-sim's.
+struct AstraArguments {
+  bool congestion_aware = false;
+  std::string workload;  // prefix
+  std::string system, network, memory;
+  std::string comm_groups = "empty";  // a path that contains this means none
+  std::uint32_t queues_per_dimension = 1;
+  double injection_scale = 1;
+  bool rendezvous = false;
+};
+
 // Text to print on standard output before a successful end: --help, --version.
 struct Information {
   std::string text;
 };
 
 using Command = std::variant<Information, RunArguments, WorkloadArguments, TopologyArguments,
-                             TrafficArguments, PholdArguments, GoalArguments>;
+                             TrafficArguments, PholdArguments, GoalArguments, AstraArguments>;
 
 // `arguments` without the program's name. Throws core::InputError.
 Command parse_command_line(const std::vector<std::string>& arguments);

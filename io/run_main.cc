@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "io/agreement.h"
 #include "io/command_line.h"
+#include "io/commands/astra.h"
 #include "io/commands/goal.h"
 #include "io/commands/phold.h"
 #include "io/commands/run.h"
@@ -33,6 +34,7 @@ struct Dispatch {
   }
   int operator()(const RunArguments& a) const { return run_study(a, console, transport); }
   int operator()(const PholdArguments& a) const { return run_phold(a, console, transport); }
+  int operator()(const AstraArguments& a) const { return run_astra(a, console, transport); }
   int operator()(const GoalArguments& a) const { return run_goal(a, console, transport); }
   int operator()(const TopologyArguments& a) const {
     return show_topology(a, console, transport);

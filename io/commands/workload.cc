@@ -12,8 +12,10 @@
 #include "io/goal/import.h"
 #include "io/goal/text_reader.h"
 #include "io/stablehlo/import.h"
+#include "io/commands/chakra.h"
 #include "io/workload_facts.h"
 #include "io/workload_spec.h"
+#include "model/workload/diff.h"
 #include "model/workload/inspect.h"
 #include "model/workload/validate.h"
 
@@ -78,6 +80,15 @@ void validate_file(const WorkloadArguments& a, const Console& console) {
   }
 }
 
+// Differences are the answer, and an exit code as of bad input, as those of unmatched messages.
+void diff_files(const WorkloadArguments& a, const Console& console) {
+  const std::vector<std::string> lines =
+      model::differences(open_workload(a.input), open_workload(a.output));
+  for (const std::string& line : lines) console.out << line << "\n";
+  console.out << std::flush;
+  if (!lines.empty()) throw core::InputError(a.output, "differs from " + a.input);
+}
+
 void inspect_file(const WorkloadArguments& a, const Console& console) {
   const model::WorkloadFacts facts = model::inspect(open_workload(a.input));
   console.out << (a.json ? facts_json(facts) : facts_text(facts)) << std::flush;
@@ -95,6 +106,9 @@ int handle_workload(const WorkloadArguments& a, const Console& console,
       case Action::import_stablehlo: return import_stablehlo_file(a, console);
       case Action::inspect: return inspect_file(a, console);
       case Action::validate: return validate_file(a, console);
+      case Action::import_chakra: return import_chakra_file(a, console);
+      case Action::export_chakra: return export_chakra_file(a, console);
+      case Action::diff: return diff_files(a, console);
     }
   });
   return kDone;

@@ -14,7 +14,7 @@
 // finer than the schedule's: unit T is `steps` engine ticks. At tick 0 of T messages arrive, at
 // tick 1 the host does what is due at T, and what hosts release by rendezvous at T happens from
 // tick 2 on, a tick for each hand-over. Every mode of the engine executes exactly this, so it
-// gives one answer; docs/decisions/0018-goal-ticks.md has the reasons.
+// gives one answer; docs/decisions/0012-goal-ticks.md has the reasons.
 #pragma once
 
 #include <cstdint>

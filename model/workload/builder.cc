@@ -67,7 +67,7 @@ std::uint32_t ProgramBuilder::add_node(const NodeFields& fields,
 
 std::uint64_t ProgramBuilder::size_words() const {
   std::uint64_t words = 32 + text_words(name_) + nodes_.size() * kNodeWords + nodes_.size() / 2 +
-                        dependencies_.size() / 2;
+                        dependencies_.size() / 2 + 2 * origins_.size();
   for (const Stream& stream : streams_) words += 4 + text_words(stream.name);
   return words;
 }
@@ -95,6 +95,13 @@ void ProgramBuilder::write(schema::Program::Builder out) const {
     node.setDependencyCount(nodes_[i].dependency_count);
     node.setPosition(nodes_[i].position);
   }
+  if (origins_.empty()) return;
+  auto origins = out.initOrigins(size_of(origins_));
+  for (unsigned i = 0; i < origins_.size(); ++i) {
+    origins[i].setId(origins_[i].id);
+    origins[i].setRecord(origins_[i].record);
+    origins[i].setControlCount(origins_[i].control_count);
+  }
 }
 
 std::uint8_t WorkloadBuilder::add_axis(std::string name, std::uint32_t size) {
@@ -103,13 +110,14 @@ std::uint8_t WorkloadBuilder::add_axis(std::string name, std::uint32_t size) {
 }
 
 std::uint16_t WorkloadBuilder::add_group(std::string name, std::vector<std::uint8_t> axes) {
-  groups_.push_back({std::move(name), false, std::move(axes), {}});
+  groups_.push_back({std::move(name), false, std::move(axes), {}, {}});
   return static_cast<std::uint16_t>(groups_.size() - 1);
 }
 
 std::uint16_t WorkloadBuilder::add_group_lists(std::string name,
-                                               std::vector<std::vector<std::uint32_t>> lists) {
-  groups_.push_back({std::move(name), true, {}, std::move(lists)});
+                                               std::vector<std::vector<std::uint32_t>> lists,
+                                               std::vector<std::uint32_t> communicators) {
+  groups_.push_back({std::move(name), true, {}, std::move(lists), std::move(communicators)});
   return static_cast<std::uint16_t>(groups_.size() - 1);
 }
 
@@ -136,6 +144,12 @@ std::uint32_t WorkloadBuilder::add_sizes(std::vector<std::uint64_t> bytes) {
   return static_cast<std::uint32_t>(sizes_.size());
 }
 
+std::uint32_t WorkloadBuilder::record(const std::string& bytes) {
+  const auto [at, is_new] = record_index_.try_emplace(bytes, size_of(records_));
+  if (is_new) records_.push_back(&at->first);
+  return at->second;
+}
+
 std::uint64_t WorkloadBuilder::size_words() const {
   std::uint64_t words = 64 + text_words(name_);
   for (const Axis& axis : axes_) words += 4 + text_words(axis.name);
@@ -146,6 +160,7 @@ std::uint64_t WorkloadBuilder::size_words() const {
   for (const ProgramBuilder& program : programs_) words += program.size_words();
   for (const Binding& binding : bindings_) words += 8 + binding.devices.size() / 2;
   for (const std::string* text : names_) words += 1 + text_words(*text);
+  for (const std::string* bytes : records_) words += 1 + text_words(*bytes);
   for (const auto& table : sizes_) words += 2 + table.size();
   return words;
 }
@@ -163,6 +178,9 @@ void WorkloadBuilder::write_groups(schema::Workload::Builder root) const {
     auto lists = groups[i].initLists(size_of(group.lists));
     for (unsigned j = 0; j < group.lists.size(); ++j) {
       write_list(lists.init(j, size_of(group.lists[j])), group.lists[j]);
+    }
+    if (!group.communicators.empty()) {
+      write_list(groups[i].initCommunicators(size_of(group.communicators)), group.communicators);
     }
   }
 }
@@ -213,6 +231,11 @@ WorkloadGraph WorkloadBuilder::build() const {
   write_bindings(root);
   auto names = root.initNames(size_of(names_));
   for (unsigned i = 0; i < names_.size(); ++i) names.set(i, *names_[i]);
+  auto records = root.initRecords(size_of(records_));
+  for (unsigned i = 0; i < records_.size(); ++i) {
+    const std::string& bytes = *records_[i];
+    records.set(i, {reinterpret_cast<const capnp::byte*>(bytes.data()), bytes.size()});
+  }
   write_training(root.initTraining());
   if (!sizes_.empty()) {
     auto tables = root.initSizeTables(size_of(sizes_));

@@ -47,6 +47,13 @@ struct NodeFields {
   std::uint64_t duration_ps = schema::NO_DURATION;
 };
 
+// Where an imported node comes from (workload.capnp, Origin).
+struct NodeOrigin {
+  std::uint64_t id = 0;
+  std::uint32_t record = 0;  // from WorkloadBuilder::record()
+  std::uint32_t control_count = 0;
+};
+
 class ProgramBuilder {
  public:
   ProgramBuilder(std::uint32_t index, std::string name) : index_(index), name_(std::move(name)) {}
@@ -68,6 +75,8 @@ class ProgramBuilder {
   [[nodiscard]] std::uint8_t stream_of(std::uint32_t node) const {
     return nodes_[node].fields.stream;
   }
+  // For the node added last; of a program, all nodes have one or none has.
+  void add_origin(const NodeOrigin& origin) { origins_.push_back(origin); }
   void set_parameter_count(std::uint64_t count) { parameter_count_ = count; }
 
   // An upper bound of the words write() takes from the message.
@@ -89,6 +98,7 @@ class ProgramBuilder {
   std::vector<Stream> streams_;
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> dependencies_;
+  std::vector<NodeOrigin> origins_;
   std::uint64_t parameter_count_ = 0;
 };
 
@@ -112,7 +122,9 @@ class WorkloadBuilder {
   // Axes, groups and programs are numbered in the order they are added.
   std::uint8_t add_axis(std::string name, std::uint32_t size);
   std::uint16_t add_group(std::string name, std::vector<std::uint8_t> axes);
-  std::uint16_t add_group_lists(std::string name, std::vector<std::vector<std::uint32_t>> lists);
+  // `communicators`: what the source calls each list; may be empty.
+  std::uint16_t add_group_lists(std::string name, std::vector<std::vector<std::uint32_t>> lists,
+                                std::vector<std::uint32_t> communicators = {});
   // Bytes between the members of a group (workload.capnp, Node.sizes). Returns NodeFields::sizes.
   std::uint32_t add_sizes(std::vector<std::uint64_t> bytes);
   // The reference stays valid as long as the builder.
@@ -121,6 +133,8 @@ class WorkloadBuilder {
   void bind_devices(std::uint32_t program, std::vector<std::uint32_t> devices);
   // The index of `text` among the names; equal texts share one.
   std::uint32_t name(const std::string& text);
+  // The index of `bytes` among the records; equal ones share one.
+  std::uint32_t record(const std::string& bytes);
   void set_training(const Training& training) { training_ = training; }
 
   // A graph of what was added; not validated, not indexed.
@@ -136,6 +150,7 @@ class WorkloadBuilder {
     bool by_lists;
     std::vector<std::uint8_t> axes;
     std::vector<std::vector<std::uint32_t>> lists;
+    std::vector<std::uint32_t> communicators;
   };
   struct Binding {
     std::uint32_t program;
@@ -156,6 +171,8 @@ class WorkloadBuilder {
   std::vector<Binding> bindings_;
   std::map<std::string, std::uint32_t> name_index_;
   std::vector<const std::string*> names_;  // keys of name_index_, by index
+  std::map<std::string, std::uint32_t> record_index_;
+  std::vector<const std::string*> records_;  // keys of record_index_, by index
   Training training_;
 };
 

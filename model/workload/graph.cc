@@ -65,6 +65,7 @@ GroupTable decode(const schema::Group::Reader& group) {
     table.list_first.push_back(static_cast<std::uint32_t>(table.members.size()));
     ++list_index;
   }
+  for (const std::uint32_t id : group.getCommunicators()) table.communicators.push_back(id);
   std::sort(table.places.begin(), table.places.end());
   return table;
 }
@@ -142,7 +143,8 @@ Program::Program(schema::Program::Reader reader)
       nodes_(reader.getNodes()),
       streams_(reader.getStreams()),
       dependencies_(reader.getDependencies()),
-      order_(reader.getOrder()) {
+      order_(reader.getOrder()),
+      origins_(reader.getOrigins()) {
   extents_.reserve(streams_.size());
   for (const schema::Stream::Reader stream : streams_) {
     extents_.push_back({stream.getFirst(), stream.getCount(), view(stream.getName())});
@@ -242,6 +244,10 @@ void WorkloadGraph::index() {
     names_.clear();
     for (const capnp::Text::Reader name : root_.getNames()) {
       names_.push_back(view(name));
+    }
+    records_.clear();
+    for (const capnp::Data::Reader record : root_.getRecords()) {
+      records_.emplace_back(reinterpret_cast<const char*>(record.begin()), record.size());
     }
     size_tables_.clear();
     for (const capnp::List<std::uint64_t>::Reader table : root_.getSizeTables()) {

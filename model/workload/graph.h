@@ -66,6 +66,10 @@ class Program {
   }
   // Prefer the accessors above: what follows the file's pointers counts against a traversal limit.
   [[nodiscard]] schema::Program::Reader reader() const { return reader_; }
+  [[nodiscard]] bool has_origins() const { return origins_.size() != 0; }
+  // Of an imported node; requires has_origins().
+  [[nodiscard]] schema::Origin::Reader origin(std::uint32_t node) const { return origins_[node]; }
+  [[nodiscard]] std::uint32_t origin_count() const { return origins_.size(); }
   // Parameters a device of this program holds.
   [[nodiscard]] std::uint64_t parameter_count() const { return reader_.getParameterCount(); }
 
@@ -80,6 +84,7 @@ class Program {
   capnp::List<schema::Stream>::Reader streams_;
   capnp::List<std::uint32_t>::Reader dependencies_;
   capnp::List<std::uint32_t>::Reader order_;
+  capnp::List<schema::Origin>::Reader origins_;
   std::vector<Extent> extents_;  // streams_, decoded once
 };
 
@@ -96,6 +101,7 @@ struct GroupTable {
   std::vector<std::uint32_t> list_first;  // by lists: into members, one more than lists
   std::vector<std::uint32_t> members;
   std::vector<Place> places;  // members, sorted by device
+  std::vector<std::uint32_t> communicators;  // by lists: the source's name of each; or empty
 };
 
 // Devices whose coordinate on `axis` lies in [first, first + count) run `program`.
@@ -165,6 +171,8 @@ class WorkloadGraph {
   [[nodiscard]] const std::vector<std::vector<std::uint64_t>>& size_tables() const {
     return size_tables_;
   }
+  // What importers keep of foreign nodes (schema::Origin). Any bytes.
+  [[nodiscard]] const std::vector<std::string_view>& records() const { return records_; }
   // Devices by rule, sorted by (axis, first); and by list, sorted by (device, program).
   [[nodiscard]] const std::vector<BoundRange>& bound_ranges() const { return ranges_; }
   [[nodiscard]] const std::vector<BoundDevice>& bound_devices() const { return listed_; }
@@ -199,6 +207,7 @@ class WorkloadGraph {
   std::vector<BoundRange> ranges_;
   std::vector<BoundDevice> listed_;
   std::vector<std::string_view> names_;
+  std::vector<std::string_view> records_;
   std::vector<std::vector<std::uint64_t>> size_tables_;
 };
 

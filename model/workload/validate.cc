@@ -141,6 +141,11 @@ void check_groups(const WorkloadGraph& graph) {
     const std::string place = group_place(graph, group);
     if (table.by_lists) {
       check_group_lists(graph, place, table);
+      const std::size_t lists = table.list_first.size() - 1;
+      if (!table.communicators.empty() && table.communicators.size() != lists) {
+        refuse(place, "communicators: has {} entries; expected none, or one for each of {} lists",
+               table.communicators.size(), lists);
+      }
     } else {
       check_group_axes(graph, place, table);
     }

@@ -47,6 +47,7 @@ class ProgramCheck {
 
   void run() {
     check_streams();
+    check_origins();
     for (node_ = 0; node_ < program_.node_count(); ++node_) check_node(program_.node(node_));
     check_finishes();
     collect_uses();
@@ -70,6 +71,7 @@ class ProgramCheck {
                 static_cast<unsigned>(last));
   }
   void check_streams() const;
+  void check_origins() const;
   void check_node(const schema::Node::Reader& node);
   void check_place_in_stream(const schema::Node::Reader& node) const;
   void check_dependencies(const schema::Node::Reader& node);
@@ -114,6 +116,22 @@ void ProgramCheck::check_streams() const {
   }
   if (total != nodes) {
     refuse("streams: hold {} nodes in all; expected each of the {} nodes once", total, nodes);
+  }
+}
+
+void ProgramCheck::check_origins() const {
+  const std::uint32_t count = program_.origin_count();
+  if (count != 0 && count != program_.node_count()) {
+    refuse("origins: has {} entries; expected none, or one for each of the {} nodes", count,
+           program_.node_count());
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const schema::Origin::Reader origin = program_.origin(i);
+    if (origin.getRecord() >= graph_.records().size() ||
+        origin.getControlCount() > program_.node(i).getDependencyCount()) {
+      refuse("origins[{}]: record {} or controlCount {} out of range", i, origin.getRecord(),
+             origin.getControlCount());
+    }
   }
 }
 

@@ -24,6 +24,7 @@ struct Workload {
   bindings @6 :List(Binding);  # every device is bound exactly once
   names @7 :List(Text);      # node names, shared by index
   training @8 :Training;
+  records @10 :List(Data);    # what importers keep of foreign nodes, see Origin
   sizeTables @9 :List(List(UInt64));  # bytes between members of a group, see Node.sizes
 }
 
@@ -41,6 +42,7 @@ struct Group {
     axes @1 :List(UInt8);
     lists @2 :List(List(UInt32));
   }
+  communicators @3 :List(UInt32);  # by lists: what the source of the workload calls each; or empty
 }
 
 struct Binding {
@@ -65,6 +67,14 @@ struct Program {
   dependencies @3 :List(UInt32);  # CSR: node indices; node i's are [firstDependency(i), +dependencyCount(i))
   order @4 :List(UInt32);         # CSR: node indices stream by stream, in issue order
   parameterCount @5 :UInt64;      # parameters a device of this program holds
+  origins @6 :List(Origin);       # one for each node, or none at all
+}
+
+# Where an imported node comes from; no simulation reads it, exports do.
+struct Origin {
+  id @0 :UInt64;
+  record @1 :UInt32;        # into Workload.records: the source's node, less what the fields here say
+  controlCount @2 :UInt32;  # so many of its dependencies, the last ones, are control dependencies
 }
 
 # A stream executes its nodes one after the other, in order, as a device runtime's streams do.

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "io/chakra.pb.h"
 #include "io/workload_spec.h"
 #include "model/workload/builder.h"
 #include "tests/fuzz/targets.h"
@@ -133,6 +134,43 @@ std::vector<std::string> system_seeds() {
 std::vector<std::string> xwg_seeds() {
   return {bytes_of(small_graph()), bytes_of(graph_of(kMicrobenchmark)),
           bytes_of(graph_of(kPingPong)), bytes_of(irregular_graph())};
+}
+
+std::vector<std::string> chakra_seeds() {
+  using chakra::Node;
+  const auto record = [](const google::protobuf::MessageLite& message) {
+    const std::string bytes = message.SerializeAsString();
+    return std::string(1, static_cast<char>(bytes.size())) + bytes;  // below 128 bytes
+  };
+  chakra::GlobalMetadata metadata;
+  metadata.set_version("0.0.4");
+  Node first, second, third;
+  first.set_id(5);
+  first.set_name("gemm");
+  first.set_type(chakra::COMP_NODE);
+  first.set_duration_micros(7);
+  chakra::Attribute* attribute = first.add_attr();
+  attribute->set_name("num_ops");
+  attribute->set_int64_val(1 << 20);
+  second.set_type(chakra::COMM_COLL_NODE);
+  second.add_data_deps(5);
+  for (const char* name : {"comm_type", "comm_size"}) {
+    attribute = second.add_attr();
+    attribute->set_name(name);
+    attribute->set_uint64_val(name[6] == 'y' ? 2 : 4'096);
+  }
+  third.set_id(9);
+  third.set_type(chakra::METADATA_NODE);
+  third.mutable_inputs()->set_values("['[{\"pg_name\": \"1\", \"ranks\": [0]}]']");
+  third.add_ctrl_deps(5);
+  const std::string all = record(metadata) + record(first) + record(second) + record(third);
+  return {record(metadata), record(metadata) + record(first), all};
+}
+
+std::vector<std::string> chakra_words() {
+  return {"is_cpu_op", "comm_size", "tensor_size", "pg_name", "comm_dst", "op_type",
+          "exawarp_stream", "exawarp_fields", "\x0a", "\x2a\x01", "\x22\x01", "\x18\x05",
+          "\xff\xff\xff\xff\x0f", std::string(1, '\0')};
 }
 
 std::vector<std::string> unit_seeds() {

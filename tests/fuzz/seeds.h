@@ -15,6 +15,8 @@ std::vector<std::string> system_seeds();
 std::vector<std::string> xwg_seeds();
 std::vector<std::string> goal_seeds();
 std::vector<std::string> stablehlo_seeds();
+std::vector<std::string> chakra_seeds();
+std::vector<std::string> chakra_words();
 std::vector<std::string> unit_seeds();
 std::vector<std::string> command_line_seeds();
 

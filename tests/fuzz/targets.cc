@@ -4,10 +4,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "core/check.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "io/astra/traces.h"
+#include "io/chakra/export.h"
+#include "io/chakra/import.h"
 #include "io/command_line.h"
 #include "io/goal/import.h"
 #include "io/goal/text_reader.h"
@@ -17,6 +21,7 @@
 #include "io/workload_facts.h"
 #include "model/goal/host.h"
 #include "model/outcome.h"
+#include "model/workload/diff.h"
 #include "model/workload/validate.h"
 #include "pdes/transport.h"
 #include "tests/fuzz/read_workload.h"
@@ -171,6 +176,30 @@ bool run_xwg(std::string_view bytes) {
   });
 }
 
+// A trace as both of its readers take it; what is imported is also written and read again.
+bool run_chakra(std::string_view bytes) {
+  static const InputFile file("trace.0.et"), again("again.0.et");
+  const std::string& path = file.holding(bytes);
+  const auto prefix_of = [](const std::string& name) { return name.substr(0, name.size() - 5); };
+  static_cast<void>(accepts([&] {
+    std::map<std::uint32_t, model::astra::CommGroup> groups;
+    static_cast<void>(io::read_astra_traces(prefix_of(path), 1, groups));
+  }));
+  return accepts([&] {
+    io::ChakraImportReport report;
+    model::WorkloadGraph graph = io::import_chakra(prefix_of(path), {}, report);
+    model::validate(graph);
+    read_workload(graph);
+    const std::string& copy = again.holding("");
+    io::export_chakra(graph, prefix_of(copy));
+    std::filesystem::remove(prefix_of(copy) + ".comm_groups.json");
+    model::WorkloadGraph second = io::import_chakra(prefix_of(copy), {}, report);
+    model::validate(second);
+    const std::vector<std::string> lines = model::differences(graph, second);
+    EXAWARP_CHECK(lines.empty(), lines.front());
+  });
+}
+
 // Text and binary, by the first bytes. Small schedules run, and become workloads where they can.
 bool run_goal(std::string_view bytes) {
   static const InputFile file("schedule.goal");
@@ -225,6 +254,7 @@ constexpr Target kTargets[] = {
     {"workload_spec", run_workload_spec, workload_spec_seeds, study_words},
     {"system", run_system, system_seeds, study_words},
     {"xwg", run_xwg, xwg_seeds, xwg_words},
+    {"chakra", run_chakra, chakra_seeds, chakra_words},
     {"goal", run_goal, goal_seeds, goal_words},
     {"stablehlo", run_stablehlo, stablehlo_seeds, stablehlo_words},
     {"units", run_units, unit_seeds, unit_words},

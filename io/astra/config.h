@@ -1,0 +1,24 @@
+// Reads the files of an ASTRA-sim set-up (docs/astra.md): same keys, same defaults.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/astra/config.h"
+
+namespace exawarp::io {
+
+// What a reader says that is no error: keys that neither ASTRA-sim nor we use, and the like.
+using Remarks = std::vector<std::string>;
+
+// network.yml.
+[[nodiscard]] model::astra::NetworkConfig read_astra_network(const std::string& path);
+// memory.json.
+[[nodiscard]] model::astra::MemoryConfig read_astra_memory(const std::string& path);
+// system.json; reads the graphs of custom collectives too, whose prefixes are relative to the
+// working directory. `ranks` bounds them. `injection_scale` multiplies endpoint-delay.
+[[nodiscard]] model::astra::SystemConfig read_astra_system(
+    const std::string& path, const model::astra::NetworkConfig& network, double injection_scale,
+    Remarks& remarks);
+
+}  // namespace exawarp::io

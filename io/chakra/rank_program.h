@@ -1,0 +1,57 @@
+// One rank's trace, reduced to what does not depend on the rank.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/chakra/import.h"
+#include "io/chakra/reader.h"
+#include "model/workload/builder.h"
+
+namespace exawarp::io {
+
+constexpr std::uint32_t kNoCommunicator = 0xffffffff;  // no collective
+
+struct RankNode {
+  std::uint64_t id = 0;
+  model::NodeFields fields;  // peer: offset to the rank; tag: see RankProgram; group: unset
+  std::uint32_t communicator = kNoCommunicator;  // into RankProgram::communicators
+  std::uint32_t stream = 0, position = 0;        // where the trace says so (our own exports)
+  bool has_stream = false;
+  std::string name;
+  std::string record;  // the node less id, name, data dependencies and what depends on the rank
+  std::vector<std::uint64_t> data, control;  // ids
+};
+
+struct StreamFields {
+  std::string name;
+  model::schema::StreamKind kind = model::schema::StreamKind::COMPUTE;
+};
+
+struct RankProgram {
+  std::vector<RankNode> nodes;               // in ascending order of id
+  std::vector<std::uint32_t> communicators;  // ids, in order of first use; 0: all ranks
+  std::vector<StreamFields> streams;         // where the trace says so
+  std::vector<CommunicatorList> defined;     // by METADATA nodes
+  bool control_given = false, control_used = false;
+  std::uint64_t dangling = 0;
+};
+
+// 128 bits: programs with one fingerprint are taken to be equal.
+struct Fingerprint {
+  std::uint64_t a = 0x243f6a8885a308d3u, b = 0x13198a2e03707344u;
+  void add(std::uint64_t value);
+  void add(std::string_view text);
+  friend constexpr auto operator<=>(const Fingerprint&, const Fingerprint&) = default;
+};
+
+// Reads the trace of `rank` at `path`; `ranks` bounds peers.
+[[nodiscard]] RankProgram read_rank(std::string_view bytes, const std::string& path,
+                                    std::uint32_t rank, std::uint32_t ranks,
+                                    const ChakraImportOptions& options);
+[[nodiscard]] Fingerprint fingerprint(const RankProgram& program);
+
+}  // namespace exawarp::io

@@ -1,0 +1,50 @@
+#include "io/commands/chakra.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "core/units.h"
+#include "io/chakra/export.h"
+#include "io/chakra/import.h"
+#include "io/workload_spec.h"
+#include "model/workload/validate.h"
+
+namespace exawarp::io {
+
+void import_chakra_file(const WorkloadArguments& a, const Console& console) {
+  ChakraImportReport report;
+  model::WorkloadGraph graph = import_chakra(a.input, a.chakra, report);
+  model::validate(graph);
+  graph.write(a.output);
+  const double share =
+      report.nodes == 0 ? 0
+                        : 100.0 * (1.0 - static_cast<double>(report.program_nodes) /
+                                             static_cast<double>(report.nodes));
+  console.out << fmt::format(
+      "{}: {} ranks, {} programs; {} nodes of {} kept, {:.1f} % shared; {} communicators in {} "
+      "families; read {}\n",
+      a.output, core::format_grouped(report.ranks), report.programs,
+      core::format_grouped(report.program_nodes), core::format_grouped(report.nodes), share,
+      report.communicators, report.group_families, core::format_bytes(report.bytes));
+  if (report.dangling > 0) {
+    console.err << fmt::format("{}: {} dependencies on nodes that are not there were dropped\n",
+                               a.input, report.dangling);
+  }
+  if (report.ranks_without_control > 0 && report.control_given) {
+    console.err << fmt::format("{}: control dependencies of {} ranks are no order (a call tree, "
+                               "say) and were not used\n",
+                               a.input, report.ranks_without_control);
+  }
+  console.out << std::flush;
+}
+
+void export_chakra_file(const WorkloadArguments& a, const Console& console) {
+  const model::WorkloadGraph graph = open_workload(a.input);
+  export_chakra(graph, a.output);
+  console.out << fmt::format("{}.<rank>.et: {} ranks\n", a.output,
+                             core::format_grouped(graph.device_count()))
+              << std::flush;
+}
+
+}  // namespace exawarp::io

@@ -1,0 +1,111 @@
+// The inputs of a run with ASTRA-sim's analytical semantics (docs/astra.md), as data.
+// Units are ASTRA-sim's: one cycle is one nanosecond; bandwidths as its files give them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/astra/trace.h"
+
+namespace exawarp::model::astra {
+
+using Ns = std::uint64_t;
+using Rank = std::uint32_t;
+
+constexpr std::size_t kDimensionsMax = 16;
+
+enum class Topology : std::uint8_t { ring, fully_connected, switched };
+
+// Link bandwidth is in units of 2^30 B/s, as ASTRA-sim computes it, though its files say GB/s.
+struct Dimension {
+  Topology topology = Topology::ring;
+  std::uint32_t npus = 2;
+  double bandwidth = 0;
+  double latency_ns = 0;
+};
+
+struct NetworkConfig {
+  bool congestion_aware = false;
+  std::vector<Dimension> dimensions;
+  [[nodiscard]] std::uint32_t npus() const {
+    std::uint32_t product = 1;
+    for (const Dimension& dimension : dimensions) product *= dimension.npus;
+    return product;
+  }
+};
+
+enum class Algorithm : std::uint8_t { ring, direct, halving_doubling, double_binary_tree, custom };
+
+struct Implementation {
+  Algorithm algorithm = Algorithm::ring;
+  bool over_all_ranks = false;    // the one-variants: one logical ring over every dimension
+  std::uint32_t window = 0;       // direct: packets in flight; 0: all
+};
+
+// A collective given as a graph: the trace of each position in the communicator.
+struct CustomCollective {
+  std::vector<std::shared_ptr<const Trace>> positions;
+};
+
+// The four collectives that have implementations, as indices.
+enum class Simulated : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all };
+constexpr std::size_t kSimulatedCount = 4;
+[[nodiscard]] std::optional<Simulated> simulated(CollectiveKind kind);
+[[nodiscard]] const char* collective_name(CollectiveKind kind);
+
+enum class Policy : std::uint8_t { lifo, fifo, explicit_priority };
+
+struct SystemConfig {
+  Policy policy = Policy::lifo;
+  std::uint64_t splits = 1;         // chunks of a collective
+  std::uint32_t active_chunks = 1;  // running at once in a dimension
+  Ns endpoint_delay_ns = 10;
+  double local_memory_gb_per_s = 0;  // decimal
+  bool local_bandwidth_aware = false;  // of all-reduce: reduce-scatter, all-reduce, all-gather
+  bool roofline = false;
+  double peak_tflops = 0;
+  bool replay_only = false;
+  bool rendezvous = false;
+  std::uint32_t queues_per_dimension = 1;
+  std::array<std::vector<Implementation>, kSimulatedCount> implementations;
+  std::array<std::shared_ptr<const CustomCollective>, kSimulatedCount> custom;
+  std::map<std::uint64_t, std::shared_ptr<const CustomCollective>> custom_of_node;  // by node id
+};
+
+enum class MemoryKind : std::uint8_t { none, per_npu, per_node, pool };
+
+struct MemoryConfig {
+  MemoryKind kind = MemoryKind::none;
+  Ns latency_ns = 0;
+  double bandwidth_gb_per_s = 0;  // decimal
+  std::uint32_t npus_per_node = 1;
+};
+
+// A communicator; a member's position is its place in the list.
+struct CommGroup {
+  std::uint32_t id = 0;
+  std::vector<Rank> members;
+  std::vector<std::pair<Rank, std::uint32_t>> positions;  // (rank, position), sorted
+  // The position of `rank`; members.size() where it is no member. O(log members).
+  [[nodiscard]] std::uint32_t position(Rank rank) const;
+  void index();  // derives positions
+};
+
+struct Job {
+  NetworkConfig network;
+  SystemConfig system;
+  MemoryConfig memory;
+  std::map<std::uint32_t, CommGroup> groups;
+  std::vector<std::shared_ptr<const Trace>> traces;  // by rank
+};
+
+// Refuses what ASTRA-sim would crash on, hang on or run wrongly. Throws core::InputError.
+void check(const Job& job);
+
+}  // namespace exawarp::model::astra
