@@ -39,9 +39,8 @@ constexpr double to_seconds(Time t) {
 // Requires bytes >= 0 and bytes_per_s > 0. The 128-bit product cannot overflow.
 constexpr Time transfer_time(std::int64_t bytes, std::int64_t bytes_per_s) {
   // A division of 64 bits where the product fits: several times faster, and messages are small.
-  constexpr std::int64_t kFits = std::numeric_limits<std::int64_t>::max() / kPicosecondsPerSecond / 2;
-  constexpr std::int64_t kSlow = std::numeric_limits<std::int64_t>::max() / 2;
-  if (bytes <= kFits && bytes_per_s <= kSlow)
+  constexpr std::int64_t kHalf = std::numeric_limits<std::int64_t>::max() / 2;
+  if (bytes <= kHalf / kPicosecondsPerSecond && bytes_per_s <= kHalf)
     return Time{(bytes * kPicosecondsPerSecond + bytes_per_s - 1) / bytes_per_s};
   __extension__ using Wide = __int128;
   const Wide scaled = static_cast<Wide>(bytes) * kPicosecondsPerSecond;

@@ -313,6 +313,76 @@ void finish_astra(const RawOptions& raw, AstraArguments& astra) {
   }
 }
 
+void finish_sync(const RawOptions& raw, pdes::Sync& sync, core::Time& window) {
+  if (!raw.sync.empty()) sync = parse_choice("--sync", raw.sync, sync_choices());
+  if (!raw.window.empty()) window = parse_time("--window", raw.window);
+}
+
+// The arguments of every command; the one that is given is filled in.
+struct CommandArguments {
+  RawOptions raw;
+  RunArguments run;
+  WorkloadArguments workload;
+  TopologyArguments topology;
+  TrafficArguments traffic;
+  PholdArguments phold;
+  GoalArguments goal;
+  AstraArguments astra;
+};
+
+void add_commands(CLI::App& app, CommandArguments& a) {
+  const auto add = [&app](const char* name, const char* description) -> CLI::App& {
+    return *app.add_subcommand(name, description);
+  };
+  add_run(add("run", "simulates a study"), a.run, a.raw);
+  add_workload(add("workload", "makes and examines workload graphs"), a.workload, a.raw);
+  add_topology(add("topology", "shows the network of a study"), a.topology, a.raw);
+  add_traffic(add("traffic", "runs synthetic traffic over a packet network"), a.traffic, a.raw);
+  add_phold(add("phold", "measures the engine with the PHOLD benchmark"), a.phold, a.raw);
+  add_goal(add("goal", "simulates a GOAL schedule under LogGOPS"), a.goal, a.raw);
+  add_astra(add("astra", "runs the files of an ASTRA-sim set-up with its semantics"), a.astra,
+            a.raw);
+}
+
+// What of the raw options belongs to the command that was given.
+Command finished(const CLI::App& app, CommandArguments& a) {
+  const RawOptions& raw = a.raw;
+  if (app.got_subcommand("workload")) {
+    finish_workload(raw, a.workload);
+    return a.workload;
+  }
+  if (app.got_subcommand("topology")) {
+    a.topology.overrides = raw.lists;
+    return a.topology;
+  }
+  if (app.got_subcommand("traffic")) {
+    a.traffic.overrides = raw.lists;
+    finish_sync(raw, a.traffic.sync, a.traffic.window);
+    return a.traffic;
+  }
+  if (app.got_subcommand("phold")) {
+    finish_sync(raw, a.phold.sync, a.phold.window);
+    a.phold.stats = parse_stats(raw);
+    return a.phold;
+  }
+  if (app.got_subcommand("goal")) {
+    finish_sync(raw, a.goal.sync, a.goal.window);
+    return a.goal;
+  }
+  if (app.got_subcommand("astra")) {
+    finish_astra(raw, a.astra);
+    return a.astra;
+  }
+  a.run.overrides = raw.lists;
+  if (!raw.sync.empty()) a.run.sync = parse_choice("--sync", raw.sync, sync_choices());
+  if (!raw.window.empty()) a.run.window = parse_time("--window", raw.window);
+  if (!raw.placement.empty()) {
+    a.run.placement = parse_choice("--placement", raw.placement, placement_choices());
+  }
+  a.run.stats = parse_stats(raw);
+  return a.run;
+}
+
 }  // namespace
 
 Command parse_command_line(const std::vector<std::string>& arguments) {
@@ -322,32 +392,8 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   app.footer("Exit codes: 0 done; 1 a bug in exawarp; 2 bad input; 3 the simulated system "
              "deadlocked;\n4 a resource ran out.\n"
              "Start with: exawarp run configs/studies/llama2_7b_8.yaml");
-  RawOptions raw;
-  RunArguments run;
-  WorkloadArguments workload;
-  TopologyArguments topology;
-  PholdArguments phold;
-  GoalArguments goal;
-  CLI::App* run_app = app.add_subcommand("run", "simulates a study");
-  add_run(*run_app, run, raw);
-  CLI::App* workload_app = app.add_subcommand("workload", "makes and examines workload graphs");
-  add_workload(*workload_app, workload, raw);
-  CLI::App* topology_app = app.add_subcommand("topology", "shows the network of a study");
-  add_topology(*topology_app, topology, raw);
-  TrafficArguments traffic;
-  CLI::App* traffic_app =
-      app.add_subcommand("traffic", "runs synthetic traffic over a packet network");
-  add_traffic(*traffic_app, traffic, raw);
-  CLI::App* phold_app = app.add_subcommand("phold", "measures the engine with the PHOLD benchmark");
-  add_phold(*phold_app, phold, raw);
-  CLI::App* goal_app = app.add_subcommand("goal", "simulates a GOAL schedule under LogGOPS");
-  add_goal(*goal_app, goal, raw);
-
-  AstraArguments astra;
-  CLI::App* astra_app =
-      app.add_subcommand("astra", "runs the files of an ASTRA-sim set-up with its semantics");
-  add_astra(*astra_app, astra, raw);
-
+  CommandArguments all;
+  add_commands(app, all);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     app.parse(std::move(reversed));
@@ -360,44 +406,7 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   } catch (const CLI::ParseError& error) {
     fail(app, error);
   }
-
-  if (workload_app->parsed()) {
-    finish_workload(raw, workload);
-    return workload;
-  }
-  if (goal_app->parsed()) {
-    if (!raw.sync.empty()) goal.sync = parse_choice("--sync", raw.sync, sync_choices());
-    if (!raw.window.empty()) goal.window = parse_time("--window", raw.window);
-    return goal;
-  }
-  if (topology_app->parsed()) {
-    topology.overrides = raw.lists;
-    return topology;
-  }
-  if (traffic_app->parsed()) {
-    traffic.overrides = raw.lists;
-    if (!raw.sync.empty()) traffic.sync = parse_choice("--sync", raw.sync, sync_choices());
-    if (!raw.window.empty()) traffic.window = parse_time("--window", raw.window);
-    return traffic;
-  }
-  if (phold_app->parsed()) {
-    if (!raw.sync.empty()) phold.sync = parse_choice("--sync", raw.sync, sync_choices());
-    if (!raw.window.empty()) phold.window = parse_time("--window", raw.window);
-    phold.stats = parse_stats(raw);
-    return phold;
-  }
-  if (astra_app->parsed()) {
-    finish_astra(raw, astra);
-    return astra;
-  }
-  run.overrides = raw.lists;
-  if (!raw.sync.empty()) run.sync = parse_choice("--sync", raw.sync, sync_choices());
-  if (!raw.window.empty()) run.window = parse_time("--window", raw.window);
-  if (!raw.placement.empty()) {
-    run.placement = parse_choice("--placement", raw.placement, placement_choices());
-  }
-  run.stats = parse_stats(raw);
-  return run;
+  return finished(app, all);
 }
 
 }  // namespace exawarp::io
