@@ -80,7 +80,8 @@ PortChoices Nodes::minimal(VertexId at, VertexId to) const {
     out.add(0, planes_);
     return out;
   }
-  for (const PortChoices::Range range : across_->minimal(at, to).ranges()) {
+  const PortChoices across = across_->minimal(at, to);
+  for (const PortChoices::Range range : across.ranges()) {
     out.add(planes_ + range.first, range.count);
   }
   return out;

@@ -154,7 +154,8 @@ PortChoices Product::minimal(VertexId at, VertexId to) const {
   for (std::uint32_t i = 0; i < dims_.size(); ++i) {
     const VertexId here = of_device(i, at.value), there = of_device(i, to.value);
     if (here != there) {
-      for (const PortChoices::Range range : dims_[i].network->minimal(here, there).ranges()) {
+      const PortChoices inside = dims_[i].network->minimal(here, there);
+      for (const PortChoices::Range range : inside.ranges()) {
         out.add(port + range.first, range.count);
       }
     }

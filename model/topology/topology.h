@@ -67,7 +67,9 @@ class PortChoices {
     while (index >= ranges_[r].count) index -= ranges_[r++].count;
     return ranges_[r].first + index;
   }
-  [[nodiscard]] std::span<const Range> ranges() const { return {ranges_.data(), ranges_used_}; }
+  // Of an object with a name: a loop over those of a temporary would outlive it.
+  [[nodiscard]] std::span<const Range> ranges() const&& = delete;
+  [[nodiscard]] std::span<const Range> ranges() const& { return {ranges_.data(), ranges_used_}; }
 
  private:
   std::array<Range, kRangesMax> ranges_{};
