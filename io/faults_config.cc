@@ -3,41 +3,137 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <sstream>
+
+#include "io/quantities.h"
+#include "io/suggest.h"
 
 namespace exawarp::io {
 namespace {
 
-// "7" or "8-15", both ends included.
-void add_devices(const YamlSection& rule, const std::string& text,
-                 std::vector<std::uint32_t>& devices) {
-  constexpr std::uint32_t kDevicesMax = 1u << 24;
+using core::Dimension;
+using model::Distribution;
+using model::LinkFaultSpec;
+
+constexpr std::uint32_t kIdsMax = 1u << 28;
+constexpr RealRange kFactor{.min = 1 / model::kSlowdownMax, .max = model::kSlowdownMax};
+const std::vector<Choice<Distribution>> kDistributions{
+    {"normal", Distribution::normal},
+    {"uniform", Distribution::uniform},
+    {"lognormal", Distribution::lognormal},
+    {"exponential", Distribution::exponential}};
+
+// "7" or "8-15", both ends included; with `prefix` also "s7" and "s8-15".
+void add_ids(const YamlSection& rule, std::string_view key, std::string_view text, char prefix,
+             std::vector<std::uint32_t>& ids) {
+  std::string_view rest = text;
+  if (!rest.empty() && rest.front() == prefix) rest.remove_prefix(1);
   std::uint32_t first = 0, last = 0;
-  const char* end = text.data() + text.size();
-  auto at = std::from_chars(text.data(), end, first);
+  const char* end = rest.data() + rest.size();
+  auto at = std::from_chars(rest.data(), end, first);
   bool sound = at.ec == std::errc{};
   last = first;
   if (sound && at.ptr != end && *at.ptr == '-') {
     at = std::from_chars(at.ptr + 1, end, last);
     sound = at.ec == std::errc{};
   }
-  if (!sound || at.ptr != end || last < first || last >= kDevicesMax) {
-    rule.fail("devices", "\"" + text + "\" names no devices; expected e.g. [7, 16-23]");
+  constexpr std::uint32_t kRangeMax = 1u << 24;
+  if (!sound || at.ptr != end || last < first || last >= kIdsMax || last - first >= kRangeMax) {
+    rule.fail(key, in_quotes(std::string(text)) + " names no " + std::string(key) +
+                       "; expected e.g. [7, 16-23]");
   }
-  for (std::uint32_t d = first; d <= last; ++d) devices.push_back(d);
+  for (std::uint32_t id = first; id <= last; ++id) ids.push_back(id);
+}
+
+std::int64_t read_factor(const YamlSection& rule) {
+  return std::max<std::int64_t>(1, std::llround(rule.real("factor", kFactor) * 1e6));
+}
+
+void read_period(const YamlSection& rule, core::Time& from, core::Time& until) {
+  from = core::Time{rule.quantity("from", Dimension::time, 0, 0)};
+  until = core::Time{rule.quantity("until", Dimension::time, 0, until.ps)};
+  if (until <= from) rule.fail("until", "is not after from, so that nothing happens");
 }
 
 model::Slowdown read_slowdown(const YamlSection& rule) {
-  using core::Dimension;
   model::Slowdown slow;
-  for (const std::string& text : rule.texts("devices")) add_devices(rule, text, slow.devices);
+  for (const std::string& text : rule.texts("devices")) {
+    add_ids(rule, "devices", text, '\0', slow.devices);
+  }
   std::ranges::sort(slow.devices);
-  const double factor =
-      rule.real("factor", {.min = 1 / model::kSlowdownMax, .max = model::kSlowdownMax});
-  slow.factor_ppm = std::max<std::int64_t>(1, std::llround(factor * 1e6));
-  slow.from = core::Time{rule.quantity("from", Dimension::time, 0, 0)};
-  slow.until = core::Time{rule.quantity("until", Dimension::time, 0, slow.until.ps)};
-  if (slow.until <= slow.from) rule.fail("until", "is not after from, so that nothing is slow");
+  slow.factor_ppm = read_factor(rule);
+  read_period(rule, slow.from, slow.until);
   return slow;
+}
+
+// ---- links and switches
+
+// "d12" or "s3"; what is behind it stays in `text`.
+bool take_vertex(std::string_view& text, model::VertexName& out) {
+  if (text.size() < 2 || (text.front() != 'd' && text.front() != 's')) return false;
+  out.is_device = text.front() == 'd';
+  const char* const end = text.data() + text.size();
+  const auto at = std::from_chars(text.data() + 1, end, out.index);
+  if (at.ec != std::errc{}) return false;
+  text.remove_prefix(static_cast<std::size_t>(at.ptr - text.data()));
+  return true;
+}
+
+// "s0 s4" or "s0:3".
+model::LinkName read_link_name(const YamlSection& rule, const std::string& whole) {
+  model::LinkName out;
+  std::string_view text = whole;
+  bool sound = take_vertex(text, out.at) && !text.empty();
+  if (sound && text.front() == ':') {
+    std::uint32_t port = 0;
+    const char* const end = text.data() + text.size();
+    const auto at = std::from_chars(text.data() + 1, end, port);
+    sound = at.ec == std::errc{} && at.ptr == end;
+    out.port = port;
+  } else if (sound) {
+    const std::size_t next = text.find_first_not_of(' ');
+    sound = next != 0 && next != std::string_view::npos;
+    if (sound) text.remove_prefix(next);
+    sound = sound && take_vertex(text, out.to) && text.empty();
+  }
+  if (!sound) {
+    rule.fail("links", in_quotes(whole) + " is no link; expected e.g. \"s0 s4\" (all between two "
+                                          "vertices), \"d3 s0\" or \"s0:2\" (at a port)");
+  }
+  return out;
+}
+
+model::FaultDraw read_draw(const YamlSection& rule, bool of_links) {
+  model::FaultDraw draw;
+  draw.share = rule.real("share", {.min = 0, .max = 1});
+  if (of_links) draw.kind = rule.text("kind", "");
+  draw.seed = static_cast<std::uint64_t>(rule.integer("seed", {}, 1));
+  return draw;
+}
+
+// One rule of `key`, by names or by a share.
+LinkFaultSpec read_rule(const YamlSection& rule, bool of_links, bool fails) {
+  LinkFaultSpec out;
+  out.place = rule.where("");
+  const char* const names = of_links ? "links" : "switches";
+  if (rule.has(names) == rule.has("share")) {
+    rule.fail(names, rule.has("share") ? "stands beside share; expected one of them"
+                                       : "is missing; expected it, or a share");
+  }
+  if (rule.has("share")) {
+    (of_links ? out.drawn_links : out.drawn_switches) = read_draw(rule, of_links);
+  } else if (of_links) {
+    for (const std::string& text : rule.texts("links")) {
+      out.links.push_back(read_link_name(rule, text));
+    }
+  } else {
+    for (const std::string& text : rule.texts("switches")) {
+      add_ids(rule, "switches", text, 's', out.switches);
+    }
+  }
+  out.factor_ppm = fails ? 0 : read_factor(rule);
+  read_period(rule, out.from, out.until);
+  return out;
 }
 
 }  // namespace
@@ -49,6 +145,45 @@ std::vector<model::Slowdown> read_slow_devices(const YamlSection& faults) {
     slow.push_back(read_slowdown(rule));
   }
   return slow;
+}
+
+std::vector<LinkFaultSpec> read_link_faults(const YamlSection& faults) {
+  struct Key {
+    const char* name;
+    bool of_links, fails;
+  };
+  std::vector<LinkFaultSpec> out;
+  for (const Key& key : {Key{"slow_links", true, false}, Key{"slow_switches", false, false},
+                         Key{"failed_links", true, true}, Key{"failed_switches", false, true}}) {
+    if (!faults.has(key.name)) continue;
+    for (const YamlSection& rule : faults.sections(key.name)) {
+      out.push_back(read_rule(rule, key.of_links, key.fails));
+    }
+  }
+  return out;
+}
+
+// ---- what varies
+
+model::VariationSpec read_jitter(const YamlSection& compute) {
+  if (!compute.has("jitter")) return {};
+  constexpr double kMost = model::deviation_max(Distribution::normal);
+  if (compute.has_text("jitter")) return compute.real("jitter", {.min = 0, .max = kMost});
+  const YamlSection section = compute.section("jitter");
+  const auto of =
+      section.choice<Distribution>("distribution", kDistributions, Distribution::normal);
+  return {section.real("deviation", {.min = 0, .max = model::deviation_max(of)}), of};
+}
+
+model::LatencyJitterSpec read_latency_jitter(const YamlSection& section) {
+  model::LatencyJitterSpec out;
+  out.mean = read_latency(section, "mean", 1);
+  const auto of =
+      section.choice<Distribution>("distribution", kDistributions, Distribution::exponential);
+  const double usual = of == Distribution::exponential ? 1.0 : 0.25;
+  out.variation = {section.real("deviation", {.min = 0, .max = model::deviation_max(of)}, usual),
+                   of};
+  return out;
 }
 
 }  // namespace exawarp::io

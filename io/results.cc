@@ -182,7 +182,7 @@ std::string summary_json(const RunReport& r) {
                {"accelerator", study.system.accelerator.name},
                {"network_fidelity", to_name(study.network_fidelity)},
                {"compute_fidelity", to_name(study.compute_fidelity)},
-               {"compute_jitter", study.compute_jitter},
+               {"compute_jitter", study.compute_jitter.deviation},
                {"sync", to_name(r.sync)},
                {"ranks", r.ranks},
                {"threads", r.threads},

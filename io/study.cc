@@ -5,7 +5,6 @@
 #include "core/error.h"
 #include "io/collectives_config.h"
 #include "io/faults_config.h"
-#include "model/compute/jitter.h"
 
 namespace exawarp::io {
 namespace {
@@ -26,8 +25,9 @@ const std::vector<Choice<NetworkFidelity>> kNetwork{{"analytical", NetworkFideli
 const std::vector<Choice<ComputeFidelity>> kCompute{{"roofline", ComputeFidelity::roofline},
                                                     {"recorded", ComputeFidelity::recorded}};
 
-constexpr RealRange kJitter{.min = 0, .max = model::kJitterMax};
 constexpr std::size_t kNameMax = 100;
+constexpr const char* kNoPaths =
+    "needs messages that take paths; expected network.fidelity: message or packet";
 
 template <class E>
 std::string name_of(const std::vector<Choice<E>>& choices, E value) {
@@ -62,11 +62,29 @@ void read_fidelities(const YamlSection& root, Study& out) {
   if (const auto network = root.optional_section("network")) {
     out.network_fidelity =
         network->choice<NetworkFidelity>("fidelity", kNetwork, NetworkFidelity::message);
+    if (const auto jitter = network->optional_section("latency_jitter")) {
+      if (out.network_fidelity == NetworkFidelity::analytical) {
+        network->fail("latency_jitter", kNoPaths);
+      }
+      out.latency_jitter = read_latency_jitter(*jitter);
+    }
   }
   if (const auto compute = root.optional_section("compute")) {
     out.compute_fidelity =
         compute->choice<ComputeFidelity>("fidelity", kCompute, ComputeFidelity::roofline);
-    out.compute_jitter = compute->real("jitter", kJitter, 0.0);
+    out.compute_jitter = read_jitter(*compute);
+  }
+}
+
+// Links that are slow or down mean nothing where messages take no path.
+void read_faults(const YamlSection& root, Study& out) {
+  const auto faults = root.optional_section("faults");
+  if (!faults) return;
+  out.slow_devices = read_slow_devices(*faults);
+  out.link_faults = read_link_faults(*faults);
+  if (out.network_fidelity != NetworkFidelity::analytical) return;
+  for (const char* key : {"slow_links", "slow_switches", "failed_links", "failed_switches"}) {
+    if (faults->has(key)) faults->fail(key, kNoPaths);
   }
 }
 
@@ -113,9 +131,7 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   read_workload(root, out);
   out.system = read_system(root.section("system"));
   read_fidelities(root, out);
-  if (const auto faults = root.optional_section("faults")) {
-    out.slow_devices = read_slow_devices(*faults);
-  }
+  read_faults(root, out);
   if (const auto messages = root.optional_section("point_to_point")) {
     out.eager_max_bytes =
         messages->quantity("eager_max", Dimension::size, 0, out.eager_max_bytes);

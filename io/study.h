@@ -29,8 +29,10 @@ struct Study {
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();
   model::CollectiveRules collectives;  // empty: the defaults of model/collective/choice.h
   model::ComputeFidelity compute_fidelity = model::ComputeFidelity::roofline;
-  double compute_jitter = 0;
+  model::VariationSpec compute_jitter;
   std::vector<model::Slowdown> slow_devices;
+  std::vector<model::LinkFaultSpec> link_faults;
+  model::LatencyJitterSpec latency_jitter;
   PlacementMethod placement = PlacementMethod::topology_aware;
   std::uint32_t partitions_per_rank = 0;   // 0: chosen by the number of workers
   std::optional<std::uint32_t> threads;    // none: every core the process may use

@@ -166,8 +166,8 @@ std::string text_summary(const RunReport& r) {
                  plural(r.cluster->device_count(), "device"), study.system.accelerator.name,
                  study.system.name, to_name(study.network_fidelity),
                  to_name(study.compute_fidelity));
-  if (study.compute_jitter > 0) {
-    fmt::format_to(append(out), " with {:g} % jitter", 100 * study.compute_jitter);
+  if (study.compute_jitter.deviation > 0) {
+    fmt::format_to(append(out), " with {:g} % jitter", 100 * study.compute_jitter.deviation);
   }
   out += "\n";
   add_step(r, out);

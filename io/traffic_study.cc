@@ -1,5 +1,6 @@
 #include "io/traffic_study.h"
 
+#include "io/faults_config.h"
 #include "io/packet_config.h"
 #include "io/system_config.h"
 
@@ -51,6 +52,12 @@ TrafficStudy read_traffic_study(const std::string& path,
   out.fabric = read_fabric(root.section("fabric"));
   if (const auto packet = root.optional_section("packet")) {
     out.network = read_packet_options(*packet);
+  }
+  if (const auto faults = root.optional_section("faults")) {
+    out.network.link_faults = read_link_faults(*faults);
+  }
+  if (const auto jitter = root.optional_section("latency_jitter")) {
+    out.network.latency_jitter = read_latency_jitter(*jitter);
   }
   out.traffic = read_traffic(root.section("traffic"));
   out.seed = static_cast<std::uint64_t>(root.integer("seed", {}, 1));

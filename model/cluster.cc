@@ -22,9 +22,11 @@ constexpr std::uint32_t kDeviceType = 0;
 constexpr std::uint32_t kSwitchType = 1;
 
 const ClusterOptions& checked(const ClusterOptions& options) {
-  if (!(options.compute_jitter >= 0 && options.compute_jitter <= kJitterMax)) {
-    throw core::InputError(fmt::format("compute jitter: \"{}\"; expected 0 to {}",
-                                       options.compute_jitter, kJitterMax));
+  const VariationSpec& jitter = options.compute_jitter;
+  const double most = deviation_max(jitter.distribution);
+  if (!(jitter.deviation >= 0 && jitter.deviation <= most)) {
+    throw core::InputError(
+        fmt::format("compute jitter: \"{}\"; expected 0 to {}", jitter.deviation, most));
   }
   return options;
 }
@@ -54,6 +56,14 @@ core::Time notice_latency(const Network& network) {
   return std::max(core::Time{1}, core::Time{network.least_latency().ps / kNetworkFanOut});
 }
 
+std::unique_ptr<const MessageTrouble> make_trouble(const Fabric& fabric, std::uint32_t devices,
+                                                   const ClusterOptions& options) {
+  if (options.link_faults.empty() && options.latency_jitter.mean.ps == 0) return nullptr;
+  return std::make_unique<const MessageTrouble>(make_topology(fabric, devices),
+                                                options.link_faults, options.latency_jitter,
+                                                options.seed);
+}
+
 std::unique_ptr<DeviceModel> make_devices(const WorkloadGraph& graph,
                                           const Accelerator& accelerator, const Fabric& fabric,
                                           const ClusterOptions& options) {
@@ -67,6 +77,7 @@ std::unique_ptr<DeviceModel> make_devices(const WorkloadGraph& graph,
   return std::make_unique<DeviceModel>(
       DeviceModel{&graph, network, Jitter(options.compute_jitter, options.seed),
                   options.slow_devices,
+                  make_trouble(fabric, graph.device_count(), options),
                   options.analytical_network, notice_latency(network), std::move(programs),
                   slots});
 }

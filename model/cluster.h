@@ -21,6 +21,9 @@
 #include "model/compute/roofline.h"
 #include "model/compute/slowdown.h"
 #include "model/network/fabric.h"
+#include "model/network/latency_jitter.h"
+#include "model/network/link_faults.h"
+#include "model/variation.h"
 #include "model/workload/graph.h"
 #include "pdes/logical_process.h"
 
@@ -31,9 +34,12 @@ struct ClusterOptions {
   bool analytical_network = false;  // closed forms instead of messages (docs/model.md)
   CollectiveRules collectives = {};  // which algorithm runs which collective (choice.h)
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();  // point to point
-  double compute_jitter = 0;  // relative standard deviation, 0 to kJitterMax (compute/jitter.h)
-  std::uint64_t seed = 1;     // of the jitter
+  VariationSpec compute_jitter = 0;  // compute/jitter.h
+  std::uint64_t seed = 1;            // of all jitter
   std::vector<Slowdown> slow_devices = {};
+  // Message fidelity only; the caller refuses them at another.
+  std::vector<LinkFaultSpec> link_faults = {};
+  LatencyJitterSpec latency_jitter = {};
 };
 
 // Who synchronises with whom, as a symmetric weighted graph of atoms in CSR form.

@@ -126,7 +126,9 @@ Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
                             .eager_max_bytes = p.study.eager_max_bytes,
                             .compute_jitter = p.study.compute_jitter,
                             .seed = p.study.engine.seed,
-                            .slow_devices = p.study.slow_devices});
+                            .slow_devices = p.study.slow_devices,
+                            .link_faults = p.study.link_faults,
+                            .latency_jitter = p.study.latency_jitter});
   p.workers = choose_workers({.sync = p.study.engine.sync,
                               .threads = p.study.threads,
                               .partitions_per_rank = p.study.partitions_per_rank,

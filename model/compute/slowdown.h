@@ -1,6 +1,6 @@
 // Devices that compute slower for a while: trouble on purpose. A node of duration d that runs while
 // its device is slowed by the factor f progresses at 1/f of its rate; slowdowns that overlap
-// multiply. A pure function of device, start and duration.
+// multiply (pace.h). A pure function of device, start and duration.
 #pragma once
 
 #include <cstdint>

@@ -209,12 +209,13 @@ bool Device::start_collective(std::uint32_t stream, const Task& task) {
 void Device::send_chunk(ChannelState& channel, std::uint16_t number, std::uint32_t step) {
   const Tier tier = tier_of(channel);
   const Interface interface = interface_of(tier);
-  const Time wire = channel.wire;
-  const Time sent = use_send_side(interface, wire);
-  if (step + 1 == channel.steps) ctx_.set(channel.wire, sent);
-  ctx_.send(channel.next(), sent - ctx_.now() + model_.network.latency(tier),
+  const Leaving leaving = leave({channel.next().value}, interface, channel.wire,
+                                model_.network.latency(tier));
+  if (step + 1 == channel.steps) ctx_.set(channel.wire, leaving.sent);
+  if (leaving.sent == Time::max()) return;
+  ctx_.send(channel.next(), leaving.sent - ctx_.now() + leaving.latency,
             kind_of(DeviceEvent::chunk_arrives),
-            Chunk{wire.ps, channel.last_entry.ps, channel.ordinal, step, number,
+            Chunk{leaving.wire.ps, channel.last_entry.ps, channel.ordinal, step, number,
                   static_cast<std::uint16_t>(interface), 0});
 }
 
@@ -225,6 +226,7 @@ bool Device::end_collective(ChannelState& channel, std::uint32_t stream) {
   ctx_.set(channel.arrived, 0u);
   ctx_.set(channel.ordinal, channel.ordinal + 1);
   if (channel.wire <= ctx_.now()) return true;
+  if (channel.wire == Time::max()) return false;  // it never leaves
   done_in(channel.wire - ctx_.now(), stream);
   return false;
 }

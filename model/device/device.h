@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/ids.h"
@@ -10,6 +11,7 @@
 #include "model/compute/slowdown.h"
 #include "model/device/device_state.h"
 #include "model/device/program_table.h"
+#include "model/network/message_trouble.h"
 #include "model/network/network.h"
 #include "pdes/context.h"
 #include "pdes/logical_process.h"
@@ -22,6 +24,7 @@ struct DeviceModel {
   Network network;
   Jitter jitter;
   std::vector<Slowdown> slow_devices;
+  std::unique_ptr<const MessageTrouble> trouble;  // null where all links are well
   bool analytical;            // collectives and messages by closed forms, without contention
   core::Time notice_latency;  // analytical: a 16th of the least latency of a message
   std::vector<ProgramTable> programs;

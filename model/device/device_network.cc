@@ -54,6 +54,7 @@ void Device::end_stepped(std::uint32_t stream) {
 bool Device::ends_now(std::uint32_t stream, const Task& task) {
   const Time end = stepped().end(task);
   if (end <= ctx_.now()) return true;
+  if (end == Time::max()) return false;  // something never leaves
   done_in(end - ctx_.now(), stream);
   return false;
 }
@@ -73,9 +74,8 @@ bool Device::start_send(std::uint32_t stream, const Task& task) {
     return false;
   }
   const DeviceId peer = ProgramTable::peer_of(task, self());
-  ctx_.send(LpId{peer.value}, model_.network.latency(model_.network.tier_between(self(), peer)),
-            kind_of(DeviceEvent::request_arrives),
-            Message{0, ctx_.now().ps, self().value, task.tag, 0, stream});
+  notify(peer, DeviceEvent::request_arrives,
+         Message{0, ctx_.now().ps, self().value, task.tag, 0, stream});
   return false;
 }
 
@@ -84,12 +84,36 @@ void Device::transmit(std::uint32_t stream, const Task& task) {
   const Tier tier = model_.network.tier_between(self(), peer);
   const Interface interface = interface_of(tier);
   const Time wire = task.wire[static_cast<std::size_t>(interface)];
-  const Time sent = model_.analytical ? ctx_.now() + wire : use_send_side(interface, wire);
-  ctx_.send(LpId{peer.value}, sent - ctx_.now() + model_.network.latency(tier),
+  const Time latency = model_.network.latency(tier);
+  const Leaving leaving = model_.analytical ? Leaving{ctx_.now() + wire, wire, latency}
+                                            : leave(peer, interface, wire, latency);
+  if (leaving.sent == Time::max()) return;
+  ctx_.send(LpId{peer.value}, leaving.sent - ctx_.now() + leaving.latency,
             kind_of(DeviceEvent::message_arrives),
-            Message{wire.ps, (sent - wire).ps, self().value, task.tag,
+            Message{leaving.wire.ps, (leaving.sent - leaving.wire).ps, self().value, task.tag,
                     static_cast<std::uint32_t>(interface), 0});
-  done_in(sent - ctx_.now(), stream);
+  done_in(leaving.sent - ctx_.now(), stream);
+}
+
+Leaving Device::leave_in_trouble(DeviceId to, Interface interface, Time wire, Time latency) {
+  Time& free_at = state_.tx_free[static_cast<std::size_t>(interface)];
+  const auto travel =
+      model_.trouble->travel(self(), to, {std::max(ctx_.now(), free_at), wire, latency});
+  if (!travel) return {Time::max(), wire, latency};
+  ctx_.set(free_at, travel->start + travel->wire);
+  return {travel->start + travel->wire, travel->wire, travel->latency};
+}
+
+// Takes a message's latency and no time on an interface.
+template <class Payload>
+void Device::notify(DeviceId to, DeviceEvent kind, const Payload& notice) {
+  Time delay = model_.network.latency(model_.network.tier_between(self(), to));
+  if (model_.trouble != nullptr) [[unlikely]] {
+    const auto travel = model_.trouble->travel(self(), to, {ctx_.now(), Time{0}, delay});
+    if (!travel) return;
+    delay = travel->start - ctx_.now() + travel->latency;
+  }
+  ctx_.send(LpId{to.value}, delay, kind_of(kind), notice);
 }
 
 bool Device::start_receive(const Task& task) {
@@ -143,9 +167,7 @@ void Device::on_request(const Message& request) {
 }
 
 void Device::answer(DeviceId source, std::uint32_t stream) {
-  ctx_.send(LpId{source.value},
-            model_.network.latency(model_.network.tier_between(self(), source)),
-            kind_of(DeviceEvent::ready_arrives), Ready{stream, 0});
+  notify(source, DeviceEvent::ready_arrives, Ready{stream, 0});
 }
 
 void Device::on_ready(const Ready& ready) {

@@ -10,6 +10,12 @@
 
 namespace exawarp::model {
 
+// When a message has left, or Time::max(): it has no way, and stays; its time on the receiver's
+// interface, and how long it travels.
+struct Leaving {
+  core::Time sent, wire, latency;
+};
+
 constexpr std::uint32_t kNoStream = 0xffffffff;
 
 constexpr pdes::EventKind kind_of(DeviceEvent e) { return static_cast<pdes::EventKind>(e); }
@@ -67,6 +73,8 @@ class Device {
   bool start_send(std::uint32_t stream, const Task& task);
   void transmit(std::uint32_t stream, const Task& task);
   void answer(core::DeviceId source, std::uint32_t stream);
+  template <class Payload>
+  void notify(core::DeviceId to, DeviceEvent kind, const Payload& notice);
   [[nodiscard]] std::uint32_t waiting_for(std::uint32_t source, std::uint32_t tag) const;
   bool start_receive(const Task& task);
   void send_chunk(ChannelState& channel, std::uint16_t number, std::uint32_t step);
@@ -78,6 +86,15 @@ class Device {
     ctx_.set(free_at, sent);
     return sent;
   }
+  // Hands a message to the interface.
+  Leaving leave(core::DeviceId to, Interface interface, core::Time wire, core::Time latency) {
+    if (model_.trouble != nullptr) [[unlikely]] {
+      return leave_in_trouble(to, interface, wire, latency);
+    }
+    return {use_send_side(interface, wire), wire, latency};
+  }
+  Leaving leave_in_trouble(core::DeviceId to, Interface interface, core::Time wire,
+                           core::Time latency);
   // Whether a message that arrives now has to wait until `free_at` for the interface.
   bool wait_for_receive_side(Interface interface, core::Time wire, core::Time& free_at) {
     core::Time& clock = state_.rx_free[static_cast<std::size_t>(interface)];

@@ -162,34 +162,44 @@ void Stepped::send(const Task& task, const Place& place, std::uint32_t lane, con
   const Tier tier = into_network ? span_of(task, place) : model_.network.tier_between(self(), peer);
   const Interface interface = interface_of(in_network ? span_of(task, place) : tier);
   const Time wire_out = wire(task, t.bytes, interface);
-  const Time sent = leave(task, interface, wire_out, in_network && t.bytes == 0);
-  if (into_network) return;
   const auto step = static_cast<std::size_t>(interface_of(tier));
-  const Time latency = model_.analytical
-                           ? model_.notice_latency
-                           : model_.network.latency(tier) + what(task).choice.step[step];
+  const Time usual = model_.analytical
+                         ? model_.notice_latency
+                         : model_.network.latency(tier) + what(task).choice.step[step];
+  const Travel way = leave(task, {peer, interface, in_network && t.bytes == 0},
+                           {ctx_.now(), wire_out, usual});
+  if (into_network || way.start == Time::max()) return;
   const bool notice = in_network && t.bytes_received == 0;
   const Time received = notice                        ? Time{0}
-                        : t.bytes_received == t.bytes ? wire_out
+                        : t.bytes_received == t.bytes ? way.wire
                                                       : wire(task, t.bytes_received, interface);
   const ChannelState& channel = parts_.channels[task.channel];
-  ctx_.send(LpId{peer.value}, sent - ctx_.now() + latency,
+  ctx_.send(LpId{peer.value}, way.start + way.wire - ctx_.now() + way.latency,
             static_cast<pdes::EventKind>(DeviceEvent::step_arrives),
             Chunk{received.ps, channel.last_entry.ps, channel.ordinal, t.peer_phase,
                   program_.channels[task.channel].number, static_cast<std::uint16_t>(interface),
                   lane});
 }
 
-// When a message that takes `wire` has left. What is `free` takes no time on the interface, but
-// follows what the collective has sent before.
-Time Stepped::leave(const Task& task, Interface interface, Time wire, bool free) {
+// When a message leaves; Time::max(): it has no way, and never does. What is `free` takes no time
+// on the interface, but follows what the collective has sent before.
+Travel Stepped::leave(const Task& task, const Handed& message, const UsualWay& usual) {
   ChannelState& channel = parts_.channels[task.channel];
-  if (free) return std::max(ctx_.now(), channel.wire);
-  Time& clock = state_.tx_free[static_cast<std::size_t>(interface)];
-  const Time sent = sent_at(ctx_.now(), clock, wire);
-  ctx_.set(clock, sent);
-  ctx_.set(channel.wire, std::max(channel.wire, sent));
-  return sent;
+  Time& clock = state_.tx_free[static_cast<std::size_t>(message.interface)];
+  Travel way{std::max(usual.ready, message.free ? channel.wire : clock),
+             message.free ? Time{0} : usual.wire, usual.latency};
+  if (model_.trouble != nullptr && message.to != self()) [[unlikely]] {
+    const auto found =
+        model_.trouble->travel(self(), message.to, {way.start, way.wire, way.latency});
+    way = found.value_or(Travel{Time::max(), Time{0}, way.latency});
+  }
+  if (way.start == Time::max()) {
+    ctx_.set(channel.wire, Time::max());
+  } else if (!message.free) {
+    ctx_.set(clock, way.start + way.wire);
+    ctx_.set(channel.wire, std::max(channel.wire, way.start + way.wire));
+  }
+  return way;
 }
 
 Time Stepped::wire(const Task& task, std::int64_t bytes, Interface interface) const {

@@ -36,7 +36,12 @@ class Stepped {
   [[nodiscard]] core::DeviceId member(const Task& task, std::uint32_t position) const;
   void advance(const Task& task, const Place& place, std::uint32_t index);
   void send(const Task& task, const Place& place, std::uint32_t lane, const Transfer& t);
-  core::Time leave(const Task& task, Interface interface, core::Time wire, bool free);
+  struct Handed {
+    core::DeviceId to;
+    Interface interface;
+    bool free;  // takes no time on the interface
+  };
+  [[nodiscard]] Travel leave(const Task& task, const Handed& message, const UsualWay& usual);
   std::uint32_t take_early(const Task& task, std::uint32_t lane, std::uint32_t phase);
   void keep_early(const Chunk& chunk);
   bool finish_if_over(const Task& task);

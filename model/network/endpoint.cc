@@ -45,7 +45,7 @@ Endpoint::Endpoint(const PacketNetwork& network, EndpointState& state, pdes::Con
       parts_(state),
       ctx_(ctx),
       listener_(listener),
-      ports_(network, parts_.ports, parts_.buffers, state.ports, ctx),
+      ports_(network, {state.vertex}, parts_.ports, parts_.buffers, state.ports, ctx),
       forwarder_(network, {state.vertex}, ports_, ctx) {}
 
 void Endpoint::initialise(const PacketNetwork& network, VertexId at, EndpointState& state) {
@@ -139,15 +139,13 @@ void Endpoint::send(const OutgoingMessage& message) {
   s.last_bytes = static_cast<std::uint32_t>(std::max<std::int64_t>(last, 1));
   ctx_.set(state_.messages, state_.messages + 1);
 
-  Packet first = packet_of(s, 0);
-  first.bits &= static_cast<std::uint8_t>(~Packet::kDetourBit);
-  const std::uint32_t port = choose_port(network_, ports_, at(), first);
-  ctx_.check(port < state_.ports, "a message has no way to its destination");
-  if (port >= state_.ports) return;
+  const Route route = route_of(s);
+  ctx_.check(route.port < state_.ports, "a message has no way to its destination");
+  if (route.port >= state_.ports) return;
+  const std::uint32_t port = route.port;
   s.port = static_cast<std::uint16_t>(port);
-  s.waypoint = first.waypoint;
-  s.channel = static_cast<std::uint8_t>(
-      network_.topology().next_channel(at(), state_.ports, port, 0));
+  s.waypoint = route.waypoint;
+  s.channel = static_cast<std::uint8_t>(route.channel);
   if (options().transport != Transport::plain) {
     const core::DeviceId here{at().value};
     s.congestion = control_of(port).start(
@@ -159,6 +157,20 @@ void Endpoint::send(const OutgoingMessage& message) {
   make_due(state_.sending.insert(ctx_, s));
   if (options().recovery != Recovery::none) set_timeout(s);
   pump(port);
+}
+
+// By which port a message leaves, and over which waypoint. Where failures leave no way, as if there
+// were none: its packets are lost, and a timer tries again.
+Endpoint::Route Endpoint::route_of(const Sending& s) {
+  Packet first = packet_of(s, 0);
+  first.waypoint = kNoWaypoint;
+  first.bits &= static_cast<std::uint8_t>(~Packet::kDetourBit);
+  std::uint32_t port = choose_port(network_, ports_, at(), first);
+  if (port >= state_.ports && network_.faults() != nullptr) {
+    port = usual_port(network_, ports_, at(), first);
+  }
+  if (port >= state_.ports) return {port, kNoWaypoint, 0};
+  return {port, first.waypoint, network_.topology().next_channel(at(), state_.ports, port, 0)};
 }
 
 Packet Endpoint::packet_of(const Sending& s, std::uint32_t number) const {
@@ -202,8 +214,9 @@ void Endpoint::pump(std::uint32_t port) {
   while (!side.due.empty()) {
     const Due first = side.due[0];
     Sending* s = state_.sending.find(first.message);
-    if (s == nullptr || !may_send(*s)) {
-      if (s != nullptr) ctx_.set(s->due, std::uint8_t{0});
+    const bool moved = s != nullptr && s->port != port;  // to another port, by a failure
+    if (s == nullptr || moved || !may_send(*s)) {
+      if (s != nullptr && !moved) ctx_.set(s->due, std::uint8_t{0});
       pop_due(side);
       continue;
     }
@@ -241,7 +254,8 @@ void Endpoint::send_next(std::uint32_t port, Sending& s, Time due_at) {
   const Time eligible = std::max(due_at, ctx_.now());
   const Time start = std::max(eligible, parts_.ports[port].free);
   packet.stamp = stamp_of(start);
-  const Time end = forwarder_.commit(port, packet, eligible, s.endpoint_delay);
+  const Time end = forwarder_.commit(port, packet, eligible,
+                                     delay_at_ends(s.endpoint_delay, {s.to}, start));
   Time next_at = end;
   if (options().transport != Transport::plain) {
     Congestion c = s.congestion;
@@ -283,8 +297,10 @@ void Endpoint::pump_control(std::uint32_t port) {
       return;
     }
     side.control.pop_front(ctx_);
+    const core::DeviceId to{packet.destination};
+    const Time start = std::max(ctx_.now(), parts_.ports[port].free);
     forwarder_.commit(port, packet, ctx_.now(),
-                      network_.endpoint_delay({at().value}, {packet.destination}));
+                      delay_at_ends(network_.endpoint_delay({at().value}, to), to, start));
   }
 }
 

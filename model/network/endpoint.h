@@ -59,8 +59,18 @@ class Endpoint {
     return options().recovery != Recovery::none || options().transport == Transport::window;
   }
   [[nodiscard]] CongestionControl control_of(std::uint32_t port) const;
+  // What both ends' interfaces add to a packet that starts at `start`, jitter included.
+  [[nodiscard]] core::Time delay_at_ends(core::Time usual, core::DeviceId to,
+                                         core::Time start) const {
+    const LatencyJitter& jitter = network_.latency_jitter();
+    return jitter.off() ? usual : usual + jitter.extra(at().value, to.value, start);
+  }
 
   // endpoint.cc: sending
+  struct Route {
+    std::uint32_t port, waypoint, channel;
+  };
+  [[nodiscard]] Route route_of(const Sending& s);
   void pump(std::uint32_t port);
   void pump_control(std::uint32_t port);
   bool may_send(const Sending& s) const;
@@ -87,6 +97,8 @@ class Endpoint {
   void on_nack(Sending& s, const Packet& packet);
   void on_timeout(const Timeout& timeout);
   void set_timeout(const Sending& s);
+  [[nodiscard]] bool is_cut_off(const Sending& s) const;
+  void take_another_way(Sending& s);
   void advance(Sending& s, std::uint32_t acked, const Packet& packet);
 
   const PacketNetwork& network_;

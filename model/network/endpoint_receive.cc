@@ -131,7 +131,8 @@ void Endpoint::reply(const Packet& to, PacketType type, std::uint32_t number) {
                 .stamp = to.stamp,
                 .bits = static_cast<std::uint8_t>(type)};
   const std::uint32_t port = choose_port(network_, ports_, at(), packet);
-  ctx_.check(port < state_.ports, "an acknowledgement has no way to its destination");
+  ctx_.check(port < state_.ports || network_.faults() != nullptr,
+             "an acknowledgement has no way to its destination");
   if (port >= state_.ports) return;
   packet.channel = static_cast<std::uint8_t>(
       network_.topology().next_channel(at(), state_.ports, port, 0));
@@ -237,6 +238,7 @@ void Endpoint::on_timeout(const Timeout& timeout) {
   if (s == nullptr) return;
   const bool progress = s->acked != timeout.acked || s->sent == s->acked;
   const auto in_a_row = static_cast<std::uint16_t>(std::min(s->timeouts + 1u, kBackoffMax));
+  if (!progress && is_cut_off(*s)) return;  // given up: it stays unfinished
   if (!progress || s->timeouts != 0) ctx_.set(s->timeouts, progress ? std::uint16_t{0} : in_a_row);
   set_timeout(*s);
   if (progress) return;
@@ -246,9 +248,32 @@ void Endpoint::on_timeout(const Timeout& timeout) {
   ctx_.set(s->restart, std::uint16_t{1});
   ctx_.set(s->repair_end, s->sent);
   ctx_.set(s->next, s->acked);
+  if (network_.faults() != nullptr) take_another_way(*s);
   const std::uint32_t port = s->port;
   make_due(*s);
   pump(port);
+}
+
+// Whether failures leave no way to the receiver or back, now and for ever.
+bool Endpoint::is_cut_off(const Sending& s) const {
+  const LiveRoutes* routes = network_.routes();
+  if (routes == nullptr) return false;
+  const core::DeviceId here{at().value}, there{s.to};
+  return routes->connected_from(here, there, ctx_.now()) == Time::max() ||
+         routes->connected_from(there, here, ctx_.now()) == Time::max();
+}
+
+// What a message has found its way by may have failed since, or come back. Its entry in the old
+// port's list is passed over there.
+void Endpoint::take_another_way(Sending& s) {
+  const Route route = route_of(s);
+  if (route.port >= state_.ports) return;
+  if (route.port != s.port) {
+    ctx_.set(s.port, static_cast<std::uint16_t>(route.port));
+    ctx_.set(s.due, std::uint8_t{0});
+  }
+  ctx_.set(s.channel, static_cast<std::uint8_t>(route.channel));
+  ctx_.set(s.waypoint, route.waypoint);
 }
 
 }  // namespace exawarp::model

@@ -18,7 +18,9 @@ bool Forwarder::forward(Packet packet) {
   const std::uint32_t out = choose_port(network_, ports_, at_, packet);
   if (out >= ports_.count()) {
     consumed(packet);
-    return false;
+    if (network_.faults() == nullptr) return false;
+    ports_.drop(in_port);  // no way around what is down
+    return true;
   }
   const std::uint32_t channel =
       network_.topology().next_channel(at_, in_port, out, in_channel);
@@ -28,7 +30,7 @@ bool Forwarder::forward(Packet packet) {
   if (!network_.has_queues()) {
     const LinkFigures& figures = network_.figures(ports_.port(out).kind);
     if (ports_.depth(out) > figures.buffer - ports_.wire(out, packet.bytes)) {
-      ctx_.add(ports_.port(out).drops, 1u);
+      ports_.drop(out);
       return true;
     }
     ports_.commit(out, packet, eligible);
@@ -47,9 +49,12 @@ bool Forwarder::forward(Packet packet) {
 Time Forwarder::eligible_at(const Packet& packet, std::uint32_t out) const {
   const Time at = ctx_.now() + network_.topology().forwarding_latency(at_);
   if (!network_.options().cut_through) return at;
-  const std::uint8_t kind_in = ports_.port(packet.in_port).kind;
-  if (kind_in == ports_.port(out).kind) return at;
-  const Time behind = network_.wire(kind_in, packet.bytes) - ports_.wire(out, packet.bytes);
+  const PortState& in = ports_.port(packet.in_port);
+  const PortState& line = ports_.port(out);
+  if (in.kind == line.kind && in.faulty == 0) return at;
+  const Time set_out = std::max(Time{0}, ctx_.now() - network_.figures(in.kind).latency);
+  const Time behind = ports_.time_on_line(packet.in_port, packet.bytes, set_out) -
+                      ports_.time_on_line(out, packet.bytes, at);
   return behind.ps > 0 ? at + behind : at;
 }
 
@@ -66,7 +71,9 @@ bool Forwarder::can_commit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes
 }
 
 Time Forwarder::commit(std::uint32_t p, const Packet& packet, Time eligible, Time extra_delay) {
-  if (is_credit()) ports_.use_credit(p, packet.channel, packet.bytes);
+  if (is_credit() && !ports_.loses(p, packet.bytes, eligible)) {
+    ports_.use_credit(p, packet.channel, packet.bytes);
+  }
   return ports_.commit(p, packet, eligible, extra_delay);
 }
 
@@ -77,7 +84,7 @@ bool Forwarder::store(std::uint32_t out, const Packet& packet, Time eligible,
     const LinkFigures& figures = network_.figures(ports_.port(packet.in_port).kind);
     const std::int64_t room = network_.options().xoff_bytes + figures.headroom_bytes;
     if (ports_.buffer(packet.in_port, in_channel).held_bytes + packet.bytes > room) {
-      ctx_.add(port.drops, 1u);
+      ports_.drop(out);
       return true;
     }
     hold(packet.in_port, in_channel, packet.bytes);

@@ -121,7 +121,10 @@ std::uint32_t aligned(std::uint32_t id, std::uint32_t shift) {
 
 PacketNetwork::PacketNetwork(const Topology& topology, const PacketOptions& options,
                              std::uint32_t atom_shift)
-    : topology_(&topology), options_(options), channels_(topology.virtual_channels()) {
+    : topology_(&topology),
+      options_(options),
+      channels_(topology.virtual_channels()),
+      latency_jitter_(options.latency_jitter, options.routing.seed) {
   check_sizes(options);
   check_flow_control(options);
   check_control_loops(options);
@@ -147,7 +150,22 @@ PacketNetwork::PacketNetwork(const Topology& topology, const PacketOptions& opti
     }
   }
   check_routing();
+  look_at_faults();
   lay_out(atom_shift);
+}
+
+PacketNetwork::Trouble::Trouble(const Topology& topology, const PacketOptions& options)
+    : faults(topology, options.link_faults),
+      routes(topology, faults, options.flow_control != FlowControl::none) {}
+
+void PacketNetwork::look_at_faults() {
+  if (options_.link_faults.empty()) return;
+  trouble_ = std::make_shared<const Trouble>(*topology_, options_);
+  if (failures_drop() || !faults()->fails_for_ever_later()) return;
+  throw core::InputError(options_.link_faults.front().place,
+                         "a link fails for ever while packets may be on it, and nothing sends them "
+                         "again; expected packet.recovery: go_back_n or selective_repeat, an "
+                         "\"until\", or no \"from\"");
 }
 
 void PacketNetwork::check_routing() const {

@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/ids.h"
 #include "core/time.h"
+#include "model/network/live_routes.h"
 #include "model/network/packet_options.h"
 #include "model/topology/topology.h"
 
@@ -69,6 +71,17 @@ class PacketNetwork {
   [[nodiscard]] std::uint32_t lp_count() const { return lp_count_; }  // ids end here
   // The least delay of an event between two vertices.
   [[nodiscard]] core::Time lookahead() const { return lookahead_; }
+  // Links that are ever slow or down, and ways around them; null: all are well.
+  [[nodiscard]] const LinkFaults* faults() const {
+    return trouble_ == nullptr ? nullptr : &trouble_->faults;
+  }
+  [[nodiscard]] const LiveRoutes* routes() const {
+    return trouble_ == nullptr ? nullptr : &trouble_->routes;
+  }
+  // Whether packets that meet a failed link are lost, and sent again; else it holds them.
+  [[nodiscard]] bool failures_drop() const { return options_.recovery != Recovery::none; }
+  [[nodiscard]] const LatencyJitter& latency_jitter() const { return latency_jitter_; }
+
   // From the first byte's start to the tail's end at the other device, nothing in the way.
   [[nodiscard]] core::Time unloaded_delay(core::DeviceId from, core::DeviceId to,
                                           std::int64_t bytes) const;
@@ -78,7 +91,13 @@ class PacketNetwork {
   }
 
  private:
+  struct Trouble {
+    LinkFaults faults;
+    LiveRoutes routes;
+    Trouble(const Topology& topology, const PacketOptions& options);
+  };
   void check_routing() const;
+  void look_at_faults();
   void lay_out(std::uint32_t atom_shift);
 
   const Topology* topology_;
@@ -90,6 +109,8 @@ class PacketNetwork {
   std::uint32_t lp_count_ = 0;
   bool devices_forward_ = false;
   core::Time lookahead_;
+  std::shared_ptr<const Trouble> trouble_;
+  LatencyJitter latency_jitter_;
 };
 
 }  // namespace exawarp::model

@@ -3,7 +3,11 @@
 
 #include <cstdint>
 
+#include <vector>
+
 #include "core/time.h"
+#include "model/network/latency_jitter.h"
+#include "model/network/link_faults.h"
 #include "model/network/routing.h"
 
 namespace exawarp::model {
@@ -72,6 +76,9 @@ struct PacketOptions {
   WindowOptions window;
   Routing routing;                   // its seed is that of marks, too
   std::uint32_t queue_pairs = 1;     // of a pair of devices: paths that ecmp may take
+  std::vector<LinkFaultSpec> link_faults{};
+  LatencyJitterSpec latency_jitter{};  // of each packet, where it sets out
+  bool count_ports = false;          // says what ports do over time (port_counters.h)
 };
 
 }  // namespace exawarp::model

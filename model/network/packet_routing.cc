@@ -41,10 +41,9 @@ std::uint32_t least_depth(const Ports& ports, const PortChoices& choices, std::u
   return best;
 }
 
-std::uint32_t choose(const PacketNetwork& network, const Ports& ports, VertexId at, VertexId to,
-                     const Packet& packet) {
+std::uint32_t choose_from(const PortChoices& choices, const PacketNetwork& network,
+                          const Ports& ports, VertexId at, VertexId to, const Packet& packet) {
   const Topology& topology = network.topology();
-  const PortChoices choices = topology.minimal(at, to);
   if (choices.empty()) return kNoPort;
   if (choices.size() == 1) return choices[0];
   const PacketOptions& o = network.options();
@@ -67,6 +66,39 @@ std::uint32_t choose(const PacketNetwork& network, const Ports& ports, VertexId 
                      core::random_bits(packet_bits(network, packet, kPath), at.value));
 }
 
+std::uint32_t choose(const PacketNetwork& network, const Ports& ports, VertexId at, VertexId to,
+                     const Packet& packet) {
+  const PortChoices choices = network.routes() == nullptr
+                                  ? network.topology().minimal(at, to)
+                                  : network.routes()->ports(at, to, ports.now());
+  return choose_from(choices, network, ports, at, to, packet);
+}
+
+VertexId target_of(const Packet& packet) {
+  return {packet.waypoint == kNoWaypoint ? packet.destination : packet.waypoint};
+}
+
+// No minimal way to where the packet is going is whole.
+std::uint32_t choose_around(const PacketNetwork& network, const Ports& ports, VertexId at,
+                            Packet& packet) {
+  const bool anywhere = !network.has_queues();
+  if (packet.waypoint != kNoWaypoint && anywhere) {
+    packet.waypoint = kNoWaypoint;
+    const std::uint32_t direct = choose(network, ports, at, {packet.destination}, packet);
+    if (direct != kNoPort) return direct;
+  }
+  if (packet.waypoint == kNoWaypoint && (anywhere || packet.source == at.value)) {
+    const auto over = network.routes()->detour(at, {packet.source}, {packet.destination},
+                                               ports.now());
+    if (over) {
+      packet.waypoint = over->value;
+      packet.bits |= Packet::kDetourBit;
+      return choose(network, ports, at, *over, packet);
+    }
+  }
+  return network.failures_drop() ? kNoPort : usual_port(network, ports, at, packet);
+}
+
 // Decides, once a packet, whether it takes a detour. Acknowledgements take none.
 void consider_detour(const PacketNetwork& network, const Ports& ports, VertexId at,
                      Packet& packet) {
@@ -81,6 +113,10 @@ void consider_detour(const PacketNetwork& network, const Ports& ports, VertexId 
   const VertexId over = valiant_waypoint(topology, {packet.source}, {packet.destination},
                                          packet_bits(network, packet, kDetour));
   if (over == to || over == at) return;
+  if (const LiveRoutes* live = network.routes()) {
+    const Time now = ports.now();
+    if (live->ports(at, over, now).empty() || live->ports(over, to, now).empty()) return;
+  }
   if (ugal) {
     const std::uint32_t direct = choose(network, ports, at, to, packet);
     const std::uint32_t detour = choose(network, ports, at, over, packet);
@@ -104,8 +140,15 @@ std::uint32_t choose_port(const PacketNetwork& network, const Ports& ports, Vert
     consider_detour(network, ports, at, packet);
   }
   if (packet.waypoint == at.value) packet.waypoint = kNoWaypoint;
-  const VertexId to{packet.waypoint == kNoWaypoint ? packet.destination : packet.waypoint};
-  return choose(network, ports, at, to, packet);
+  const std::uint32_t port = choose(network, ports, at, target_of(packet), packet);
+  if (port != kNoPort || network.routes() == nullptr) return port;
+  return choose_around(network, ports, at, packet);
+}
+
+std::uint32_t usual_port(const PacketNetwork& network, const Ports& ports, VertexId at,
+                         const Packet& packet) {
+  const VertexId to = target_of(packet);
+  return choose_from(network.topology().minimal(at, to), network, ports, at, to, packet);
 }
 
 }  // namespace exawarp::model

@@ -24,7 +24,15 @@ constexpr bool keeps_order(RoutingPolicy policy) {
 
 // The port by which `packet` leaves vertex `at`, or kNoPort where none leads to its destination.
 // Sets the waypoint where the policy takes a detour, and clears it where it is reached.
+//
+// Around links that are down (live_routes.h): a minimal port behind which a minimal way is whole;
+// where there is none, a detour by a waypoint, at the source or, where no queue waits for another,
+// wherever the packet is. A packet that finds neither is lost (kNoPort) where losses are repaired,
+// and else goes to the port that holds it.
 std::uint32_t choose_port(const PacketNetwork& network, const Ports& ports, VertexId at,
                           Packet& packet);
+// As if no link were down.
+std::uint32_t usual_port(const PacketNetwork& network, const Ports& ports, VertexId at,
+                         const Packet& packet);
 
 }  // namespace exawarp::model

@@ -32,6 +32,8 @@ void Ports::connect(const PacketNetwork& network, VertexId at, PortState* ports,
     port.peer_port = static_cast<std::uint16_t>(link.peer_port);
     port.kind = link.kind;
     port.connected = 1;
+    const LinkFaults* faults = network.faults();
+    port.faulty = faults != nullptr && faults->touches(at, p) ? 1 : 0;
   }
   if (!network.has_queues()) return;
   for (std::uint32_t b = 0; b < count * network.channels(); ++b) {
@@ -87,11 +89,39 @@ void Ports::use_credit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes) {
   ctx_.set(there.credit_bytes, there.credit_bytes - bytes);
 }
 
+Time Ports::time_on_line(std::uint32_t p, std::int64_t bytes, Time start) const {
+  const Time usual = wire(p, bytes);
+  if (ports_[p].faulty == 0) return usual;
+  return network_.faults()->end_if_up(at_, p, start, usual) - start;
+}
+
+bool Ports::meets_failure(std::uint32_t p, std::int64_t bytes, Time start) const {
+  const Time down = network_.faults()->down_from(at_, p, start);
+  if (down == Time::max()) return false;
+  if (!network_.failures_drop()) {  // held, unless it never comes back
+    return network_.faults()->end_of(at_, p, start, Time{0}) == Time::max();
+  }
+  return down < start + time_on_line(p, bytes, start) + network_.figures(ports_[p].kind).latency;
+}
+
+void Ports::drop(std::uint32_t p) { ctx_.add(ports_[p].drops, 1u); }
+
+// A line that is down takes packets at its usual rate and loses them, or, where nothing sends them
+// again, keeps them until it is back.
 Time Ports::commit(std::uint32_t p, Packet packet, Time eligible, Time extra_delay) {
   PortState& port = ports_[p];
-  const Time start = std::max(port.free, eligible);
-  const Time on_wire = wire(p, packet.bytes);
-  const Time end = start + on_wire;
+  Time start = std::max(port.free, eligible);
+  Time end = start + wire(p, packet.bytes);
+  if (port.faulty != 0) [[unlikely]] {
+    if (meets_failure(p, packet.bytes, start)) {
+      end = start + time_on_line(p, packet.bytes, start);
+      ctx_.set(port.free, end);
+      drop(p);
+      return end;
+    }
+    end = network_.faults()->end_of(at_, p, start, wire(p, packet.bytes));
+    start = network_.faults()->end_of(at_, p, start, Time{0});
+  }
   ctx_.set(port.free, end);
   ctx_.set(port.bytes, port.bytes + packet.bytes);
   ctx_.set(port.packets, port.packets + 1);

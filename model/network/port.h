@@ -6,6 +6,7 @@
 // line is taken further ahead than a pause could undo.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -35,7 +36,7 @@ struct PortState {
   std::uint8_t wake_set = 0;    // a wake is under way
   std::uint8_t turn = 0;        // channel that is served next
   std::uint8_t connected = 0;
-  std::uint8_t unused = 0;
+  std::uint8_t faulty = 0;      // the link is slow or down at times
 };
 static_assert(sizeof(PortState) == 64);
 
@@ -59,9 +60,9 @@ static_assert(sizeof(ChannelBuffer) == 48);
 // The ports of one vertex during one event.
 class Ports {
  public:
-  Ports(const PacketNetwork& network, PortState* ports, ChannelBuffer* buffers,
+  Ports(const PacketNetwork& network, VertexId at, PortState* ports, ChannelBuffer* buffers,
         std::uint32_t count, pdes::Context& ctx)
-      : network_(network), ports_(ports), buffers_(buffers), count_(count), ctx_(ctx) {}
+      : network_(network), at_(at), ports_(ports), buffers_(buffers), count_(count), ctx_(ctx) {}
 
   // Start state of all ports of `at`.
   static void connect(const PacketNetwork& network, VertexId at, PortState* ports,
@@ -70,6 +71,7 @@ class Ports {
                    const ChannelBuffer* buffers, std::uint32_t channels);
 
   [[nodiscard]] std::uint32_t count() const { return count_; }
+  [[nodiscard]] core::Time now() const { return ctx_.now(); }
   [[nodiscard]] const PortState& port(std::uint32_t p) const { return ports_[p]; }
   [[nodiscard]] PortState& port(std::uint32_t p) { return ports_[p]; }
   // Requires flow control, c < channels.
@@ -90,13 +92,27 @@ class Ports {
   [[nodiscard]] bool has_credit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes);
   void use_credit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes);
 
+  // How long `bytes` take on the line of port p from `start` on, slow links included.
+  [[nodiscard]] core::Time time_on_line(std::uint32_t p, std::int64_t bytes,
+                                        core::Time start) const;
+  // Whether a packet given to the line now, not to start before `eligible`, meets a failure there
+  // and is lost.
+  [[nodiscard]] bool loses(std::uint32_t p, std::int64_t bytes, core::Time eligible) const {
+    return ports_[p].faulty != 0 && meets_failure(p, bytes, std::max(ports_[p].free, eligible));
+  }
+  // Counts a packet that is lost at port p.
+  void drop(std::uint32_t p);
+
   // Gives the packet to the line, not to start before `eligible` (>= now). Returns when its tail
   // has left.
   core::Time commit(std::uint32_t p, Packet packet, core::Time eligible,
                     core::Time extra_delay = core::Time{0});
 
  private:
+  [[nodiscard]] bool meets_failure(std::uint32_t p, std::int64_t bytes, core::Time start) const;
+
   const PacketNetwork& network_;
+  VertexId at_;
   PortState* ports_;
   ChannelBuffer* buffers_;
   std::uint32_t count_;

@@ -1,8 +1,11 @@
 #include "model/network/traffic.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <new>
 
+#include "core/error.h"
 #include "core/exponential.h"
 #include "core/random.h"
 #include "model/switch/packet_switch.h"
@@ -104,6 +107,7 @@ std::uint64_t digest_device(const void* memory) {
 TrafficModel::TrafficModel(const Topology& topology, const PacketOptions& network,
                  const TrafficOptions& traffic, std::uint32_t atom_shift)
     : network_(topology, network, atom_shift), plan_(traffic, topology.devices()) {
+  check_ways();
   const Link first = topology.link({0}, 0);
   const Time wire = core::transfer_time(std::max<std::int64_t>(traffic.message_bytes, 1),
                                         network_.figures(first.kind).bytes_per_s);
@@ -117,6 +121,24 @@ TrafficModel::TrafficModel(const Topology& topology, const PacketOptions& networ
   for (const SwitchRun& run : network_.switch_runs()) {
     ranges_.push_back({run.first_lp, run.count, static_cast<std::uint32_t>(types_.size())});
     types_.push_back(packet_switch_type<TrafficModel>(network_, run.ports));
+  }
+}
+
+// Whoever sends has to have a way at some time; what failures leave of it later is for the run.
+void TrafficModel::check_ways() const {
+  const LiveRoutes* routes = network_.routes();
+  if (routes == nullptr || !routes->faults().any_failure()) return;
+  for (std::uint32_t d = 0; d < network_.topology().devices(); ++d) {
+    const std::uint32_t messages = plan_.messages_of({d});
+    for (std::uint32_t k = 0; k < messages; ++k) {
+      const DeviceId to = plan_.destination({d}, k);
+      if (routes->connected_from({d}, to, Time{0}) != Time::max()) continue;
+      throw core::InputError(
+          network_.options().link_faults.front().place,
+          fmt::format("devices {} and {} have no way to each other at any time; expected faults "
+                      "that leave one",
+                      d, to.value));
+    }
   }
 }
 

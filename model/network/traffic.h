@@ -57,6 +57,8 @@ class TrafficModel final : public pdes::Model {
   [[nodiscard]] std::uint64_t messages() const;  // that all devices send
 
  private:
+  void check_ways() const;
+
   PacketNetwork network_;
   TrafficPlan plan_;
   core::Time mean_interval_;

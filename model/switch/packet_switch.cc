@@ -32,7 +32,7 @@ void handle_packet_switch(const PacketNetwork& network, void* memory, const pdes
                           pdes::Context& ctx) {
   auto& state = *static_cast<PacketSwitchState*>(memory);
   const VertexId at{state.vertex};
-  Ports ports(network, ports_of(state), buffers_of(state), state.ports, ctx);
+  Ports ports(network, at, ports_of(state), buffers_of(state), state.ports, ctx);
   Forwarder forwarder(network, at, ports, ctx);
   switch (static_cast<PacketEvent>(event.kind)) {
     case PacketEvent::packet:

@@ -1,0 +1,56 @@
+// Ways around links that are down: pure functions of ids, of the list of faults and of time. A
+// route is, as always, a minimal path, or two of them through a waypoint of the topology, so what
+// keeps routes free of deadlock (topology.h, next_channel) keeps these, too. Nothing is stored.
+//
+//   ports      the minimal ports behind which a minimal path without a link that is down goes on
+//   detour     where there is none: the waypoint that makes the shortest way of two such paths
+//
+// Every vertex knows of every link that is down, at once: what routing protocols take to learn it
+// is not modelled.
+//
+// Cost: where no link is down, that of Topology::minimal(); else a look down the minimal paths, at
+// most kLooksMax links for each port. A detour looks at neighbours first, then at all waypoints.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "model/network/link_faults.h"
+#include "model/topology/topology.h"
+
+namespace exawarp::model {
+
+class LiveRoutes {
+ public:
+  // Beyond this a path counts as blocked: only where most ways to a vertex are.
+  static constexpr std::uint32_t kLooksMax = 1u << 14;
+
+  // first_port_only: packets keep to the first minimal port of each leg (see
+  // Topology::every_port_is_safe()). Both outlive this.
+  LiveRoutes(const Topology& topology, const LinkFaults& faults, bool first_port_only);
+
+  [[nodiscard]] PortChoices ports(VertexId at, VertexId to, core::Time now) const;
+  // `from` is the device that the route began at; `at` where it is now.
+  [[nodiscard]] std::optional<VertexId> detour(VertexId at, core::DeviceId from,
+                                               core::DeviceId to, core::Time now) const;
+  // Whether there is a way of either kind.
+  [[nodiscard]] bool connected(core::DeviceId from, core::DeviceId to, core::Time now) const;
+  // The first instant from `now` on at which there is one; Time::max(): never again.
+  [[nodiscard]] core::Time connected_from(core::DeviceId from, core::DeviceId to,
+                                          core::Time now) const;
+  [[nodiscard]] const LinkFaults& faults() const { return *faults_; }
+
+ private:
+  [[nodiscard]] bool reaches(VertexId at, VertexId to, core::Time now) const;
+  [[nodiscard]] bool look(VertexId at, VertexId to, core::Time now, std::uint32_t& looks) const;
+  [[nodiscard]] VertexId search(VertexId at, core::DeviceId from, core::DeviceId to,
+                                core::Time now) const;
+  [[nodiscard]] std::uint32_t links(VertexId from, VertexId to) const;
+
+  const Topology* topology_;
+  const LinkFaults* faults_;
+  bool first_port_only_;
+  std::uint64_t id_;  // of this object, for the memory of detours
+};
+
+}  // namespace exawarp::model
