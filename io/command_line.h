@@ -36,7 +36,14 @@ struct RunArguments {
 // `exawarp workload generate|inspect|validate|import|export|diff`.
 struct WorkloadArguments {
   enum class Action {
-    generate, inspect, validate, import_chakra, import_goal, import_stablehlo, export_chakra, diff
+    generate,
+    inspect,
+    validate,
+    import_chakra,
+    import_goal,
+    import_stablehlo,
+    export_chakra,
+    diff
   };
   Action action = Action::generate;
   std::string input;
@@ -46,9 +53,9 @@ struct WorkloadArguments {
   std::string mesh;                    // import stablehlo: data=4,tensor=2
   bool fusion = true;                  // import stablehlo
   std::optional<std::uint64_t> trip_count;
-  std::string entry = "main";          // import stablehlo
-  std::uint32_t module = 0;            // import stablehlo: of several, counted from 1
-  bool json = false;                   // inspect, validate
+  std::string entry = "main";  // import stablehlo
+  std::uint32_t module = 0;    // import stablehlo: of several, counted from 1
+  bool json = false;           // inspect, validate
 };
 
 // `exawarp topology show`.
@@ -57,6 +64,7 @@ struct TopologyArguments {
   std::string output;  // a picture, .svg or .dot; empty: figures on standard output
   std::vector<std::string> overrides;
   bool json = false;
+  bool links = false;  // the name of every link instead of the figures
 };
 
 // `exawarp traffic`.
@@ -69,6 +77,7 @@ struct TrafficArguments {
   std::optional<std::uint32_t> partitions;  // of a rank
   double audit = 0;
   core::Time window{0};
+  std::string counters;  // file of the ports' counters over time; empty: none
   bool json = false;
 };
 

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "model/network/link_faults.h"
 
 namespace exawarp::io {
 namespace {
 
-std::string vertex_name(const model::Topology& t, model::VertexId v) {
-  return t.is_device(v) ? fmt::format("d{}", v.value) : fmt::format("s{}", v.value - t.devices());
-}
+using model::vertex_name;
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include "io/faults_config.h"
 #include "io/packet_config.h"
+#include "io/port_counters_file.h"
 #include "io/system_config.h"
 
 namespace exawarp::io {
@@ -39,6 +40,11 @@ model::TrafficOptions read_traffic(const YamlSection& section) {
 
 }  // namespace
 
+bool is_traffic_study(const std::string& path, const std::vector<std::string>& overrides) {
+  YamlDocument document(path, overrides);
+  return document.root().has("traffic");
+}
+
 TrafficStudy read_traffic_study(const std::string& path,
                                 const std::vector<std::string>& overrides) {
   YamlDocument document(path, overrides);
@@ -58,6 +64,9 @@ TrafficStudy read_traffic_study(const std::string& path,
   }
   if (const auto jitter = root.optional_section("latency_jitter")) {
     out.network.latency_jitter = read_latency_jitter(*jitter);
+  }
+  if (const auto counters = root.optional_section("counters")) {
+    out.counters = read_port_counters(*counters);
   }
   out.traffic = read_traffic(root.section("traffic"));
   out.seed = static_cast<std::uint64_t>(root.integer("seed", {}, 1));

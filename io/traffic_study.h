@@ -9,6 +9,7 @@
 #include "io/yaml.h"
 #include "model/network/fabric.h"
 #include "model/network/packet_options.h"
+#include "model/network/port_counters.h"
 #include "model/network/traffic_pattern.h"
 
 namespace exawarp::io {
@@ -20,11 +21,14 @@ struct TrafficStudy {
   model::Fabric fabric;
   model::PacketOptions network;
   model::TrafficOptions traffic;
+  model::PortCountersOptions counters;  // where they are asked for
   std::uint64_t seed = 1;
 };
 
+// Whether a file's `traffic` section makes it a traffic study. Throws core::InputError.
+bool is_traffic_study(const std::string& path, const std::vector<std::string>& overrides);
+
 // Reads, overrides (`path.to.key=value`) and checks a traffic study. Throws core::InputError.
-TrafficStudy read_traffic_study(const std::string& path,
-                                const std::vector<std::string>& overrides);
+TrafficStudy read_traffic_study(const std::string& path, const std::vector<std::string>& overrides);
 
 }  // namespace exawarp::io

@@ -1,6 +1,7 @@
 #include "model/variation.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "core/exponential.h"
@@ -51,8 +52,11 @@ Variation::Variation(const VariationSpec& spec)
     case Distribution::normal:
     case Distribution::uniform:
       scale_ = std::llround(sigma / std::sqrt(variance_of(distribution_)) * 0x1p48);
+      most_ = std::llround((1.001 + 3.4642 * sigma) * 0x1p32);
       break;
-    case Distribution::exponential: scale_ = std::llround(sigma * 0x1p32); break;
+    case Distribution::exponential:
+      scale_ = std::llround(sigma * 0x1p32);
+      break;
     case Distribution::lognormal: {
       const double y = std::sqrt(static_cast<double>(log1p_fixed(sigma * sigma)) * 0x1p-32);
       scale_ = std::llround(y * 0x1p32);
@@ -60,6 +64,8 @@ Variation::Variation(const VariationSpec& spec)
       const double a2 = y * y * 3 / 16;
       const double log_of_one = a2 / 6 - a2 * a2 / 180 + a2 * a2 * a2 / 2835;
       offset_ = std::llround(16 * log_of_one * 0x1p32);
+      most_ = static_cast<std::int64_t>(
+          exp_fixed(std::llround(6.94 * y * 0x1p32) - offset_ + kOne / 1'000));
       break;
     }
   }
@@ -82,6 +88,16 @@ std::uint64_t Variation::lognormal(std::uint64_t bits) const {
   return exp_fixed(static_cast<std::int64_t>(static_cast<Wide>(z) * scale_ >> 32) - offset_);
 }
 
+std::int64_t Variation::scaled_at_most(std::int64_t value, std::uint64_t bits) const {
+  Wide most = most_;
+  if (distribution_ == Distribution::exponential) {
+    constexpr std::int64_t kLn2 = 0xb17217f8;  // ln 2 * 2^32, rounded up
+    most =
+        kOne - scale_ + (static_cast<Wide>(scale_) * (std::countl_zero(bits | 1) + 1) * kLn2 >> 32);
+  }
+  return static_cast<std::int64_t>((value * most >> 32) + 1);
+}
+
 std::int64_t Variation::scaled(std::int64_t value, std::uint64_t bits) const {
   switch (distribution_) {
     case Distribution::normal: {
@@ -96,14 +112,14 @@ std::int64_t Variation::scaled(std::int64_t value, std::uint64_t bits) const {
       return centred(value, level + low);
     }
     case Distribution::exponential: {
-      const Wide factor =
-          kOne - scale_ + (static_cast<Wide>(scale_) * core::minus_ln(bits) >> 32);
+      const Wide factor = kOne - scale_ + (static_cast<Wide>(scale_) * core::minus_ln(bits) >> 32);
       return static_cast<std::int64_t>((value * factor + (Wide{1} << 31)) >> 32);
     }
-    case Distribution::lognormal: break;
+    case Distribution::lognormal:
+      break;
   }
-  return static_cast<std::int64_t>(
-      (static_cast<Wide>(value) * lognormal(bits) + (Wide{1} << 31)) >> 32);
+  return static_cast<std::int64_t>((static_cast<Wide>(value) * lognormal(bits) + (Wide{1} << 31)) >>
+                                   32);
 }
 
 }  // namespace exawarp::model

@@ -42,6 +42,8 @@ class Variation {
   [[nodiscard]] bool off() const { return off_; }
   // `value` times the factor that these bits draw, rounded to the nearest. Requires value >= 0.
   [[nodiscard]] std::int64_t scaled(std::int64_t value, std::uint64_t bits) const;
+  // No less than scaled(value, bits) for value >= 0, and much cheaper.
+  [[nodiscard]] std::int64_t scaled_at_most(std::int64_t value, std::uint64_t bits) const;
 
  private:
   [[nodiscard]] std::int64_t centred(std::int64_t value, std::int64_t c) const;
@@ -50,6 +52,7 @@ class Variation {
   Distribution distribution_;
   bool off_;
   std::int64_t scale_ = 0;   // normal, uniform: sigma / sqrt(v) in units of 2^-48; others: 2^-32
+  std::int64_t most_ = 0;    // of any factor, but exponential; in units of 2^-32, rounded up
   std::int64_t offset_ = 0;  // lognormal: the logarithm of the mean of exp(y z), units of 2^-32
 };
 

@@ -9,10 +9,21 @@
 #include "io/suggest.h"
 #include "io/topology_dot.h"
 #include "io/topology_facts.h"
+#include "io/topology_links.h"
 #include "io/topology_svg.h"
+#include "io/traffic_study.h"
 
 namespace exawarp::io {
 namespace {
+
+std::unique_ptr<model::Topology> topology_of(const TopologyArguments& a) {
+  if (is_traffic_study(a.study_file, a.overrides)) {
+    const TrafficStudy study = read_traffic_study(a.study_file, a.overrides);
+    return model::make_topology(study.fabric, study.devices);
+  }
+  const Study study = read_study(a.study_file, a.overrides);
+  return model::make_topology(study.system.fabric, graph_of(study).device_count());
+}
 
 void show(const TopologyArguments& a, const Console& console) {
   const bool svg = a.output.ends_with(".svg"), dot = a.output.ends_with(".dot");
@@ -20,19 +31,17 @@ void show(const TopologyArguments& a, const Console& console) {
     throw core::InputError("--output",
                            in_quotes(a.output) + " is no picture; expected .svg or .dot");
   }
-  const Study study = read_study(a.study_file, a.overrides);
-  const std::unique_ptr<model::Topology> topology =
-      model::make_topology(study.system.fabric, graph_of(study).device_count());
+  const std::unique_ptr<model::Topology> topology = topology_of(a);
   if (svg) return write_atomically(a.output, svg_of(*topology));
   if (dot) return write_atomically(a.output, dot_of(*topology, a.output));
+  if (a.links) return print_links(*topology, console.out);
   const TopologyFacts facts = facts_of(*topology);
   console.out << (a.json ? topology_json(facts) : topology_text(facts)) << std::flush;
 }
 
 }  // namespace
 
-int show_topology(const TopologyArguments& a, const Console& console,
-                  pdes::Transport& transport) {
+int show_topology(const TopologyArguments& a, const Console& console, pdes::Transport& transport) {
   agree(transport, [&] {
     if (transport.rank().value == 0) show(a, console);
   });

@@ -1,11 +1,14 @@
 #include "io/commands/traffic.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <ctime>
 #include <memory>
 #include <ostream>
 
 #include "io/agreement.h"
+#include "io/port_counters_file.h"
 #include "io/results.h"
 #include "io/traffic_report.h"
 #include "io/workers.h"
@@ -28,10 +31,11 @@ Prepared prepare(const TrafficArguments& a, const pdes::Transport& transport) {
   if (a.seed) p.study.seed = *a.seed;
   p.study.network.routing.seed = p.study.seed;
   p.study.traffic.seed = p.study.seed;
+  p.study.network.count_ports = !a.counters.empty();
   p.topology = model::make_topology(p.study.fabric, p.study.devices);
   const std::uint32_t shift = 0;  // every device and switch may be placed for itself
-  p.traffic = std::make_unique<model::TrafficModel>(*p.topology, p.study.network,
-                                                    p.study.traffic, shift);
+  p.traffic =
+      std::make_unique<model::TrafficModel>(*p.topology, p.study.network, p.study.traffic, shift);
   const std::uint32_t atoms = p.traffic->packet_network().lp_count();
   const Workers workers = choose_workers({.sync = a.sync,
                                           .threads = a.threads,
@@ -54,13 +58,24 @@ double processor_time_s() {
   return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
 }
 
+void print_unfinished(const TrafficStudy& study, const model::TrafficTotals& totals,
+                      const Console& console) {
+  console.err << fmt::format(
+                     "{}: the simulated network cannot go on: {} of {} messages were "
+                     "received, and some wait for ever{}\n",
+                     study.file, totals.received, totals.posted,
+                     study.network.link_faults.empty() ? "" : "; faults left no way for them")
+              << std::flush;
+}
+
 }  // namespace
 
 int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transport& transport) {
   Prepared p;
   agree(transport, [&] { p = prepare(a, transport); });
   model::FlowTimes flows(p.placement.partitions());
-  pdes::Engine engine(*p.traffic, p.placement, p.engine, transport, &flows);
+  model::PortCounters counters(p.placement.partitions(), p.study.counters, &flows);
+  pdes::Engine engine(*p.traffic, p.placement, p.engine, transport, &counters);
   const double before_s = processor_time_s();
   const pdes::RunResult result = engine.run();
   const auto cpu_ns = static_cast<std::uint64_t>((processor_time_s() - before_s) * 1e9);
@@ -68,6 +83,7 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
   engine.visit([&](core::LpId lp, const void* state) { outcome.add(lp, state); });
   outcome.combine(transport);
   flows.combine(transport);
+  counters.combine(transport);
   std::array<std::uint64_t, 2> sums{peak_rss_bytes(), cpu_ns};
   transport.all_reduce_sum(sums);
   if (transport.rank().value == 0) {
@@ -81,7 +97,12 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
                                .cpu_s = static_cast<double>(sums[1]) * 1e-9,
                                .peak_rss_bytes = sums[0]};
     console.out << (a.json ? traffic_json(report) : traffic_text(report)) << std::flush;
+    if (outcome.totals().unfinished != 0) print_unfinished(p.study, outcome.totals(), console);
   }
+  agree(transport, [&] {
+    if (transport.rank().value != 0 || a.counters.empty()) return;
+    write_atomically(a.counters, port_counters_csv(p.traffic->packet_network(), counters));
+  });
   return outcome.totals().unfinished == 0 ? kDone : kDeadlock;
 }
 

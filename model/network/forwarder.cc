@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/network/packet_routing.h"
+#include "model/network/port_counters.h"
 
 namespace exawarp::model {
 namespace {
@@ -22,8 +23,7 @@ bool Forwarder::forward(Packet packet) {
     ports_.drop(in_port);  // no way around what is down
     return true;
   }
-  const std::uint32_t channel =
-      network_.topology().next_channel(at_, in_port, out, in_channel);
+  const std::uint32_t channel = network_.topology().next_channel(at_, in_port, out, in_channel);
   packet.channel = static_cast<std::uint8_t>(channel);
   const Time eligible = eligible_at(packet, out);
   ports_.meet_queue(out, packet);
@@ -61,8 +61,10 @@ Time Forwarder::eligible_at(const Packet& packet, std::uint32_t out) const {
 bool Forwarder::can_commit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes) {
   const PortState& port = ports_.port(p);
   switch (network_.options().flow_control) {
-    case FlowControl::none: return true;
-    case FlowControl::credit: return ports_.has_credit(p, c, bytes);
+    case FlowControl::none:
+      return true;
+    case FlowControl::credit:
+      return ports_.has_credit(p, c, bytes);
     case FlowControl::pfc:
       return (port.paused >> c & 1) == 0 &&
              port.free <= ctx_.now() + network_.figures(port.kind).commit;
@@ -164,8 +166,8 @@ void Forwarder::owe(std::uint32_t p, std::uint32_t c, std::uint32_t bytes, Time 
 // ---- pauses
 
 void Forwarder::on_pause(const Pause& pause) {
-  const bool sane = network_.has_queues() && pause.port < ports_.count() &&
-                    pause.channel < network_.channels();
+  const bool sane =
+      network_.has_queues() && pause.port < ports_.count() && pause.channel < network_.channels();
   ctx_.check(sane, "a pause came for a port or channel that is not there");
   if (!sane) return;
   PortState& port = ports_.port(pause.port);
@@ -173,6 +175,9 @@ void Forwarder::on_pause(const Pause& pause) {
   if (pause.on != 0) {
     ctx_.set(port.paused, static_cast<std::uint8_t>(port.paused | bit));
     ctx_.add(port.pauses, 1u);
+    if (network_.options().count_ports) {
+      PortCounters::emit(ctx_, PortRecord::paused, pause.port);
+    }
     return;
   }
   ctx_.set(port.paused, static_cast<std::uint8_t>(port.paused & ~bit));
@@ -221,8 +226,8 @@ void Forwarder::release(std::uint32_t p, std::uint32_t c, std::uint32_t bytes) {
 // Pause frames overtake what waits, and take no time of the line that they use.
 void Forwarder::send_pause(std::uint32_t p, std::uint32_t c, bool on) {
   const PortState& port = ports_.port(p);
-  const Time delay = network_.figures(port.kind).latency +
-                     ports_.wire(p, network_.options().control_bytes);
+  const Time delay =
+      network_.figures(port.kind).latency + ports_.wire(p, network_.options().control_bytes);
   ctx_.send({port.peer}, delay, kind_of(PacketEvent::pause),
             Pause{port.peer_port, static_cast<std::uint8_t>(c), static_cast<std::uint8_t>(on)});
 }

@@ -10,7 +10,7 @@
 //
 // which is FIFO because each term's arrival never falls with t.
 //
-// Cost: kCap + 1 draws a message.
+// Cost: kCap + 1 random numbers a message; few of them are looked at closely.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 namespace exawarp::model {
 
 struct LatencyJitterSpec {
-  core::Time mean{};        // 0: none
+  core::Time mean{};  // 0: none
   VariationSpec variation{1.0, Distribution::exponential};
 };
 
@@ -38,13 +38,14 @@ class LatencyJitter {
 
   // Of a message from `from` to `to` that leaves at `at` (>= 0). Requires !off().
   [[nodiscard]] core::Time extra(std::uint32_t from, std::uint32_t to, core::Time at) const {
-    const std::uint64_t stream =
-        core::stream_of(seed_ ^ kPurpose, std::uint64_t{from} << 32 | to);
+    const std::uint64_t stream = core::stream_of(seed_ ^ kPurpose, std::uint64_t{from} << 32 | to);
     const std::int64_t slot = at.ps / mean_ps_;
-    std::int64_t late = of_slot(stream, slot);
+    std::int64_t late = of_slot(bits_of(stream, slot));
     for (std::int64_t i = 1; i <= std::min(kCap, slot); ++i) {
-      const std::int64_t end = (slot - i + 1) * mean_ps_;
-      late = std::max(late, end + of_slot(stream, slot - i) - at.ps);
+      const std::int64_t since = at.ps - (slot - i + 1) * mean_ps_;  // the slot's end
+      const std::uint64_t bits = bits_of(stream, slot - i);
+      if (variation_.scaled_at_most(mean_ps_, bits) - since <= late) continue;
+      late = std::max(late, of_slot(bits) - since);
     }
     return core::Time{late};
   }
@@ -52,8 +53,10 @@ class LatencyJitter {
  private:
   static constexpr std::uint64_t kPurpose = 0x6c617465;  // "late": a stream of its own
 
-  [[nodiscard]] std::int64_t of_slot(std::uint64_t stream, std::int64_t slot) const {
-    const std::uint64_t bits = core::random_bits(stream, static_cast<std::uint64_t>(slot));
+  [[nodiscard]] static std::uint64_t bits_of(std::uint64_t stream, std::int64_t slot) {
+    return core::random_bits(stream, static_cast<std::uint64_t>(slot));
+  }
+  [[nodiscard]] std::int64_t of_slot(std::uint64_t bits) const {
     const std::int64_t drawn = variation_.off() ? mean_ps_ : variation_.scaled(mean_ps_, bits);
     return std::min(drawn, kCap * mean_ps_);
   }

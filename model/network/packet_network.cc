@@ -12,9 +12,9 @@ namespace {
 
 using core::Time;
 
-constexpr std::uint32_t kRunsMax = 64;       // an irregular graph: all switches as the widest
+constexpr std::uint32_t kRunsMax = 64;  // an irregular graph: all switches as the widest
 constexpr std::uint32_t kPortsMax = 1u << 15;
-constexpr std::uint32_t kChannelsMax = 8;    // bits of PortState::paused
+constexpr std::uint32_t kChannelsMax = 8;  // bits of PortState::paused
 constexpr std::int64_t kPacketBytesMax = std::int64_t{1} << 24;
 constexpr std::int64_t kBufferBytesMax = std::int64_t{1} << 30;
 
@@ -64,8 +64,8 @@ void check_control_loops(const PacketOptions& o) {
           "above kmax; expected kmin <= kmax");
   require(o.ecn.pmax_per_mille <= 1000, "ecn.pmax", "above 1; expected 0 to 1");
   const DcqcnOptions& d = o.dcqcn;
-  require(d.cnp_interval.ps > 0 && d.alpha_period.ps > 0 && d.increase_period.ps > 0,
-          "dcqcn", "an interval of 0; expected 1 ps at least");
+  require(d.cnp_interval.ps > 0 && d.alpha_period.ps > 0 && d.increase_period.ps > 0, "dcqcn",
+          "an interval of 0; expected 1 ps at least");
   require(d.increase_bytes > 0 && d.additive_bytes_per_s > 0 && d.hyper_bytes_per_s > 0 &&
               d.least_bytes_per_s > 0,
           "dcqcn", "an increase or least rate of 0; expected more");
@@ -74,8 +74,8 @@ void check_control_loops(const PacketOptions& o) {
   require(o.transport != Transport::dcqcn || o.ecn.kmax_bytes > 0, "ecn",
           "no marking; dcqcn needs kmin and kmax");
   const WindowOptions& w = o.window;
-  require(w.additive_packets >= 1 && w.beta_per_mille <= 1000 &&
-              w.most_decrease_per_mille >= 1 && w.most_decrease_per_mille <= 900,
+  require(w.additive_packets >= 1 && w.beta_per_mille <= 1000 && w.most_decrease_per_mille >= 1 &&
+              w.most_decrease_per_mille <= 900,
           "window", "out of range; expected additive >= 1, beta <= 1, most decrease 0.001 to 0.9");
   require(o.retransmit_timeout.ps > 0, "retransmit_timeout", "\"0 s\"; expected more");
 }
@@ -86,8 +86,7 @@ Time depth_of(std::int64_t bytes, const LinkKind& kind) {
 
 LinkFigures figures_of(const LinkKind& kind, const PacketOptions& o, Time passing) {
   require(kind.bandwidth_bytes_per_s > 0, "link", kind.name + ": bandwidth of 0 B/s");
-  require(kind.latency.ps >= 1, "link",
-          kind.name + ": latency of 0; packets need 1 ps at least");
+  require(kind.latency.ps >= 1, "link", kind.name + ": latency of 0; packets need 1 ps at least");
   const std::int64_t full = o.packet_bytes + o.header_bytes;
   const Time full_wire = core::transfer_time(full, kind.bandwidth_bytes_per_s);
   const bool pfc = o.flow_control == FlowControl::pfc;
@@ -106,9 +105,10 @@ LinkFigures figures_of(const LinkKind& kind, const PacketOptions& o, Time passin
   const Time reaction = kind.latency * 2 + f.commit + full_wire * 3 +
                         core::transfer_time(o.control_bytes, kind.bandwidth_bytes_per_s) + passing;
   __extension__ using Wide = __int128;
-  f.headroom_bytes = static_cast<std::int64_t>(static_cast<Wide>(reaction.ps) *
-                                               kind.bandwidth_bytes_per_s /
-                                               core::kPicosecondsPerSecond) + 2 * full;
+  f.headroom_bytes =
+      static_cast<std::int64_t>(static_cast<Wide>(reaction.ps) * kind.bandwidth_bytes_per_s /
+                                core::kPicosecondsPerSecond) +
+      2 * full;
   return f;
 }
 
@@ -206,10 +206,16 @@ core::LpId PacketNetwork::lp_of(VertexId v) const {
   return {runs_[r].first_lp.value + (s - runs_[r].first)};
 }
 
+VertexId PacketNetwork::vertex_of(core::LpId lp) const {
+  if (is_device(lp)) return {lp.value};
+  std::size_t r = runs_.size() - 1;
+  while (runs_[r].first_lp > lp) --r;
+  return topology_->vertex_of_switch(runs_[r].first + (lp.value - runs_[r].first_lp.value));
+}
+
 Time PacketNetwork::unloaded_delay(core::DeviceId from, core::DeviceId to,
                                    std::int64_t bytes) const {
-  const Distance& d =
-      topology_->distances()[topology_->message_route(from, to).distance];
+  const Distance& d = topology_->distances()[topology_->message_route(from, to).distance];
   const Time wire = core::transfer_time(bytes, d.bandwidth_bytes_per_s);
   return d.endpoint + d.latency + (options_.cut_through ? wire : wire * d.links);
 }

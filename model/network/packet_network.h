@@ -67,6 +67,8 @@ class PacketNetwork {
   // Whether what arrives at `lp` stays there, so that it needs no room in a buffer.
   [[nodiscard]] bool is_sink(core::LpId lp) const { return is_device(lp) && !devices_forward_; }
   [[nodiscard]] core::LpId lp_of(VertexId v) const;
+  // Requires an LP of this network.
+  [[nodiscard]] VertexId vertex_of(core::LpId lp) const;
   [[nodiscard]] std::span<const SwitchRun> switch_runs() const { return runs_; }
   [[nodiscard]] std::uint32_t lp_count() const { return lp_count_; }  // ids end here
   // The least delay of an event between two vertices.

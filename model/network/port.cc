@@ -4,6 +4,7 @@
 #include <new>
 
 #include "core/random.h"
+#include "model/network/port_counters.h"
 
 namespace exawarp::model {
 namespace {
@@ -63,20 +64,23 @@ void Ports::meet_queue(std::uint32_t p, Packet& packet) {
   PortState& port = ports_[p];
   const Time met = depth(p);
   if (met > port.peak) ctx_.set(port.peak, met);
+  const bool counts = network_.options().count_ports;
+  if (counts && met.ps > 0) PortCounters::emit(ctx_, PortRecord::queued, p, 0, met);
   const LinkFigures& figures = network_.figures(port.kind);
   if (met <= figures.kmin || packet.type() != PacketType::data) return;
   if (met < figures.kmax) {
     __extension__ using Wide = unsigned __int128;
     const auto above = static_cast<std::uint64_t>((met - figures.kmin).ps);
     const auto range = static_cast<std::uint64_t>((figures.kmax - figures.kmin).ps);
-    const Wide share = (Wide{above} * network_.options().ecn.pmax_per_mille << 32) /
-                       (Wide{range} * 1000);
+    const Wide share =
+        (Wide{above} * network_.options().ecn.pmax_per_mille << 32) / (Wide{range} * 1000);
     const std::uint64_t draw =
         draw_of(network_.options().routing.seed, ctx_.self().value, packet) >> 32;
     if (draw >= static_cast<std::uint64_t>(share)) return;
   }
   packet.bits |= Packet::kMarkedBit;
   ctx_.add(port.marks, 1u);
+  if (counts) PortCounters::emit(ctx_, PortRecord::marked, p);
 }
 
 bool Ports::has_credit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes) {
@@ -104,7 +108,10 @@ bool Ports::meets_failure(std::uint32_t p, std::int64_t bytes, Time start) const
   return down < start + time_on_line(p, bytes, start) + network_.figures(ports_[p].kind).latency;
 }
 
-void Ports::drop(std::uint32_t p) { ctx_.add(ports_[p].drops, 1u); }
+void Ports::drop(std::uint32_t p) {
+  ctx_.add(ports_[p].drops, 1u);
+  if (network_.options().count_ports) PortCounters::emit(ctx_, PortRecord::dropped, p);
+}
 
 // A line that is down takes packets at its usual rate and loses them, or, where nothing sends them
 // again, keeps them until it is back.
@@ -125,6 +132,9 @@ Time Ports::commit(std::uint32_t p, Packet packet, Time eligible, Time extra_del
   ctx_.set(port.free, end);
   ctx_.set(port.bytes, port.bytes + packet.bytes);
   ctx_.set(port.packets, port.packets + 1);
+  if (network_.options().count_ports) {
+    PortCounters::emit(ctx_, PortRecord::sent, p, packet.bytes, start, end);
+  }
   packet.in_port = port.peer_port;
   const bool at_head = network_.options().cut_through && port.peer != packet.destination;
   const Time seen = (at_head ? start : end) + network_.figures(port.kind).latency + extra_delay;

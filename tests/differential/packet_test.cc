@@ -28,8 +28,11 @@ PacketOptions busy_network(FlowControl control) {
       o.transport = Transport::window;
       o.recovery = Recovery::selective_repeat;
       break;
-    case FlowControl::credit: break;
-    case FlowControl::pfc: o.transport = Transport::dcqcn; break;
+    case FlowControl::credit:
+      break;
+    case FlowControl::pfc:
+      o.transport = Transport::dcqcn;
+      break;
   }
   return o;
 }
@@ -45,12 +48,11 @@ class PacketDifferential : public testing::TestWithParam<FlowControl> {
                               .local = test::round_link(),
                               .global = test::round_link(),
                               .latencies = {test::kSwitch, core::Time{0}}}};
-  model::TrafficModel traffic_{topology_, busy_network(GetParam()),
-                               {.pattern = TrafficPattern::shift,
-                                .message_bytes = 9'000,
-                                .messages = 2,
-                                .shift = 8},
-                               1};
+  model::TrafficModel traffic_{
+      topology_,
+      busy_network(GetParam()),
+      {.pattern = TrafficPattern::shift, .message_bytes = 9'000, .messages = 2, .shift = 8},
+      1};
 };
 
 TEST_P(PacketDifferential, EveryModeGivesTheSequentialDigest) {
@@ -68,22 +70,88 @@ TEST_P(PacketDifferential, EveryModeGivesTheSequentialDigest) {
 
 TEST_P(PacketDifferential, PassesTheRollbackAudit) {
   const test::TrafficRun expected = test::run_traffic(traffic_, {}, 1);
-  const test::TrafficRun result =
-      test::run_traffic(traffic_,
-                        {.sync = pdes::Sync::optimistic,
-                         .ranks = 2,
-                         .threads = 2,
-                         .partitions_per_rank = 3,
-                         .window = core::Time{2'000'000},
-                         .audit_probability = 0.5},
-                        1);
+  const test::TrafficRun result = test::run_traffic(traffic_,
+                                                    {.sync = pdes::Sync::optimistic,
+                                                     .ranks = 2,
+                                                     .threads = 2,
+                                                     .partitions_per_rank = 3,
+                                                     .window = core::Time{2'000'000},
+                                                     .audit_probability = 0.5},
+                                                    1);
   EXPECT_EQ(result.digest, expected.digest);
   EXPECT_GT(result.statistics.audited_events, 500u);
 }
 
+// The same with a link that goes for good, a router that is away for a while, and slow links, under
+// adaptive routing.
+class TroubledPackets : public testing::TestWithParam<FlowControl> {
+ protected:
+  static PacketOptions troubled(FlowControl control) {
+    PacketOptions o = busy_network(control);
+    o.routing.policy = RoutingPolicy::adaptive;
+    o.recovery = Recovery::selective_repeat;
+    o.latency_jitter.mean = core::Time{40'000};
+    model::LinkFaultSpec gone{.place = "test"};
+    gone.links = {{.at = {false, 4}, .to = {false, 5}}};
+    gone.from = core::Time{4'000'000};
+    model::LinkFaultSpec away{.switches = {9}, .place = "test"};
+    away.from = core::Time{10'000'000};
+    away.until = core::Time{40'000'000};
+    model::LinkFaultSpec slow{.factor_ppm = 2'500'000, .place = "test"};
+    slow.drawn_links = model::FaultDraw{0.2, "", 7};
+    slow.until = core::Time{30'000'000};
+    o.link_faults = {gone, away, slow};
+    return o;
+  }
+  model::Dragonfly topology_{{.devices_per_router = 2,
+                              .routers = 4,
+                              .global_links = 1,
+                              .groups = 5,
+                              .arrangement = model::GlobalLinks::absolute,
+                              .host = test::round_link(),
+                              .local = test::round_link(),
+                              .global = test::round_link(),
+                              .latencies = {test::kSwitch, core::Time{0}}}};
+  model::TrafficModel traffic_{
+      topology_,
+      troubled(GetParam()),
+      {.pattern = TrafficPattern::shift, .message_bytes = 9'000, .messages = 1, .shift = 8},
+      1};
+};
+
+TEST_P(TroubledPackets, GiveTheSequentialDigestInEveryMode) {
+  const test::TrafficRun expected = test::run_traffic(traffic_, {}, 1);
+  EXPECT_EQ(expected.totals.received, 40u);
+  EXPECT_EQ(expected.totals.unfinished, 0u);
+  EXPECT_GT(expected.totals.drops, 0u);
+  std::uint64_t rolled_back = 0;
+  for (test::RunCase run : test::differential_cases(core::Time{150'000})) {
+    const test::TrafficRun result = test::run_traffic(traffic_, run, 1);
+    EXPECT_EQ(result.digest, expected.digest) << run.text();
+    rolled_back += result.statistics.rolled_back_events;
+  }
+  EXPECT_GT(rolled_back, 0u);
+}
+
+TEST_P(TroubledPackets, PassTheRollbackAudit) {
+  const test::TrafficRun expected = test::run_traffic(traffic_, {}, 1);
+  const test::TrafficRun result = test::run_traffic(traffic_,
+                                                    {.sync = pdes::Sync::optimistic,
+                                                     .ranks = 2,
+                                                     .threads = 2,
+                                                     .partitions_per_rank = 3,
+                                                     .window = core::Time{2'000'000},
+                                                     .audit_probability = 0.5},
+                                                    1);
+  EXPECT_EQ(result.digest, expected.digest);
+  EXPECT_GT(result.statistics.audited_events, 500u);
+}
+
+INSTANTIATE_TEST_SUITE_P(FlowControls, TroubledPackets,
+                         testing::Values(FlowControl::none, FlowControl::credit, FlowControl::pfc));
+
 INSTANTIATE_TEST_SUITE_P(FlowControls, PacketDifferential,
-                         testing::Values(FlowControl::none, FlowControl::credit,
-                                         FlowControl::pfc));
+                         testing::Values(FlowControl::none, FlowControl::credit, FlowControl::pfc));
 
 }  // namespace
 }  // namespace exawarp

@@ -1,7 +1,9 @@
 // `exawarp traffic` through the program's commands: results, modes that agree, and errors.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/e2e/workspace.h"
 
@@ -73,6 +75,69 @@ TEST_F(TrafficCommand, SaysWhatIsWrongInOneLine) {
   EXPECT_EQ(error({"packet.flow_control=credit", "packet.buffer=100 B"}),
             "packet network: buffer: \"100 B\" an input and channel; credits need 4 packets, "
             "4000 B, at least\n");
+  EXPECT_EQ(error({"packet.routing=adaptiv"}),
+            "--set packet.routing: \"adaptiv\" is not known here; expected one of: deterministic, "
+            "destination, ecmp, spray, adaptive, valiant, ugal; did you mean \"adaptive\"?\n");
+  for (const char* key : {"packet.transport", "packet.recovery", "traffic.pattern"}) {
+    const std::string line = error({std::string(key) + "=nonsense"});
+    EXPECT_TRUE(line.starts_with("--set " + std::string(key) + ": \"nonsense\" is not known here;"))
+        << line;
+  }
+}
+
+TEST_F(TrafficCommand, WritesCountersThatAddUpAndChangeNothing) {
+  const json without = result({"--set", "traffic.senders=3"});
+  const json with = result(
+      {"--set", "traffic.senders=3", "--set", "counters.buckets=4", "--counters", "ports.csv"});
+  EXPECT_EQ(with["digest"], without["digest"]);
+  std::istringstream lines(workspace.read("ports.csv"));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_TRUE(line.starts_with("vertex,port,peer,peer_port,link,from_ps,until_ps,bytes,packets,"));
+  std::uint64_t bytes_to_device_0 = 0;
+  while (std::getline(lines, line)) {
+    std::vector<std::string> cells;
+    std::istringstream row(line);
+    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
+    ASSERT_EQ(cells.size(), 15u) << line;
+    if (cells[2] == "d0") bytes_to_device_0 += std::stoull(cells[7]);
+  }
+  EXPECT_EQ(bytes_to_device_0, 3u * 4'000);
+}
+
+TEST_F(TrafficCommand, EndsWithCodeThreeWhereAFailureCutsSomeoneOff) {
+  const Ran ran = workspace.run({"traffic", "study.yaml", "--set", "packet.recovery=go_back_n",
+                                 "--set", "faults.failed_links=[{links: [d0 s0], from: 2 us}]"});
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_EQ(
+      ran.err,
+      "study.yaml: the simulated network cannot go on: 0 of 1 messages were received, and some "
+      "wait for ever; faults left no way for them\n");
+}
+
+TEST_F(TrafficCommand, RefusesFaultsThatMakeNoSense) {
+  const auto refused = [&](const std::string& rule, const std::string& text) {
+    const std::string line = error({"faults." + rule});
+    EXPECT_NE(line.find(text), std::string::npos) << line;
+    EXPECT_EQ(std::ranges::count(line, '\n'), 1) << line;
+  };
+  refused("failed_links=[{links: [d0]}]", "\"d0\" is no link; expected e.g. \"s0 s4\"");
+  refused("failed_links=[{links: [d0 s1]}]", "no link between d0 and s1");
+  refused("failed_links=[{links: [d16 s0]}]", "no device 16; expected 0 to 15");
+  refused("failed_links=[{links: ['s0:4']}]", "s0 has no port 4; expected below 4");
+  refused("failed_switches=[{switches: [20]}]", "no switch 20; expected 0 to 19");
+  refused("failed_switches=[{switches: [x]}]", "\"x\" names no switches");
+  refused("slow_links=[{links: [d0 s0]}]", "factor");
+  refused("slow_links=[{share: 0.5, kind: spine, factor: 2}]",
+          "no links of kind \"spine\"; expected one of: host, leaf-spine, spine-core");
+  refused("slow_links=[{share: 2, factor: 2}]", "share");
+  refused("slow_links=[{share: 0.1, links: [d0 s0], factor: 2}]", "stands beside share");
+  refused("slow_links=[{factor: 2}]", "expected it, or a share");
+  refused("failed_links=[{links: [d0 s0], from: 2 us, until: 1 us}]", "is not after from");
+  refused("failed_links=[{links: [d0 s0]}]",
+          "devices 1 and 0 have no way to each other at any time");
+  refused("failed_links=[{links: [s0 s8], from: 1 us}]", "a link fails for ever");
+  refused("failed_link=[]", "did you mean \"failed_links\"?");
 }
 
 }  // namespace

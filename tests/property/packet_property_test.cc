@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "core/error.h"
 #include "core/random.h"
 #include "tests/support/topologies.h"
 #include "tests/support/traffic_fixture.h"
@@ -115,6 +116,43 @@ TEST(PacketProperty, EveryMessageArrivesInEveryModeAtTheSameTime) {
     rolled_back += result.statistics.rolled_back_events;
   }
   EXPECT_GT(rolled_back, 0u);
+}
+
+// A link that is down from the start: whoever still has a way by the rules (minimal, or two minimal
+// ways through a waypoint) gets everything, and no buffers deadlock on the ways around.
+TEST(PacketProperty, EveryMessageArrivesAroundALinkThatIsDown) {
+  const char* wanted = std::getenv("EXAWARP_PROPERTY_CASES");
+  const std::uint64_t cases = wanted == nullptr ? 40 : std::strtoull(wanted, nullptr, 10);
+  const std::vector<test::TopologyCase> topologies = test::topology_cases();
+  std::uint64_t ran = 0;
+  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+    Draws draw(seed + 77'000);
+    const test::TopologyCase& shape = topologies[draw.below(topologies.size())];
+    const auto topology = shape.make();
+    if (topology->devices() < 2) continue;
+    PacketOptions network = random_network(draw, *topology);
+    const auto vertices = topology->devices() + topology->switches();
+    const model::VertexId v{static_cast<std::uint32_t>(draw.below(vertices))};
+    if (topology->ports(v) == 0) continue;
+    const bool is_device = topology->is_device(v);
+    model::LinkFaultSpec down{.place = "test"};
+    down.links = {{.at = {is_device, is_device ? v.value : v.value - topology->devices()},
+                   .port = static_cast<std::uint32_t>(draw.below(topology->ports(v)))}};
+    network.link_faults = {down};
+    const TrafficOptions options = random_traffic(draw, topology->devices());
+    SCOPED_TRACE("seed " + std::to_string(seed) + " " + shape.name);
+    try {
+      const model::TrafficModel traffic(*topology, network, options, 0);
+      const test::TrafficRun expected = test::run_traffic(traffic);
+      ASSERT_EQ(expected.totals.received, traffic.messages());
+      ASSERT_EQ(expected.totals.unfinished, 0u);
+      ASSERT_EQ(test::run_traffic(traffic, random_case(draw)).digest, expected.digest);
+      ++ran;
+    } catch (const core::InputError&) {
+      continue;  // someone has no way at all
+    }
+  }
+  EXPECT_GT(ran, cases / 8);
 }
 
 }  // namespace
