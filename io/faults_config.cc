@@ -17,11 +17,10 @@ using model::LinkFaultSpec;
 
 constexpr std::uint32_t kIdsMax = 1u << 28;
 constexpr RealRange kFactor{.min = 1 / model::kSlowdownMax, .max = model::kSlowdownMax};
-const std::vector<Choice<Distribution>> kDistributions{
-    {"normal", Distribution::normal},
-    {"uniform", Distribution::uniform},
-    {"lognormal", Distribution::lognormal},
-    {"exponential", Distribution::exponential}};
+const std::vector<Choice<Distribution>> kDistributions{{"normal", Distribution::normal},
+                                                       {"uniform", Distribution::uniform},
+                                                       {"lognormal", Distribution::lognormal},
+                                                       {"exponential", Distribution::exponential}};
 
 // "7" or "8-15", both ends included; with `prefix` also "s7" and "s8-15".
 void add_ids(const YamlSection& rule, std::string_view key, std::string_view text, char prefix,
@@ -97,8 +96,9 @@ model::LinkName read_link_name(const YamlSection& rule, const std::string& whole
     sound = sound && take_vertex(text, out.to) && text.empty();
   }
   if (!sound) {
-    rule.fail("links", in_quotes(whole) + " is no link; expected e.g. \"s0 s4\" (all between two "
-                                          "vertices), \"d3 s0\" or \"s0:2\" (at a port)");
+    rule.fail("links", in_quotes(whole) +
+                           " is no link; expected e.g. \"s0 s4\" (all between two "
+                           "vertices), \"d3 s0\" or \"s0:2\" (at a port)");
   }
   return out;
 }

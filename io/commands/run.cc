@@ -17,6 +17,7 @@
 #include "io/stats_file.h"
 #include "io/text_summary.h"
 #include "io/workers.h"
+#include "model/device/device.h"
 #include "partition/block.h"
 #include "partition/metis.h"
 #include "partition/quality.h"
@@ -151,11 +152,25 @@ Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
   return p;
 }
 
+// Whether links that failed are why: the first pair of devices without a way.
+std::string cut_off_by_faults(const RunReport& r) {
+  const model::MessageTrouble* trouble = r.cluster->devices().trouble.get();
+  if (trouble == nullptr) return "";
+  for (const model::WaitingDevice& device : r.outcome->waiting()) {
+    const auto from = trouble->cut_off_from({device.device}, r.result->last_event);
+    if (!from) continue;
+    return fmt::format("; faults leave no way from device {} to device {}", from->value,
+                       device.device);
+  }
+  return "";
+}
+
 // The line that a deadlock ends with, and below it who waits for what.
 void print_deadlock(const RunReport& r, const Console& console) {
   const model::Outcome& outcome = *r.outcome;
-  std::string text = fmt::format("{}: the simulated system deadlocked: {} of {} devices wait\n",
-                                 r.study->file, outcome.unfinished(), outcome.devices());
+  std::string text = fmt::format("{}: the simulated system deadlocked: {} of {} devices wait{}\n",
+                                 r.study->file, outcome.unfinished(), outcome.devices(),
+                                 cut_off_by_faults(r));
   for (const model::WaitingDevice& device : outcome.waiting()) text += "  " + device.text + "\n";
   if (outcome.unfinished() > outcome.waiting().size()) {
     text += fmt::format("  ... and {} more\n", outcome.unfinished() - outcome.waiting().size());

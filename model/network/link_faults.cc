@@ -82,7 +82,8 @@ class LinkFaults::Resolver {
   [[nodiscard]] VertexId vertex(const VertexName& name) const {
     const std::uint32_t count = name.is_device ? topology_.devices() : topology_.switches();
     const char* what = name.is_device ? "device" : "switch";
-    if (name.index >= count && count == 0) fail("no {} {}: this network has none", what, name.index);
+    if (name.index >= count && count == 0)
+      fail("no {} {}: this network has none", what, name.index);
     if (name.index >= count) fail("no {} {}; expected 0 to {}", what, name.index, count - 1);
     return name.is_device ? VertexId{name.index} : topology_.vertex_of_switch(name.index);
   }

@@ -87,8 +87,9 @@ std::optional<VertexId> LiveRoutes::detour(VertexId at, DeviceId from, DeviceId 
   const bool fits = known.routes == id_ && known.at == at && known.from.value == from.value &&
                     known.to.value == to.value && now >= known.since && now < known.until;
   if (!fits) {
-    known = {id_, at, {from.value}, {to.value}, search(at, from, to, now),
-             faults_->next_change(now), now};
+    known = {
+        id_, at, {from.value}, {to.value}, search(at, from, to, now), faults_->next_change(now),
+        now};
   }
   if (known.waypoint.value == to.value) return std::nullopt;
   return known.waypoint;

@@ -31,8 +31,8 @@ class LiveRoutes {
 
   [[nodiscard]] PortChoices ports(VertexId at, VertexId to, core::Time now) const;
   // `from` is the device that the route began at; `at` where it is now.
-  [[nodiscard]] std::optional<VertexId> detour(VertexId at, core::DeviceId from,
-                                               core::DeviceId to, core::Time now) const;
+  [[nodiscard]] std::optional<VertexId> detour(VertexId at, core::DeviceId from, core::DeviceId to,
+                                               core::Time now) const;
   // Whether there is a way of either kind.
   [[nodiscard]] bool connected(core::DeviceId from, core::DeviceId to, core::Time now) const;
   // The first instant from `now` on at which there is one; Time::max(): never again.

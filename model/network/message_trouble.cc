@@ -34,6 +34,14 @@ std::optional<Travel> MessageTrouble::travel(DeviceId from, DeviceId to,
   return out;
 }
 
+std::optional<DeviceId> MessageTrouble::cut_off_from(DeviceId to, Time at) const {
+  for (std::uint32_t d = 0; d < topology_->devices(); ++d) {
+    if (d == to.value) continue;
+    if (routes_.connected_from({d}, to, at) == Time::max()) return DeviceId{d};
+  }
+  return std::nullopt;
+}
+
 MessageTrouble::Path MessageTrouble::follow(DeviceId from, DeviceId to, const UsualWay& usual,
                                             Time start) const {
   const VertexId at{from.value}, end{to.value};

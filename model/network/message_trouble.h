@@ -32,7 +32,7 @@ struct UsualWay {
 };
 
 struct Travel {
-  core::Time start;    // when it leaves: its first byte
+  core::Time start;  // when it leaves: its first byte
   core::Time wire;
   core::Time latency;
 };
@@ -47,7 +47,8 @@ class MessageTrouble {
   // Nothing: there is no way, and never will be.
   [[nodiscard]] std::optional<Travel> travel(core::DeviceId from, core::DeviceId to,
                                              const UsualWay& usual) const;
-  [[nodiscard]] const LiveRoutes& routes() const { return routes_; }
+  // A device that has no way to `to`, from `at` on; none: all have. For saying why a run is stuck.
+  [[nodiscard]] std::optional<core::DeviceId> cut_off_from(core::DeviceId to, core::Time at) const;
 
  private:
   struct Path {
