@@ -49,8 +49,11 @@ std::int64_t read_factor(const YamlSection& rule) {
 }
 
 void read_period(const YamlSection& rule, core::Time& from, core::Time& until) {
+  constexpr core::Time kLatest{std::int64_t{1} << 61};  // sums with it fit
   from = core::Time{rule.quantity("from", Dimension::time, 0, 0)};
   until = core::Time{rule.quantity("until", Dimension::time, 0, until.ps)};
+  if (from > kLatest) rule.fail("from", "is later than 26 days");
+  if (until > kLatest && until != core::Time::max()) rule.fail("until", "is later than 26 days");
   if (until <= from) rule.fail("until", "is not after from, so that nothing happens");
 }
 

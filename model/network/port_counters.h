@@ -6,7 +6,7 @@
 //   counters.combine(transport);                             // after the run; collective
 //   for (const PortCounters::Row& row : counters.rows()) ...
 //
-// Memory: 48 bytes for each port that was used and each of at most `buckets_max` buckets. Where a
+// Memory: 40 bytes for each port that was used and each of at most `buckets_max` buckets. Where a
 // run gets longer than that, buckets double and pairs of them become one; so their width depends on
 // the last record alone, not on modes, ranks or partitions.
 //

@@ -55,8 +55,6 @@ TEST_P(MalformedTopology, EndsWithOneLineThatSaysWhereAndWhy) {
 }
 
 std::vector<Refused> of_networks() {
-  const std::string dragonfly =
-      "      kind: dragonfly\n      devices_per_router: 1\n      routers_per_group: 2\n";
   return {
       {"UnknownKind", topology("      kind: tours\n      dims: [2, 4]\n", kDirect),
        ".topology.kind", "did you mean \"torus\"?"},
@@ -112,6 +110,13 @@ std::vector<Refused> of_networks() {
                 "latency: 1 us}\n      endpoint_latency: 1 us\n",
                 ""),
        ".topology.link.bandwidth", "is above peak_bandwidth"},
+  };
+}
+
+std::vector<Refused> of_switched_networks() {
+  const std::string dragonfly =
+      "      kind: dragonfly\n      devices_per_router: 1\n      routers_per_group: 2\n";
+  return {
       {"OddRadix", topology("      kind: fat_tree\n      radix: 5\n", kSwitched), ".topology.radix",
        "5 is odd; expected an even number of ports"},
       {"LeavesWithoutSpines",
@@ -198,6 +203,8 @@ std::vector<Refused> of_other_kinds() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, MalformedTopology, testing::ValuesIn(of_networks()),
+                         [](const auto& param) { return param.param.name; });
+INSTANTIATE_TEST_SUITE_P(Switched, MalformedTopology, testing::ValuesIn(of_switched_networks()),
                          [](const auto& param) { return param.param.name; });
 INSTANTIATE_TEST_SUITE_P(Others, MalformedTopology, testing::ValuesIn(of_other_kinds()),
                          [](const auto& param) { return param.param.name; });

@@ -116,7 +116,12 @@ std::vector<std::string> study_seeds() {
   const std::string overrides = std::string(1, kSeparator) +
                                 "system.accelerator.launch_latency=9 us" + kSeparator +
                                 "workload.transformer.parallel.data=4";
-  return {study, study + settings, study + overrides};
+  const std::string trouble =
+      "compute: {jitter: {distribution: lognormal, deviation: 0.1}}\n"
+      "network: {latency_jitter: {mean: 1 us, distribution: uniform}}\n"
+      "faults: {slow_links: [{links: [d0 s0, \"s0:1\"], factor: 2, until: 1 ms}],\n"
+      "  failed_switches: [{share: 0.5, seed: 3, from: 10 us, until: 20 us}]}\n";
+  return {study, study + settings, study + overrides, study + trouble};
 }
 
 std::vector<std::string> workload_spec_seeds() {
@@ -230,6 +235,9 @@ std::vector<std::string> study_words() {
           "schedule: {virtual_stages: 2}",
           "first_stage_layers: 1",
           "jitter: 0.25",
+          "distribution: exponential",
+          "failed_links: [{links: [d0 s0]}]",
+          "share: 1",
           "microbenchmark: ",
           "engine: ",
           "/dev/null",

@@ -129,7 +129,9 @@ bool run_study(std::string_view bytes) {
     simulate(io::generate(*spec), study.system,
              {.compute_fidelity = study.compute_fidelity,
               .compute_jitter = study.compute_jitter,
-              .seed = study.engine.seed});
+              .seed = study.engine.seed,
+              .link_faults = study.link_faults,
+              .latency_jitter = study.latency_jitter});
   });
 }
 
