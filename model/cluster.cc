@@ -73,7 +73,7 @@ std::unique_ptr<DeviceModel> make_devices(const WorkloadGraph& graph,
   auto programs = make_program_tables({graph, accelerator, network, options.compute_fidelity,
                                        options.collectives, options.eager_max_bytes,
                                        options.analytical_network});
-  const DeviceSlots slots = slots_for(programs);
+  const DeviceSlots slots = slots_for(programs, network);
   return std::make_unique<DeviceModel>(
       DeviceModel{&graph, network, Jitter(options.compute_jitter, options.seed),
                   options.slow_devices,

@@ -208,7 +208,8 @@ bool Device::start_collective(std::uint32_t stream, const Task& task) {
 
 void Device::send_chunk(ChannelState& channel, std::uint16_t number, std::uint32_t step) {
   const Tier tier = tier_of(channel);
-  const Interface interface = interface_of(tier);
+  const Interface interface =
+      model_.network.rail_of(interface_of(tier), self(), {channel.next().value}, number);
   const Leaving leaving = leave({channel.next().value}, interface, channel.wire,
                                 model_.network.latency(tier));
   if (step + 1 == channel.steps) ctx_.set(channel.wire, leaving.sent);
@@ -307,6 +308,7 @@ std::uint64_t digest_device(const void* state) {
     for (const SteppedLane& lane : parts.stepped->lanes) hash.bytes(&lane, sizeof lane);
     for (const EarlySteps& early : parts.stepped->early) hash.bytes(&early, sizeof early);
   }
+  if (parts.rails != nullptr) hash.bytes(parts.rails, sizeof(RailClocks));
   return hash.value();
 }
 
@@ -318,8 +320,9 @@ static_assert(std::has_unique_object_representations_v<EarlySteps>);
 
 }  // namespace
 
-DeviceSlots slots_for(const std::vector<ProgramTable>& programs) {
+DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& network) {
   DeviceSlots slots;
+  slots.rails = network.rails() > 1;
   for (const ProgramTable& p : programs) {
     slots.streams = std::max(slots.streams, static_cast<std::uint8_t>(p.streams()));
     slots.channels = std::max(slots.channels, static_cast<std::uint8_t>(p.channels.size()));
@@ -338,6 +341,7 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   state.stream_slots = model.slots.streams;
   state.channel_slots = model.slots.channels;
   state.stepped = model.slots.stepped;
+  state.rails = model.slots.rails;
   state.program = model.graph->program_of(id);
   const DeviceParts<DeviceState> parts(state);
   const ProgramTable& program = model.programs[state.program];
@@ -353,6 +357,7 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   for (std::uint32_t s = 0; s < state.stream_slots; ++s) ::new (&parts.streams[s]) StreamState{};
   ::new (parts.account) DeviceAccount{};
   if (parts.stepped != nullptr) ::new (parts.stepped) SteppedState{};
+  if (parts.rails != nullptr) ::new (parts.rails) RailClocks{};
   std::uint32_t streams = 0;
   for (std::uint32_t s = 0; s < program.streams(); ++s) {
     if (program.length(s) == 0) continue;

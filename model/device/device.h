@@ -31,8 +31,8 @@ struct DeviceModel {
   DeviceSlots slots;
 };
 
-// The slots that the largest of `programs` needs.
-DeviceSlots slots_for(const std::vector<ProgramTable>& programs);
+// The slots that the largest of `programs` needs on this network.
+DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& network);
 
 // The type of all devices. Handlers find the DeviceModel through the run's Cluster.
 pdes::LpType device_type(DeviceSlots slots);

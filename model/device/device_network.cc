@@ -82,8 +82,9 @@ bool Device::start_send(std::uint32_t stream, const Task& task) {
 void Device::transmit(std::uint32_t stream, const Task& task) {
   const DeviceId peer = ProgramTable::peer_of(task, self());
   const Tier tier = model_.network.tier_between(self(), peer);
-  const Interface interface = interface_of(tier);
-  const Time wire = task.wire[static_cast<std::size_t>(interface)];
+  const Time wire = task.wire[static_cast<std::size_t>(interface_of(tier))];
+  const Interface interface =
+      model_.network.rail_of(interface_of(tier), self(), peer, task.tag);
   const Time latency = model_.network.latency(tier);
   const Leaving leaving = model_.analytical ? Leaving{ctx_.now() + wire, wire, latency}
                                             : leave(peer, interface, wire, latency);
@@ -96,7 +97,7 @@ void Device::transmit(std::uint32_t stream, const Task& task) {
 }
 
 Leaving Device::leave_in_trouble(DeviceId to, Interface interface, Time wire, Time latency) {
-  Time& free_at = state_.tx_free[static_cast<std::size_t>(interface)];
+  Time& free_at = parts_.tx_free(interface);
   const auto travel =
       model_.trouble->travel(self(), to, {std::max(ctx_.now(), free_at), wire, latency});
   if (!travel) return {Time::max(), wire, latency};

@@ -81,7 +81,7 @@ class Device {
   bool end_collective(ChannelState& channel, std::uint32_t stream);
   [[nodiscard]] Stepped stepped() { return {model_, program_, state_, parts_, ctx_}; }
   core::Time use_send_side(Interface interface, core::Time wire) {
-    core::Time& free_at = state_.tx_free[static_cast<std::size_t>(interface)];
+    core::Time& free_at = parts_.tx_free(interface);
     const core::Time sent = sent_at(ctx_.now(), free_at, wire);
     ctx_.set(free_at, sent);
     return sent;
@@ -97,7 +97,7 @@ class Device {
                            core::Time latency);
   // Whether a message that arrives now has to wait until `free_at` for the interface.
   bool wait_for_receive_side(Interface interface, core::Time wire, core::Time& free_at) {
-    core::Time& clock = state_.rx_free[static_cast<std::size_t>(interface)];
+    core::Time& clock = parts_.rx_free(interface);
     free_at = received_at(ctx_.now(), clock, wire);
     ctx_.set(clock, free_at);
     return free_at > ctx_.now();

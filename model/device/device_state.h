@@ -5,6 +5,7 @@
 //   16 each   streams           cursor and who waits for it
 //   96 bytes  account           where its time went; messages that came before their receive
 //   32 bytes  stepped           lanes in progress, where collectives other than plain rings run
+//   112 bytes rails             clocks of further interfaces, where there are several across nodes
 //
 // A chunk of a collective touches the first line and its channel, nothing else. A device of a
 // Llama step (3 channels, 8 streams) takes 368 bytes, six lines with its header.
@@ -35,7 +36,8 @@ struct DeviceState {
   std::uint8_t unfinished = 0;  // streams with nodes left
   TimeClass time_class = TimeClass::waiting;  // since DeviceAccount::since
   bool stepped = false;         // whether the block has a SteppedState
-  std::array<std::uint8_t, 3> unused{};
+  bool rails = false;           // whether it has a RailClocks
+  std::array<std::uint8_t, 2> unused{};
 };
 static_assert(sizeof(DeviceState) == 48);
 
@@ -112,6 +114,12 @@ struct SteppedState {
   pdes::UndoVector<EarlySteps> early;
 };
 
+// Of further interfaces out of the node, where there are any.
+struct RailClocks {
+  std::array<core::Time, kRailsMax - 1> tx_free;
+  std::array<core::Time, kRailsMax - 1> rx_free;
+};
+
 // The parts of a device's block. Requires the slots to be set.
 template <class State>  // DeviceState or const DeviceState
 struct DeviceParts {
@@ -127,6 +135,18 @@ struct DeviceParts {
     account = reinterpret_cast<Like<DeviceAccount>*>(at);
     at += sizeof(DeviceAccount);
     stepped = s.stepped ? reinterpret_cast<Like<SteppedState>*>(at) : nullptr;
+    if (s.stepped) at += sizeof(SteppedState);
+    rails = s.rails ? reinterpret_cast<Like<RailClocks>*>(at) : nullptr;
+  }
+
+  // When an interface's send or receive side is free.
+  [[nodiscard]] Like<core::Time>& tx_free(Interface interface) const {
+    const auto i = static_cast<std::size_t>(interface);
+    return i < kInterfaceCount ? state.tx_free[i] : rails->tx_free[i - kInterfaceCount];
+  }
+  [[nodiscard]] Like<core::Time>& rx_free(Interface interface) const {
+    const auto i = static_cast<std::size_t>(interface);
+    return i < kInterfaceCount ? state.rx_free[i] : rails->rx_free[i - kInterfaceCount];
   }
 
   State& state;
@@ -134,16 +154,19 @@ struct DeviceParts {
   Like<StreamState>* streams;
   Like<DeviceAccount>* account;
   Like<SteppedState>* stepped;  // null: the device has none
+  Like<RailClocks>* rails;      // the same
 };
 
 struct DeviceSlots {
   std::uint8_t streams = 0;
   std::uint8_t channels = 0;
   bool stepped = false;
+  bool rails = false;
   [[nodiscard]] std::uint32_t state_bytes() const {
     return static_cast<std::uint32_t>(sizeof(DeviceState) + channels * sizeof(ChannelState) +
                                       streams * sizeof(StreamState) + sizeof(DeviceAccount) +
-                                      (stepped ? sizeof(SteppedState) : 0));
+                                      (stepped ? sizeof(SteppedState) : 0) +
+                                      (rails ? sizeof(RailClocks) : 0));
   }
 };
 

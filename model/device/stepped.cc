@@ -166,7 +166,9 @@ void Stepped::send(const Task& task, const Place& place, std::uint32_t lane, con
   const Time usual = model_.analytical
                          ? model_.notice_latency
                          : model_.network.latency(tier) + what(task).choice.step[step];
-  const Travel way = leave(task, {peer, interface, in_network && t.bytes == 0},
+  const std::uint16_t number = program_.channels[task.channel].number;
+  const Interface rail = model_.network.rail_of(interface, self(), peer, number + lane);
+  const Travel way = leave(task, {peer, rail, in_network && t.bytes == 0},
                            {ctx_.now(), wire_out, usual});
   if (into_network || way.start == Time::max()) return;
   const bool notice = in_network && t.bytes_received == 0;
@@ -177,15 +179,14 @@ void Stepped::send(const Task& task, const Place& place, std::uint32_t lane, con
   ctx_.send(LpId{peer.value}, way.start + way.wire - ctx_.now() + way.latency,
             static_cast<pdes::EventKind>(DeviceEvent::step_arrives),
             Chunk{received.ps, channel.last_entry.ps, channel.ordinal, t.peer_phase,
-                  program_.channels[task.channel].number, static_cast<std::uint16_t>(interface),
-                  lane});
+                  number, static_cast<std::uint16_t>(rail), lane});
 }
 
 // When a message leaves; Time::max(): it has no way, and never does. What is `free` takes no time
 // on the interface, but follows what the collective has sent before.
 Travel Stepped::leave(const Task& task, const Handed& message, const UsualWay& usual) {
   ChannelState& channel = parts_.channels[task.channel];
-  Time& clock = state_.tx_free[static_cast<std::size_t>(message.interface)];
+  Time& clock = parts_.tx_free(message.interface);
   Travel way{std::max(usual.ready, message.free ? channel.wire : clock),
              message.free ? Time{0} : usual.wire, usual.latency};
   if (model_.trouble != nullptr && message.to != self()) [[unlikely]] {

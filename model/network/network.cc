@@ -40,6 +40,18 @@ const Fabric& checked(const Fabric& fabric) {
   return fabric;
 }
 
+// Equal ports of a device that all lead everywhere.
+std::uint32_t rails_of(const TopologySpec& spec) {
+  if (spec.networks.size() != 1) return 1;
+  const FamilySpec& family = spec.networks.front();
+  std::uint32_t ports = 1;
+  if (const auto* one = std::get_if<SingleSwitchSpec>(&family.shape)) ports = one->planes;
+  if (const auto* clos = std::get_if<ClosSpec>(&family.shape)) {
+    ports = clos->leaves_per_device * family.planes;
+  }
+  return std::min(ports, kRailsMax);
+}
+
 }  // namespace
 
 Network::Network(const Fabric& fabric, std::uint32_t devices)
@@ -69,6 +81,7 @@ void Network::use_tree(const Fabric& fabric) {
 void Network::use_topology(const Fabric& fabric) {
   const TopologySpec& spec = *fabric.topology;
   topology_ = make_topology(spec, devices_);
+  rails_ = rails_of(spec);
   const bool has_nodes = spec.nodes.has_value();
   first_class_ = has_nodes ? 0 : 1;  // class 0 is Tier::node
   const auto distances = topology_->distances();

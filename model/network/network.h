@@ -5,8 +5,11 @@
 //   latency of a topology     = endpoint + that of its path, by class of Topology::distances()
 //   time on an interface      = max(1 ps, bytes / bandwidth), rounded up
 //
-// A device has two interfaces, into its node and out of it: the ports that a topology gives it
-// across nodes are one interface, with the rate of one port. The fabric of nodes on a fat tree,
+// A device has an interface into its node and one or several out of it. Where a topology gives it
+// equal ports that all lead everywhere (planes, several leaves), each is an interface, with a clock
+// of its own, and a message takes one by a hash of who talks to whom and of the connection (queue
+// pair) between them, at both ends the same. The ports of a direct network (a torus, say) are one
+// interface, with the rate of one port. The fabric of nodes on a fat tree,
 // which a study has that names no topology, is computed by inlined functions; a topology by virtual
 // ones, once a channel of a ring, once a message otherwise.
 //
@@ -30,9 +33,11 @@
 
 namespace exawarp::model {
 
-// A device's interfaces, each with a send and a receive side (full duplex).
+// A device's interfaces, each with a send and a receive side (full duplex). Further ones out of the
+// node follow scale_out, and are like it.
 enum class Interface : std::uint8_t { node, scale_out };
-constexpr std::uint32_t kInterfaceCount = 2;
+constexpr std::uint32_t kInterfaceCount = 2;  // kinds of them
+constexpr std::uint32_t kRailsMax = 8;        // out of a node
 
 constexpr Interface interface_of(Tier tier) {
   return tier == Tier::node ? Interface::node : Interface::scale_out;
@@ -58,6 +63,16 @@ class Network {
   [[nodiscard]] core::Time wire_time(std::int64_t bytes, Interface interface) const {
     const std::int64_t rate = bandwidth_bytes_per_s_[static_cast<std::size_t>(interface)];
     return std::max(core::Time{1}, core::transfer_time(bytes, rate));
+  }
+  // Interfaces of a device out of its node.
+  [[nodiscard]] std::uint32_t rails() const { return rails_; }
+  // Which of several interfaces a message takes at both ends. `connection` tells those between the
+  // same devices apart.
+  [[nodiscard]] Interface rail_of(Interface interface, core::DeviceId a, core::DeviceId b,
+                                  std::uint32_t connection) const {
+    if (rails_ == 1 || interface == Interface::node) [[likely]] return interface;
+    const std::uint32_t rail = (a.value + b.value + connection) % rails_;
+    return static_cast<Interface>(static_cast<std::uint32_t>(interface) + rail);
   }
   // The least latency between devices of different atoms: the model's lookahead.
   [[nodiscard]] core::Time least_latency_between_atoms() const;
@@ -92,6 +107,7 @@ class Network {
   std::shared_ptr<const Topology> topology_;
   std::uint32_t first_class_ = 0;             // of the topology's distances, as a Tier
   std::uint32_t devices_;
+  std::uint32_t rails_ = 1;
   core::Time least_across_;                   // between devices of different nodes
   std::vector<core::Time> latency_;           // by Tier; at least kTierCount, the farthest last
   std::array<std::int64_t, kInterfaceCount> bandwidth_bytes_per_s_;
