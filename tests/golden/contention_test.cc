@@ -266,10 +266,10 @@ double adversarial_share(RoutingPolicy policy) {
 
 TEST(Contention, AdversarialDragonflyTrafficSaturatesOneGlobalLink) {
   // a p = 8 devices of a group share the one link to the next group: 1 / (a h) of their lines.
-  // Within 1 %: packets are given to a line 8 at a time.
+  // Within 2 %: a buffer of 32 packets, of 2,000, may be fuller in the end than at the start.
   for (const RoutingPolicy policy : {RoutingPolicy::deterministic, RoutingPolicy::adaptive}) {
     const double share = adversarial_share(policy);
-    EXPECT_NEAR(share, 1.0 / 8, 0.01 / 8);
+    EXPECT_NEAR(share, 1.0 / 8, 0.02 / 8);
     print_measured("dragonfly p 2, a 4, h 2, g 9, group to next group, minimal", 1.0 / 8, share);
   }
 }
