@@ -146,9 +146,9 @@ TEST(Dcqcn, ALateSenderHasItsShareWithinMilliseconds) {
 }
 
 TEST(Dcqcn, FillsASlowerLineAsWell) {
-  // 8 Gb/s with steps made for 40: the fixed point is at 0.6 % of marks, and swings about it reach
-  // the upper threshold. It is the packet that leaves which is marked: marked as they join a queue
-  // of 200 us, packets told of it too late, and the two used 0.86 of the line.
+  // 8 Gb/s with steps made for 40: the fixed point is at 0.6 % of marks, and queues swing up to the
+  // upper threshold, 200 us. Packets that were marked as they join such a queue would tell of it
+  // too late, and the two would use 0.86 of the line.
   TwoSenders two = as_published();
   two.line_bytes_per_s = 1'000'000'000;
   two.options.packet_bytes = 1'000;
