@@ -60,12 +60,17 @@ void Ports::hash(core::Hasher& hasher, const PortState* ports, std::uint32_t cou
   }
 }
 
-void Ports::meet_queue(std::uint32_t p, Packet& packet) {
+void Ports::note_depth(std::uint32_t p) {
+  const Time met = depth(p);
+  if (met > ports_[p].peak) ctx_.set(ports_[p].peak, met);
+  if (network_.options().count_ports && met.ps > 0) {
+    PortCounters::emit(ctx_, PortRecord::queued, p, 0, met);
+  }
+}
+
+void Ports::mark(std::uint32_t p, Packet& packet) {
   PortState& port = ports_[p];
   const Time met = depth(p);
-  if (met > port.peak) ctx_.set(port.peak, met);
-  const bool counts = network_.options().count_ports;
-  if (counts && met.ps > 0) PortCounters::emit(ctx_, PortRecord::queued, p, 0, met);
   const LinkFigures& figures = network_.figures(port.kind);
   if (met <= figures.kmin || packet.type() != PacketType::data) return;
   if (met < figures.kmax) {
@@ -80,7 +85,7 @@ void Ports::meet_queue(std::uint32_t p, Packet& packet) {
   }
   packet.bits |= Packet::kMarkedBit;
   ctx_.add(port.marks, 1u);
-  if (counts) PortCounters::emit(ctx_, PortRecord::marked, p);
+  if (network_.options().count_ports) PortCounters::emit(ctx_, PortRecord::marked, p);
 }
 
 bool Ports::has_credit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes) {

@@ -70,7 +70,8 @@ TEST_F(FaultsOfARun, ThatMakeNoSenseAreRefusedInOneLine) {
   refused({"network.latency_jitter={mean: 1 us, distribution: gaussian}"},
           "expected one of: normal, uniform, lognormal, exponential");
   refused({"network.latency_jitter={mean: 0 us}"}, "out of range");
-  refused({"compute.jitter={distribution: uniform, deviation: 0.6}"}, "expected a number in [0, 0.5]");
+  refused({"compute.jitter={distribution: uniform, deviation: 0.6}"},
+          "expected a number in [0, 0.5]");
   refused({"compute.jitter=0.3"}, "0.25");
   refused({"placement.method=blocks"}, "did you mean \"block\"?");
   refused({"engine.sync=optimist"}, "did you mean \"optimistic\"?");
