@@ -151,9 +151,8 @@ void add_chakra_import(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
   chakra->add_option("PREFIX", a.input, "prefix of the traces")->required();
   chakra->add_option("-o,--output", a.output, "the .xwg file to write")->required();
   chakra->add_option("--comm-groups", a.chakra.comm_groups, "communicators (JSON)");
-  chakra
-      ->add_option("--element-bytes", a.chakra.element_bytes,
-                   "comm_size and tensor_size count elements of so many bytes (default: 1)")
+  chakra->add_option("--element-bytes", a.chakra.element_bytes,
+                     "comm_size and tensor_size count elements of so many bytes (default: 1)")
       ->check(CLI::Range(1u, 64u));
   chakra->add_flag("--macs", a.chakra.macs, "num_ops of matrix products counts MACs, not FLOPs");
   chakra->add_option("--comm-size", raw.comm_size,
@@ -286,8 +285,8 @@ std::pair<const CLI::App*, std::string> understood(const CLI::App& app) {
   if (!extras.empty()) {
     const auto option = std::ranges::find_if(extras, [](const auto& s) { return s[0] == '-'; });
     const std::string& extra = option == extras.end() ? extras.front() : *option;
-    what =
-        fmt::format("{} is not known here{}", in_quotes(extra), did_you_mean(extra, names_in(*at)));
+    what = fmt::format("{} is not known here{}", in_quotes(extra),
+                       did_you_mean(extra, names_in(*at)));
   }
   throw InputError(path, fmt::format("{}; see {} --help", what, path));
 }
@@ -314,7 +313,8 @@ void finish_astra(const RawOptions& raw, AstraArguments& astra) {
   const Choice<bool> unaware{"congestion-unaware", false}, aware{"congestion-aware", true};
   const std::array choices{unaware, aware};
   if (!raw.network_backend.empty()) {
-    astra.congestion_aware = parse_choice<bool>("--network-backend", raw.network_backend, choices);
+    astra.congestion_aware =
+        parse_choice<bool>("--network-backend", raw.network_backend, choices);
   }
 }
 
@@ -394,10 +394,9 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   CLI::App app("Exawarp simulates machine-learning work on large clusters.", "exawarp");
   app.set_version_flag("--version", std::string("exawarp ") + kVersion);
   app.require_subcommand(1);
-  app.footer(
-      "Exit codes: 0 done; 1 a bug in exawarp; 2 bad input; 3 the simulated system "
-      "deadlocked;\n4 a resource ran out.\n"
-      "Start with: exawarp run configs/studies/llama2_7b_8.yaml");
+  app.footer("Exit codes: 0 done; 1 a bug in exawarp; 2 bad input; 3 the simulated system "
+             "deadlocked;\n4 a resource ran out.\n"
+             "Start with: exawarp run configs/studies/llama2_7b_8.yaml");
   CommandArguments all;
   add_commands(app, all);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

@@ -36,14 +36,7 @@ struct RunArguments {
 // `exawarp workload generate|inspect|validate|import|export|diff`.
 struct WorkloadArguments {
   enum class Action {
-    generate,
-    inspect,
-    validate,
-    import_chakra,
-    import_goal,
-    import_stablehlo,
-    export_chakra,
-    diff
+    generate, inspect, validate, import_chakra, import_goal, import_stablehlo, export_chakra, diff
   };
   Action action = Action::generate;
   std::string input;
@@ -53,9 +46,9 @@ struct WorkloadArguments {
   std::string mesh;                    // import stablehlo: data=4,tensor=2
   bool fusion = true;                  // import stablehlo
   std::optional<std::uint64_t> trip_count;
-  std::string entry = "main";  // import stablehlo
-  std::uint32_t module = 0;    // import stablehlo: of several, counted from 1
-  bool json = false;           // inspect, validate
+  std::string entry = "main";          // import stablehlo
+  std::uint32_t module = 0;            // import stablehlo: of several, counted from 1
+  bool json = false;                   // inspect, validate
 };
 
 // `exawarp topology show`.
