@@ -28,6 +28,8 @@ const char* name_of(MicrobenchmarkKind kind) {
       return "send";
     case MicrobenchmarkKind::kCompute:
       return "compute";
+    case MicrobenchmarkKind::kMemory:
+      return "memory";
   }
   return "";
 }
@@ -36,16 +38,21 @@ const char* name_of(MicrobenchmarkKind kind) {
 void add_uniform(const MicrobenchmarkSpec& spec, WorkloadBuilder& workload) {
   const std::uint16_t group = workload.add_group("all", {0});
   ProgramBuilder& program = workload.add_program(name_of(spec.kind));
-  const bool is_compute = spec.kind == MicrobenchmarkKind::kCompute;
+  const bool is_memory = spec.kind == MicrobenchmarkKind::kMemory;
+  const bool is_compute = spec.kind == MicrobenchmarkKind::kCompute || is_memory;
   NodeFields node;
   node.stream = is_compute ? program.add_stream("compute", schema::StreamKind::COMPUTE)
                            : program.add_stream("device", schema::StreamKind::COMMUNICATION);
   node.name = workload.name(name_of(spec.kind));
   if (is_compute) {
-    node.kind = schema::NodeKind::COMPUTE;
-    node.data_type = schema::DataType::BF16;
-    node.operation = schema::Operation::GEMM;
-    node.flops = static_cast<std::uint64_t>(spec.flops);
+    node.kind = is_memory ? schema::NodeKind::MEMORY : schema::NodeKind::COMPUTE;
+    if (is_memory) {
+      node.place = spec.place;
+    } else {
+      node.data_type = schema::DataType::BF16;
+      node.operation = schema::Operation::GEMM;
+      node.flops = static_cast<std::uint64_t>(spec.flops);
+    }
     node.bytes_read = static_cast<std::uint64_t>(spec.bytes_read);
     node.bytes_written = static_cast<std::uint64_t>(spec.bytes_written);
   } else {
