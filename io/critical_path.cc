@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "io/workload_drawing.h"
+#include "io/workload_facts.h"
 #include "model/compute/roofline.h"
 #include "model/workload/inspect.h"
 
@@ -32,15 +33,18 @@ bool has_durations(const model::WorkloadGraph& graph) {
 
 const char* unit_name(Unit unit) {
   switch (unit) {
-    case Unit::roofline_ps: return "roofline_ps";
-    case Unit::recorded_ps: return "recorded_ps";
-    case Unit::flops: break;
+    case Unit::roofline_ps:
+      return "roofline_ps";
+    case Unit::recorded_ps:
+      return "recorded_ps";
+    case Unit::flops:
+      break;
   }
   return "flops";
 }
 
 std::string amount(std::uint64_t value, Unit unit) {
-  if (unit == Unit::flops) return core::format_count(static_cast<double>(value)) + "FLOP";
+  if (unit == Unit::flops) return with_unit(static_cast<double>(value), "FLOP");
   return core::format_time(core::Time{static_cast<std::int64_t>(value)});
 }
 
@@ -83,22 +87,21 @@ std::vector<Bar> bars_of(const model::Program& program,
     bars.push_back({program.node(i).getStream(), i, times[i]});
   }
   std::ranges::sort(bars, {}, [&](const Bar& b) {
-    return std::tuple{b.times.start, b.times.end, b.stream,
-                      program.node(b.node).getPosition()};
+    return std::tuple{b.times.start, b.times.end, b.stream, program.node(b.node).getPosition()};
   });
   return bars;
 }
 
 std::string text_timeline(const model::WorkloadGraph& graph, const model::Program& program,
                           const std::vector<Bar>& bars, Unit unit) {
-  std::string out = fmt::format("{:>16} {:>16}  {:<16} {:<12} {}\n", "start", "end", "stream",
-                                "kind", "node");
+  std::string out =
+      fmt::format("{:>16} {:>16}  {:<16} {:<12} {}\n", "start", "end", "stream", "kind", "node");
   for (const Bar& bar : bars) {
     const auto node = program.node(bar.node);
-    out += fmt::format("{:>16} {:>16}  {:<16.16} {:<12} {}\n", amount(bar.times.start, unit),
-                       amount(bar.times.end, unit),
-                       model::printable(program.stream_name(bar.stream)),
-                       model::name_of(node.getKind()), what(graph, node));
+    out +=
+        fmt::format("{:>16} {:>16}  {:<16.16} {:<12} {}\n", amount(bar.times.start, unit),
+                    amount(bar.times.end, unit), model::printable(program.stream_name(bar.stream)),
+                    model::name_of(node.getKind()), what(graph, node));
   }
   return out;
 }
@@ -106,10 +109,15 @@ std::string text_timeline(const model::WorkloadGraph& graph, const model::Progra
 std::string chrome_timeline(const model::WorkloadGraph& graph, const model::Program& program,
                             const std::vector<Bar>& bars, std::uint32_t device) {
   Json events = Json::array();
-  events.push_back({{"ph", "M"}, {"pid", device}, {"name", "process_name"},
+  events.push_back({{"ph", "M"},
+                    {"pid", device},
+                    {"name", "process_name"},
                     {"args", {{"name", fmt::format("device {}", device)}}}});
   for (std::uint32_t s = 0; s < program.stream_count(); ++s) {
-    events.push_back({{"ph", "M"}, {"pid", device}, {"tid", s}, {"name", "thread_name"},
+    events.push_back({{"ph", "M"},
+                      {"pid", device},
+                      {"tid", s},
+                      {"name", "thread_name"},
                       {"args", {{"name", model::printable(program.stream_name(s))}}}});
   }
   constexpr double kPsPerUs = 1e6;
@@ -122,10 +130,11 @@ std::string chrome_timeline(const model::WorkloadGraph& graph, const model::Prog
                       {"cat", model::name_of(node.getKind())},
                       {"ts", static_cast<double>(bar.times.start) / kPsPerUs},
                       {"dur", static_cast<double>(bar.times.end - bar.times.start) / kPsPerUs},
-                      {"args", {{"node", bar.node},
-                                {"flops", node.getFlops()},
-                                {"bytes", node.getBytesRead() + node.getBytesWritten()},
-                                {"communication_bytes", node.getCommBytes()}}}});
+                      {"args",
+                       {{"node", bar.node},
+                        {"flops", node.getFlops()},
+                        {"bytes", node.getBytesRead() + node.getBytesWritten()},
+                        {"communication_bytes", node.getCommBytes()}}}});
   }
   const Json document{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ns"}};
   return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -166,7 +175,7 @@ std::string svg_timeline(const model::WorkloadGraph& graph, const model::Program
 
 TimedWorkload timed(const model::WorkloadGraph& graph, const model::Accelerator* accelerator) {
   TimedWorkload workload;
-  workload.unit = accelerator != nullptr  ? Unit::roofline_ps
+  workload.unit = accelerator != nullptr ? Unit::roofline_ps
                   : has_durations(graph) ? Unit::recorded_ps
                                          : Unit::flops;
   const auto cost = [&](const model::Program& program, std::uint32_t index) -> std::uint64_t {
@@ -181,7 +190,8 @@ TimedWorkload timed(const model::WorkloadGraph& graph, const model::Accelerator*
         }
       case Unit::recorded_ps:
         return node.getDurationPs() == schema::NO_DURATION ? 0 : node.getDurationPs();
-      case Unit::flops: break;
+      case Unit::flops:
+        break;
     }
     return node.getFlops();
   };
@@ -192,17 +202,19 @@ TimedWorkload timed(const model::WorkloadGraph& graph, const model::Accelerator*
 std::string critical_path_text(const model::WorkloadGraph& graph, const TimedWorkload& workload) {
   if (!workload.schedule) return "\nCritical path  not computed: too many devices differ\n";
   const model::IdealSchedule& schedule = *workload.schedule;
-  if (!schedule.finishes) return "\nCritical path  none, it cannot finish: " + schedule.waiting + "\n";
+  if (!schedule.finishes)
+    return "\nCritical path  none, it cannot finish: " + schedule.waiting + "\n";
   const PathTotals totals = totals_of(graph, schedule);
   std::string kinds;
   for (const auto& [kind, count] : totals.by_kind) {
     kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", core::format_grouped(count), kind);
   }
-  return fmt::format("\nCritical path  {} without a network ({}): {} nodes ({}), {}FLOP, {} "
-                     "stretches on one device\n",
-                     amount(schedule.length, workload.unit), unit_name(workload.unit),
-                     core::format_grouped(schedule.path.size()), kinds,
-                     core::format_count(totals.flops), core::format_grouped(totals.devices));
+  return fmt::format(
+      "\nCritical path  {} without a network ({}): {} nodes ({}), {}, {} "
+      "stretches on one device\n",
+      amount(schedule.length, workload.unit), unit_name(workload.unit),
+      core::format_grouped(schedule.path.size()), kinds, with_unit(totals.flops, "FLOP"),
+      core::format_grouped(totals.devices));
 }
 
 std::string critical_path_json(const model::WorkloadGraph& graph, const TimedWorkload& workload) {
@@ -222,29 +234,29 @@ std::string critical_path_json(const model::WorkloadGraph& graph, const TimedWor
                      {"start", step.times.start},
                      {"end", step.times.end}});
   }
-  const Json json{{"finishes", true},
-                  {"unit", unit_name(workload.unit)},
-                  {"length", schedule.length},
-                  {"flops", totals.flops},
-                  {"nodes", totals.by_kind},
-                  {"steps", std::move(steps)}};
+  const Json json{{"finishes", true},          {"unit", unit_name(workload.unit)},
+                  {"length", schedule.length}, {"flops", totals.flops},
+                  {"nodes", totals.by_kind},   {"steps", std::move(steps)}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string timeline(const model::WorkloadGraph& graph, const TimedWorkload& workload,
                      std::uint32_t device, TimelineForm form) {
   if (!workload.schedule || !workload.schedule->finishes) {
-    throw core::InputError(graph.place(),
-                           workload.schedule ? "has no timeline: " + workload.schedule->waiting
-                                             : "has no timeline: too many devices differ");
+    throw core::InputError(graph.place(), workload.schedule
+                                              ? "has no timeline: " + workload.schedule->waiting
+                                              : "has no timeline: too many devices differ");
   }
   const model::Program& program = graph.program(graph.program_of(core::DeviceId{device}));
   const std::vector<Bar> bars =
       bars_of(program, workload.schedule->times[workload.schedule->class_of[device]]);
   switch (form) {
-    case TimelineForm::text: return text_timeline(graph, program, bars, workload.unit);
-    case TimelineForm::svg: return svg_timeline(graph, program, bars, device, workload);
-    case TimelineForm::chrome: break;
+    case TimelineForm::text:
+      return text_timeline(graph, program, bars, workload.unit);
+    case TimelineForm::svg:
+      return svg_timeline(graph, program, bars, device, workload);
+    case TimelineForm::chrome:
+      break;
   }
   return chrome_timeline(graph, program, bars, device);
 }

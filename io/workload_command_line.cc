@@ -14,7 +14,7 @@ using Action = WorkloadArguments::Action;
 struct Conversion {
   const char* name;
   const char* description;
-  const char* input;         // INPUT
+  const char* input;  // INPUT
   const char* input_text;
   const char* output_text;
   Action action;
@@ -39,13 +39,14 @@ void add_trace_options(CLI::App& app, WorkloadArguments& a) {
 }
 
 void add_chakra_import(CLI::App& app, WorkloadArguments& a, RawWorkloadOptions& raw) {
-  CLI::App& chakra = add_conversion(
-      app, a,
-      {"chakra", "from execution traces PREFIX.<rank>.et or PREFIX.<rank>.json", "PREFIX",
-       "prefix of the traces", kWritesXwg, Action::import_chakra});
+  CLI::App& chakra =
+      add_conversion(app, a,
+                     {"chakra", "from execution traces PREFIX.<rank>.et or PREFIX.<rank>.json",
+                      "PREFIX", "prefix of the traces", kWritesXwg, Action::import_chakra});
   add_trace_options(chakra, a);
-  chakra.add_option("--element-bytes", a.chakra.element_bytes,
-                    "comm_size and tensor_size count elements of so many bytes (default: 1)")
+  chakra
+      .add_option("--element-bytes", a.chakra.element_bytes,
+                  "comm_size and tensor_size count elements of so many bytes (default: 1)")
       ->check(CLI::Range(1u, 64u));
   chakra.add_flag("--macs", a.chakra.macs, "num_ops of matrix products counts MACs, not FLOPs");
   chakra.add_option("--comm-size", raw.comm_size,
@@ -55,11 +56,11 @@ void add_chakra_import(CLI::App& app, WorkloadArguments& a, RawWorkloadOptions& 
 }
 
 void add_pytorch_import(CLI::App& app, WorkloadArguments& a) {
-  CLI::App& pytorch = add_conversion(
-      app, a,
-      {"pytorch", "from PyTorch execution traces, linked with Kineto's", "TRACE",
-       "ExecutionTraceObserver's JSON; {rank} in the name stands for the rank", kWritesXwg,
-       Action::import_pytorch});
+  CLI::App& pytorch =
+      add_conversion(app, a,
+                     {"pytorch", "from PyTorch execution traces, linked with Kineto's", "TRACE",
+                      "ExecutionTraceObserver's JSON; {rank} in the name stands for the rank",
+                      kWritesXwg, Action::import_pytorch});
   pytorch.add_option("--kineto", a.kineto, "the profiler's JSON of the same run, named alike");
   add_trace_options(pytorch, a);
 }
@@ -80,10 +81,10 @@ void add_text_import(CLI::App& app, WorkloadArguments& a, RawWorkloadOptions& ra
 }
 
 void add_stablehlo_import(CLI::App& app, WorkloadArguments& a) {
-  CLI::App& stablehlo = add_conversion(app, a,
-                                       {"stablehlo", "from a StableHLO module (MLIR text)", "INPUT",
-                                        "the file to import", kWritesXwg,
-                                        Action::import_stablehlo});
+  CLI::App& stablehlo =
+      add_conversion(app, a,
+                     {"stablehlo", "from a StableHLO module (MLIR text)", "INPUT",
+                      "the file to import", kWritesXwg, Action::import_stablehlo});
   stablehlo.add_option("--mesh", a.mesh, "devices by axis, the last fastest: data=4,tensor=2");
   stablehlo.add_flag("!--no-fusion", a.fusion, "each operation is a kernel of its own");
   stablehlo.add_option("--trip-count", a.trip_count, "of loops that do not tell theirs")
@@ -139,10 +140,10 @@ void add_inspect(CLI::App& app, WorkloadArguments& a) {
 
 void add_workload(CLI::App& app, WorkloadArguments& a, RawWorkloadOptions& raw) {
   app.require_subcommand(1);
-  CLI::App& generate = add_conversion(app, a,
-                                      {"generate", "writes the workload of a specification", "SPEC",
-                                       "workload specification (YAML)", kWritesXwg,
-                                       Action::generate});
+  CLI::App& generate =
+      add_conversion(app, a,
+                     {"generate", "writes the workload of a specification", "SPEC",
+                      "workload specification (YAML)", kWritesXwg, Action::generate});
   generate.add_option("--set", raw.overrides, "replaces a key: path.to.key=value (repeatable)")
       ->take_all()
       ->allow_extra_args(false);

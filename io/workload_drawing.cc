@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "io/workload_facts.h"
 #include "model/workload/inspect.h"
 
 namespace exawarp::io {
@@ -44,7 +45,7 @@ std::string work_of(const schema::Node::Reader& node) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (node.getFlops() > 0) {
-    add(core::format_count(static_cast<double>(node.getFlops())) + "FLOP");
+    add(with_unit(static_cast<double>(node.getFlops()), "FLOP"));
   }
   const std::uint64_t bytes = node.getBytesRead() + node.getBytesWritten() + node.getCommBytes();
   if (bytes > 0) add(core::format_bytes(bytes));
@@ -72,8 +73,8 @@ void for_each_edge(const Program& program, std::uint32_t index, const Edge& edge
   for (std::uint32_t i = 0; i < node.getDependencyCount(); ++i) {
     const std::uint32_t from = program.dependency(node, i);
     const schema::Node::Reader other = program.node(from);
-    follows_stream |= other.getStream() == node.getStream() &&
-                      other.getPosition() + 1 == node.getPosition();
+    follows_stream |=
+        other.getStream() == node.getStream() && other.getPosition() + 1 == node.getPosition();
     edge(from, false);
   }
   if (!follows_stream) edge(program.node_at(node.getStream(), node.getPosition() - 1), true);
@@ -81,12 +82,17 @@ void for_each_edge(const Program& program, std::uint32_t index, const Edge& edge
 
 const char* colour_of(schema::NodeKind kind) {
   switch (kind) {
-    case schema::NodeKind::COMPUTE: return "#cfe0f4";
-    case schema::NodeKind::MEMORY: return "#e8ddf0";
-    case schema::NodeKind::COLLECTIVE: return "#f6d9c4";
+    case schema::NodeKind::COMPUTE:
+      return "#cfe0f4";
+    case schema::NodeKind::MEMORY:
+      return "#e8ddf0";
+    case schema::NodeKind::COLLECTIVE:
+      return "#f6d9c4";
     case schema::NodeKind::SEND:
-    case schema::NodeKind::RECEIVE: return "#f3e9b8";
-    case schema::NodeKind::MARKER: break;
+    case schema::NodeKind::RECEIVE:
+      return "#f3e9b8";
+    case schema::NodeKind::MARKER:
+      break;
   }
   return "#eeeeee";
 }
@@ -94,8 +100,8 @@ const char* colour_of(schema::NodeKind kind) {
 }  // namespace
 
 std::string workload_dot(const model::WorkloadGraph& graph, std::optional<std::uint32_t> device) {
-  std::string out = fmt::format("digraph \"{}\" {{\n  node [shape=box, style=filled];\n",
-                                dot_text(graph.name()));
+  std::string out =
+      fmt::format("digraph \"{}\" {{\n  node [shape=box, style=filled];\n", dot_text(graph.name()));
   const auto append = std::back_inserter(out);
   for (const std::uint32_t p : drawn_programs(graph, device)) {
     const Program& program = graph.program(p);
@@ -128,8 +134,8 @@ std::string workload_graphml(const model::WorkloadGraph& graph,
                        key);
   }
   for (const char* key : {"flops", "bytes", "duration_ps"}) {
-    out += fmt::format("  <key id=\"{0}\" for=\"node\" attr.name=\"{0}\" attr.type=\"long\"/>\n",
-                       key);
+    out +=
+        fmt::format("  <key id=\"{0}\" for=\"node\" attr.name=\"{0}\" attr.type=\"long\"/>\n", key);
   }
   out += "  <key id=\"kind\" for=\"edge\" attr.name=\"kind\" attr.type=\"string\"/>\n";
   const auto append = std::back_inserter(out);
@@ -168,12 +174,23 @@ std::string xml_text(std::string_view text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&apos;"; break;
-      default: out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&apos;";
+        break;
+      default:
+        out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
     }
   }
   return out;

@@ -16,11 +16,6 @@ using core::format_count;
 using core::format_grouped;
 using Json = nlohmann::ordered_json;
 
-// "160 GB", "12 B".
-std::string with_unit(double count, const char* unit) {
-  const std::string text = format_count(count);
-  return text + (text.find(' ') == std::string::npos ? " " : "") + unit;
-}
 std::string bytes_text(double bytes) { return with_unit(bytes, "B"); }
 
 auto append(std::string& out) { return std::back_inserter(out); }
@@ -83,6 +78,11 @@ void add_messages(const model::WorkloadFacts& f, std::string& out) {
 }
 
 }  // namespace
+
+std::string with_unit(double count, const char* unit) {
+  const std::string text = format_count(count);
+  return text + (text.find(' ') == std::string::npos ? " " : "") + unit;
+}
 
 std::string facts_text(const model::WorkloadFacts& f, const std::string& critical_path) {
   std::string out;

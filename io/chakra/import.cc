@@ -313,7 +313,9 @@ class Importer {
     report_.dangling += program.dangling;
     report_.control_given |= program.control_given;
     if (program.control_given && !program.control_used) ++report_.ranks_without_control;
-    for (CommunicatorList& list : program.defined) families_.define(std::move(list), source_.place(rank));
+    for (CommunicatorList& list : program.defined) {
+      families_.define(std::move(list), source_.place(rank));
+    }
     communicators_.push_back(program.communicators);
     const auto [at, is_new] = shared_.try_emplace(fingerprint(program), programs_.size());
     if (is_new) programs_.push_back({std::move(program), {}});

@@ -49,9 +49,9 @@ void parse_message(std::string_view text, const std::string& place, std::size_t 
   const auto status = google::protobuf::util::JsonStringToMessage(
       google::protobuf::StringPiece(text.data(), text.size()), &message);
   if (status.ok()) return;
-  throw InputError(place, fmt::format("byte {}: is no Chakra {}: {}", at,
-                                      message.GetDescriptor()->name(),
-                                      in_quotes(status.message().as_string())));
+  throw InputError(place,
+                   fmt::format("byte {}: is no Chakra {}: {}", at, message.GetDescriptor()->name(),
+                               in_quotes(status.message().as_string())));
 }
 
 // One entry of the feeder's list.
@@ -84,9 +84,9 @@ class FeederNode {
   }
   [[noreturn]] void refuse(const char* key, const char* what) const {
     const auto at = entry_.find(key);
-    throw InputError(place_, fmt::format("{} {}: {}", key,
-                                         at == entry_.end() ? "is missing" : in_quotes(shown(*at)),
-                                         what));
+    throw InputError(place_,
+                     fmt::format("{} {}: {}", key,
+                                 at == entry_.end() ? "is missing" : in_quotes(shown(*at)), what));
   }
   static std::string shown(const Json& value) {
     return value.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -181,14 +181,14 @@ bool has_suffix(const std::string& name, std::string_view suffix) {
 
 }  // namespace
 
-void read_json_trace(std::string_view text, const std::string& place,
-                     const TraceVisitor& visitor) {
+void read_json_trace(std::string_view text, const std::string& place, const TraceVisitor& visitor) {
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos || text[start] != '{') {
     throw InputError(place, "is no JSON object; expected a Chakra trace");
   }
   const std::size_t end = end_of_object(text, start);
   if (end == std::string_view::npos) throw InputError(place, "the first JSON object has no end");
+  check_json_depth(text, place);
   const Json head = Json::parse(text.substr(start, end - start), nullptr, false);
   if (head.is_object() && head.contains("workload_graph")) {
     if (text.find_first_not_of(" \t\r\n", end) != std::string_view::npos) {

@@ -41,18 +41,20 @@ TraceSource trace_files(const std::string& prefix) {
   if (exists(trace_path(prefix, 0)) || !exists(prefix + ".0.json")) {
     return {.ranks = count_traces(prefix),
             .place = [prefix](std::uint32_t rank) { return trace_path(prefix, rank); },
-            .read = [prefix](std::uint32_t rank, const TraceVisitor& visitor) {
-              return read_trace(trace_path(prefix, rank), visitor);
-            }};
+            .read =
+                [prefix](std::uint32_t rank, const TraceVisitor& visitor) {
+                  return read_trace(trace_path(prefix, rank), visitor);
+                }};
   }
   const RankFiles files(prefix + ".{rank}.json");
   return {.ranks = files.count(),
           .place = [files](std::uint32_t rank) { return files.path(rank); },
-          .read = [files](std::uint32_t rank, const TraceVisitor& visitor) {
-            const core::MappedFile file(files.path(rank));
-            read_json_trace(text_of(file), files.path(rank), visitor);
-            return std::uint64_t{file.bytes().size()};
-          }};
+          .read =
+              [files](std::uint32_t rank, const TraceVisitor& visitor) {
+                const core::MappedFile file(files.path(rank));
+                read_json_trace(text_of(file), files.path(rank), visitor);
+                return std::uint64_t{file.bytes().size()};
+              }};
 }
 
 }  // namespace exawarp::io

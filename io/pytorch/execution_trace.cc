@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "io/suggest.h"
+#include "io/text_file.h"
 
 namespace exawarp::io::pytorch {
 namespace {
@@ -24,9 +24,8 @@ std::string dumped(const Json& value) {
 // The first that the text of `name` contains, the longer names first.
 std::optional<Transfer> transfer_called(std::string name) {
   std::erase_if(name, [](char c) { return c == '_' || c == '-'; });
-  std::ranges::transform(name, name.begin(), [](unsigned char c) {
-    return static_cast<char>(std::tolower(c));
-  });
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   struct Entry {
     const char* name;
     Transfer::Kind kind;
@@ -175,6 +174,7 @@ class Reader {
     const Json& values = tensors_of(inputs);
     if (values.empty() || !values[0].is_string()) return;
     const std::string text = values[0].get<std::string>();
+    check_json_depth(text, where_);
     const Json groups = Json::parse(text, nullptr, false);
     if (!groups.is_array()) refuse("the process groups are no list");
     for (const Json& group : groups) {
@@ -234,6 +234,7 @@ class Reader {
 }  // namespace
 
 ExecutionTrace read_execution_trace(std::string_view text, const std::string& place) {
+  check_json_depth(text, place);
   const Json document = Json::parse(text, nullptr, false);
   if (!document.is_object() || !document.contains("nodes")) {
     throw InputError(place, "is no JSON object with nodes; expected a PyTorch execution trace");

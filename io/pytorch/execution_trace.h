@@ -15,20 +15,20 @@ namespace exawarp::io::pytorch {
 struct Transfer {
   enum class Kind { collective, send, receive };
   Kind kind = Kind::collective;
-  std::uint32_t comm_type = 0;          // Chakra's; collective
-  std::uint64_t bytes = 0;              // of its input tensors
-  std::string group = {};                 // pg_name; empty: all ranks
-  std::optional<std::uint64_t> peer = {};// send, receive: rank of the group
+  std::uint32_t comm_type = 0;             // Chakra's; collective
+  std::uint64_t bytes = 0;                 // of its input tensors
+  std::string group = {};                  // pg_name; empty: all ranks
+  std::optional<std::uint64_t> peer = {};  // send, receive: rank of the group
 };
 
 struct HostNode {
-  chakra::Node node;                    // id, name, attributes, inputs, outputs; no dependencies
-  std::uint64_t parent = 0;             // its caller
-  std::uint64_t record_function = 0;    // 0: unknown
+  chakra::Node node;                  // id, name, attributes, inputs, outputs; no dependencies
+  std::uint64_t parent = 0;           // its caller
+  std::uint64_t record_function = 0;  // 0: unknown
   std::uint64_t thread = 0;
   std::vector<std::uint64_t> reads, writes;  // storages
   std::optional<Transfer> transfer;
-  bool waits = false;                   // for the transfer before it in its thread
+  bool waits = false;  // for the transfer before it in its thread
 };
 
 struct ExecutionTrace {

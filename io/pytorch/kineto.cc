@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "io/text_file.h"
 
 namespace exawarp::io::pytorch {
 namespace {
@@ -77,6 +78,7 @@ std::optional<KinetoEvent> read_event(const Json& in, const std::string& where) 
 }  // namespace
 
 std::vector<KinetoEvent> read_kineto(std::string_view text, const std::string& place) {
+  check_json_depth(text, place);
   const Json document = Json::parse(text, nullptr, false);
   if (!document.is_object() || !document.contains("traceEvents") ||
       !document["traceEvents"].is_array()) {

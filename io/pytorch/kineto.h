@@ -18,9 +18,9 @@ struct KinetoEvent {
   Kind kind = Kind::function;
   std::string name = {};
   std::int64_t start_ns = 0, duration_ns = 0;
-  std::string thread = {};                           // host: process and thread
-  std::optional<std::uint64_t> external = {};       // of a function, and of what it launched
-  std::optional<std::uint64_t> correlation = {};    // of a launch, and of what it launched
+  std::string thread = {};                            // host: process and thread
+  std::optional<std::uint64_t> external = {};         // of a function, and of what it launched
+  std::optional<std::uint64_t> correlation = {};      // of a launch, and of what it launched
   std::optional<std::uint64_t> record_function = {};  // the execution trace's rf_id
   std::uint64_t stream = 0;
 };

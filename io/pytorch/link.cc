@@ -180,8 +180,8 @@ class Linker {
       std::size_t node;
       std::uint64_t thread;
     };
-    std::map<std::uint64_t, Writer> writers;         // by storage
-    std::map<std::uint64_t, std::size_t> previous;   // by thread
+    std::map<std::uint64_t, Writer> writers;        // by storage
+    std::map<std::uint64_t, std::size_t> previous;  // by thread
     const std::vector<std::int64_t> durations = exclusive_durations();
     waited_.assign(trace_.nodes.size(), 0);
     std::map<std::uint64_t, std::uint64_t> transfer, waited;  // by thread: ids
@@ -242,8 +242,8 @@ class Linker {
                                               [](const DeviceNode& n) { return n.launcher + 1; });
     for (auto d = end; d != device_.begin() && streams.size() < kStreamsMax;) {
       --d;
-      const bool of_stream = !at->second->name.starts_with("cudaStream") ||
-                             at->second->stream == d->event->stream;
+      const bool of_stream =
+          !at->second->name.starts_with("cudaStream") || at->second->stream == d->event->stream;
       if (!of_stream || end_of(*d->event) > end_of(*at->second)) continue;
       if (streams.insert(d->event->stream).second) ids.push_back(d->id);
       if (end - d > kLookBackMax) break;

@@ -10,8 +10,8 @@
 namespace exawarp::io::pytorch {
 
 struct LinkReport {
-  std::uint64_t host_nodes = 0, host_timed = 0;            // of the trace; with a duration
-  std::uint64_t device_nodes = 0, device_unlaunched = 0;   // of the profile; by nobody known
+  std::uint64_t host_nodes = 0, host_timed = 0;           // of the trace; with a duration
+  std::uint64_t device_nodes = 0, device_unlaunched = 0;  // of the profile; by nobody known
   std::uint64_t transfers = 0;
 };
 

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "io/text_file.h"
@@ -28,7 +31,7 @@ class Emitter {
     make_groups();
     program_ = &workload_.add_program("every rank");
     compute_ = program_->add_stream("compute", schema::StreamKind::COMPUTE);
-    for (const char* role : {"forward", "input gradients", "weight gradients"}) {
+    for (const char* role : kRoles) {
       program_->add_stream(role, schema::StreamKind::COMMUNICATION);
     }
     last_.resize(in.layers.size());
@@ -56,6 +59,7 @@ class Emitter {
 
  private:
   enum Role : std::uint8_t { kForward, kInput, kWeight };
+  static constexpr const char* kRoles[] = {"forward", "input gradients", "weight gradients"};
   static constexpr std::uint32_t kNone = 0xffffffff;
 
   struct LayerState {
@@ -73,11 +77,12 @@ class Emitter {
     const bool needs_size = in_.parallelism == TextParallelism::hybrid_data_model ||
                             in_.parallelism == TextParallelism::hybrid_model_data ||
                             in_.parallelism == TextParallelism::hybrid_customized;
-    std::uint32_t size = options_.model_parallel != 0 ? options_.model_parallel
-                                                      : in_.model_parallel_size;
+    std::uint32_t size =
+        options_.model_parallel != 0 ? options_.model_parallel : in_.model_parallel_size;
     if (size == 0 && needs_size) {
-      throw InputError(path_, "does not say how many ranks share a model; expected "
-                              "--model-parallel N");
+      throw InputError(path_,
+                       "does not say how many ranks share a model; expected "
+                       "--model-parallel N");
     }
     if (size == 0) size = whole_model ? options_.ranks : 1;
     if (options_.ranks % size != 0) {
@@ -86,24 +91,31 @@ class Emitter {
     }
     const bool data_nearest = in_.parallelism == TextParallelism::hybrid_data_model;
     const std::uint32_t data_size = options_.ranks / size;
-    const std::uint8_t first = workload_.add_axis(data_nearest ? "data" : "model",
-                                                  data_nearest ? data_size : size);
-    const std::uint8_t second = workload_.add_axis(data_nearest ? "model" : "data",
-                                                   data_nearest ? size : data_size);
+    const std::uint8_t first =
+        workload_.add_axis(data_nearest ? "data" : "model", data_nearest ? data_size : size);
+    const std::uint8_t second =
+        workload_.add_axis(data_nearest ? "model" : "data", data_nearest ? size : data_size);
     axis_size_ = data_nearest ? data_size : size;
-    all_ = workload_.add_group("all ranks", {first, second});
-    model_ = workload_.add_group("model", {data_nearest ? second : first});
-    data_ = workload_.add_group("data", {data_nearest ? first : second});
+    all_axes_ = {first, second};
+    model_axes_ = {data_nearest ? second : first};
+    data_axes_ = {data_nearest ? first : second};
   }
 
-  [[nodiscard]] std::uint16_t group_of(const TextLayer& layer, Role role) const {
-    switch (layer.parallelism) {
-      case TextParallelism::micro:
-      case TextParallelism::data:
-      case TextParallelism::model:
-      case TextParallelism::hybrid_dlrm: return all_;
-      default: return role == kWeight ? data_ : model_;
+  // Each role has communicators of its own, as it has a stream of its own.
+  std::uint16_t group_of(const TextLayer& layer, Role role) {
+    const bool hybrid = layer.parallelism != TextParallelism::micro &&
+                        layer.parallelism != TextParallelism::data &&
+                        layer.parallelism != TextParallelism::model &&
+                        layer.parallelism != TextParallelism::hybrid_dlrm;
+    const std::vector<std::uint8_t>& axes = !hybrid           ? all_axes_
+                                            : role == kWeight ? data_axes_
+                                                              : model_axes_;
+    const auto [at, is_new] = groups_.try_emplace({axes, role}, std::uint16_t{0});
+    if (is_new) {
+      const char* const over = !hybrid ? "all ranks" : role == kWeight ? "data" : "model";
+      at->second = workload_.add_group(fmt::format("{}, {}", over, kRoles[role]), axes);
     }
+    return at->second;
   }
 
   std::uint32_t compute(std::uint32_t layer, const char* what, std::uint64_t cycles,
@@ -120,7 +132,6 @@ class Emitter {
   // The collective, or where there is none what it would follow.
   std::uint32_t collect(std::uint32_t layer, Role role, const TextPass& pass, std::uint32_t after) {
     if (!pass.collective) return after;
-    constexpr const char* kNames[] = {"forward", "input gradient", "weight gradient"};
     model::NodeFields fields;
     fields.kind = schema::NodeKind::COLLECTIVE;
     fields.stream = static_cast<std::uint8_t>(1 + role);
@@ -129,8 +140,8 @@ class Emitter {
     fields.comm_bytes = pass.bytes;
     fields.phase = role == kForward ? schema::Phase::FORWARD : schema::Phase::BACKWARD;
     fields.layer = static_cast<std::uint16_t>(layer);
-    fields.name = workload_.name(fmt::format("{} {} collective", in_.layers[layer].name,
-                                             kNames[role]));
+    fields.name =
+        workload_.name(fmt::format("{} collective: {}", in_.layers[layer].name, kRoles[role]));
     return add(fields, {after});
   }
 
@@ -150,8 +161,7 @@ class Emitter {
     const bool dlrm = in_.parallelism == TextParallelism::hybrid_dlrm;
     // The embedding's exchange goes on beside the bottom layers.
     const bool joins = dlrm && i == in_.last_bottom_layer + 1;
-    const std::uint32_t before =
-        i == 0 || (dlrm && i == 1) ? kNone : last_[i - 1].forward;
+    const std::uint32_t before = i == 0 || (dlrm && i == 1) ? kNone : last_[i - 1].forward;
     const std::uint32_t done = compute(i, again ? "recomputation" : "forward", layer.forward.cycles,
                                        again ? schema::Phase::BACKWARD : schema::Phase::FORWARD,
                                        {before, joins ? last_[0].forward : kNone});
@@ -218,7 +228,8 @@ class Emitter {
   model::ProgramBuilder* program_ = nullptr;
   std::uint8_t compute_ = 0;
   std::uint32_t axis_size_ = 1;
-  std::uint16_t all_ = 0, model_ = 0, data_ = 0;
+  std::vector<std::uint8_t> all_axes_, model_axes_, data_axes_;
+  std::map<std::pair<std::vector<std::uint8_t>, Role>, std::uint16_t> groups_;
   std::vector<LayerState> last_;  // of each layer
 };
 

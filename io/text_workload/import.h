@@ -12,7 +12,7 @@ struct TextImportOptions {
   std::uint32_t ranks = 1;
   std::uint32_t model_parallel = 0;  // ranks of a model-parallel group; 0: as the file says
   std::uint32_t passes = 1;
-  std::int64_t cycle_ps = 1'000;     // what times count
+  std::int64_t cycle_ps = 1'000;  // what times count
 };
 
 // Throws core::InputError. The graph is not validated.

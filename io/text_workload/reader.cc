@@ -86,8 +86,10 @@ class Line {
     } else if (type == "REDUCESCATTER") {
       pass.collective = CollectiveType::REDUCE_SCATTER;
     } else if (type != "NONE") {
-      refuse(fmt::format("{} is no collective; expected NONE, ALLREDUCE, ALLGATHER, ALLTOALL or "
-                         "REDUCESCATTER", in_quotes(type)));
+      refuse(
+          fmt::format("{} is no collective; expected NONE, ALLREDUCE, ALLGATHER, ALLTOALL or "
+                      "REDUCESCATTER",
+                      in_quotes(type)));
     }
     pass.bytes = number("the size of a collective", kBytesMax - 1);
     return pass;
@@ -181,9 +183,12 @@ TextLayer read_layer(Line line, TextParallelism parallelism) {
       case TextParallelism::data:
       case TextParallelism::model:
       case TextParallelism::hybrid_data_model:
-      case TextParallelism::hybrid_model_data: break;
-      default: line.refuse("a layer's parallelism: expected DATA, MODEL, HYBRID_DATA_MODEL or "
-                           "HYBRID_MODEL_DATA");
+      case TextParallelism::hybrid_model_data:
+        break;
+      default:
+        line.refuse(
+            "a layer's parallelism: expected DATA, MODEL, HYBRID_DATA_MODEL or "
+            "HYBRID_MODEL_DATA");
     }
   }
   const bool forbids_forward = layer.parallelism == TextParallelism::data;
@@ -201,8 +206,8 @@ void mark_recomputation(const Head& head, const std::string& place, TextWorkload
   for (const auto* list : {&head.checkpoints, &head.initiates}) {
     for (const std::uint64_t number : *list) {
       if (number >= out.layers.size()) {
-        throw InputError(place + ":1", fmt::format("layer {}; expected less than {}", number,
-                                                   out.layers.size()));
+        throw InputError(place + ":1",
+                         fmt::format("layer {}; expected less than {}", number, out.layers.size()));
       }
       TextLayer& layer = out.layers[number];
       (list == &head.checkpoints ? layer.checkpoint : layer.initiates_recomputation) = true;
@@ -227,7 +232,8 @@ TextWorkload read_text_workload(std::string_view text, const std::string& place)
   }
   if (out.layers.size() < count || count == 0) {
     throw InputError(place, fmt::format("has {} layers; expected the {} that line 2 tells, and at "
-                                        "least one", out.layers.size(), count));
+                                        "least one",
+                                        out.layers.size(), count));
   }
   mark_recomputation(head, place, out);
   return out;

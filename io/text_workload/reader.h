@@ -13,7 +13,7 @@
 namespace exawarp::io {
 
 enum class TextParallelism {
-  micro,             // weight-gradient collectives alone
+  micro,  // weight-gradient collectives alone
   data,
   model,
   hybrid_data_model,  // data-parallel groups are nearest
@@ -21,7 +21,7 @@ enum class TextParallelism {
   hybrid_dlrm,
   hybrid_transformer,
   hybrid_transformer_fwd_in_bckwd,  // with recomputation
-  hybrid_customized,  // each layer has its own
+  hybrid_customized,                // each layer has its own
 };
 
 // A computation of a layer and the collective after it.
@@ -36,7 +36,7 @@ struct TextLayer {
   TextPass forward, input_gradient, weight_gradient;
   std::uint64_t update_cycles = 0;
   TextParallelism parallelism = TextParallelism::data;
-  bool checkpoint = false;              // recomputation starts here
+  bool checkpoint = false;               // recomputation starts here
   bool initiates_recomputation = false;  // its backward pass needs it
 };
 

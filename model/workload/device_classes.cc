@@ -24,9 +24,14 @@ Partners partners_of(const Program& program) {
     const schema::Node::Reader node = program.node(i);
     switch (node.getKind()) {
       case schema::NodeKind::SEND:
-      case schema::NodeKind::RECEIVE: peers.insert({node.getPeerAxis(), node.getPeer()}); break;
-      case schema::NodeKind::COLLECTIVE: groups.insert(node.getGroup()); break;
-      default: break;
+      case schema::NodeKind::RECEIVE:
+        peers.insert({node.getPeerAxis(), node.getPeer()});
+        break;
+      case schema::NodeKind::COLLECTIVE:
+        groups.insert(node.getGroup());
+        break;
+      default:
+        break;
     }
   }
   return {{peers.begin(), peers.end()}, {groups.begin(), groups.end()}};
@@ -43,8 +48,8 @@ class Refinement {
     for (std::uint32_t d = 0; d < graph.device_count(); ++d) {
       const std::uint32_t program = graph.program_of(DeviceId{d});
       program_of_.push_back(program);
-      class_of_[d] = numbers.try_emplace(program, static_cast<std::uint32_t>(numbers.size()))
-                         .first->second;
+      class_of_[d] =
+          numbers.try_emplace(program, static_cast<std::uint32_t>(numbers.size())).first->second;
     }
     classes_ = numbers.size();
   }
@@ -76,8 +81,8 @@ class Refinement {
       for (const std::uint32_t group : partners.groups) {
         signature.push_back(communicator_set(group, DeviceId{d}));
       }
-      next[d] = numbers.try_emplace(signature, static_cast<std::uint32_t>(numbers.size()))
-                    .first->second;
+      next[d] =
+          numbers.try_emplace(signature, static_cast<std::uint32_t>(numbers.size())).first->second;
     }
     class_of_ = std::move(next);
     classes_ = numbers.size();
@@ -93,13 +98,15 @@ class Refinement {
     for (std::uint32_t i = 0; i < size; ++i) {
       classes.insert(class_of_[graph_.member(group, device, i).value]);
     }
-    at->second = sets_.try_emplace({classes.begin(), classes.end()},
-                                   static_cast<std::uint32_t>(sets_.size())).first->second;
+    at->second =
+        sets_
+            .try_emplace({classes.begin(), classes.end()}, static_cast<std::uint32_t>(sets_.size()))
+            .first->second;
     return at->second;
   }
 
   const WorkloadGraph& graph_;
-  std::vector<Partners> partners_;           // by program
+  std::vector<Partners> partners_;                    // by program
   std::vector<std::uint32_t> program_of_, class_of_;  // by device
   std::size_t classes_ = 0;
   std::vector<std::map<std::uint32_t, std::uint32_t>> held_;  // by group: first member to set

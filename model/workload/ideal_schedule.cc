@@ -245,9 +245,9 @@ class Scheduler {
 
   const WorkloadGraph& graph_;
   DeviceClasses classes_;
-  std::vector<std::uint32_t> first_, program_;     // by class: its first vertex, its program
-  std::uint32_t size_ = 0, finished_ = 0;          // vertices: nodes of all classes
-  std::vector<std::vector<std::uint64_t>> costs_;  // by program, by node
+  std::vector<std::uint32_t> first_, program_;           // by class: its first vertex, its program
+  std::uint32_t size_ = 0, finished_ = 0;                // vertices: nodes of all classes
+  std::vector<std::vector<std::uint64_t>> costs_;        // by program, by node
   std::vector<std::uint32_t> waits_, before_, join_of_;  // by vertex
   std::vector<std::uint64_t> start_, end_;
   std::vector<std::vector<std::uint32_t>> next_;

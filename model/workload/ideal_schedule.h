@@ -30,10 +30,10 @@ struct PathStep {
 };
 
 struct IdealSchedule {
-  bool finishes = true;         // false: nodes wait for each other, or for what is never sent
-  std::string waiting;          // then: for what, in a line
+  bool finishes = true;  // false: nodes wait for each other, or for what is never sent
+  std::string waiting;   // then: for what, in a line
   std::uint64_t length = 0;
-  std::vector<PathStep> path;   // from the first node to the last; each starts when one before ends
+  std::vector<PathStep> path;  // from the first node to the last; each starts when one before ends
   // Devices that behave alike share their times.
   std::vector<std::uint32_t> class_of;        // by device
   std::vector<std::vector<NodeTimes>> times;  // by class, by node

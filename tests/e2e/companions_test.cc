@@ -138,7 +138,8 @@ TEST_F(Companions, ProfilesAreLinkedToExecutionTraces) {
                                   "profile.{rank}.json", "-o", "p.xwg"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NE(ran.out.find("12 host operations, 6 of them timed; 6 device operations; 2 transfers"),
-            std::string::npos) << ran.out;
+            std::string::npos)
+      << ran.out;
   EXPECT_NE(ran.out.find("2 ranks, 1 programs"), std::string::npos) << ran.out;
   expect_ok({"workload", "export", "json", "p.xwg", "-o", "p"});
   std::map<std::string, json> nodes;
@@ -149,8 +150,8 @@ TEST_F(Companions, ProfilesAreLinkedToExecutionTraces) {
   }
   ASSERT_EQ(nodes.size(), 9u);
   using Ids = std::vector<std::string>;
-  EXPECT_EQ(nodes["5"].at("data_deps").get<Ids>(), Ids({"3"}));       // reads what thread 1 wrote
-  EXPECT_EQ(nodes["8"].at("data_deps").get<Ids>(), Ids({"3"}));       // gemm: launched by mm
+  EXPECT_EQ(nodes["5"].at("data_deps").get<Ids>(), Ids({"3"}));  // reads what thread 1 wrote
+  EXPECT_EQ(nodes["8"].at("data_deps").get<Ids>(), Ids({"3"}));  // gemm: launched by mm
   EXPECT_EQ(nodes["9"].at("type"), "COMM_COLL_NODE");
   EXPECT_EQ(nodes["9"].at("data_deps").get<Ids>(), Ids({"5"}));
   EXPECT_EQ(nodes["10"].at("data_deps").get<Ids>(), Ids({"7", "8", "9"}));  // relu, after the wait
@@ -173,10 +174,11 @@ TEST_F(Companions, ProfilesHaveToBeAsManyAsTraces) {
 }
 
 TEST_F(Companions, TextWorkloadsRunTheirPassesInOrder) {
-  workspace_.write("two.txt", "DATA\n2\na -1 3 NONE 0 5 NONE 0 7 ALLREDUCE 64 1\n"
-                              "b -1 11 NONE 0 13 NONE 0 17 ALLREDUCE 64 2\n");
-  expect_ok({"workload", "import", "text", "two.txt", "--ranks", "4", "--passes", "2", "-o",
-             "two.xwg"});
+  workspace_.write("two.txt",
+                   "DATA\n2\na -1 3 NONE 0 5 NONE 0 7 ALLREDUCE 64 1\n"
+                   "b -1 11 NONE 0 13 NONE 0 17 ALLREDUCE 64 2\n");
+  expect_ok(
+      {"workload", "import", "text", "two.txt", "--ranks", "4", "--passes", "2", "-o", "two.xwg"});
   // Forward a and b, weight gradient of b, input gradient of b, weight gradient of a; updates.
   EXPECT_EQ(inspected("two.xwg").at("critical_path").at("length"),
             2 * (3 + 11 + 17 + 13 + 7 + 1 + 2) * 1'000);

@@ -55,16 +55,19 @@ class ExitCodes : public testing::Test {
 };
 
 TEST_F(ExitCodes, AScheduleThatEndsIsDone) {
-  const Ran ran = goal("num_ranks 2\nrank 0 { send 8b to 1 tag 1 }\nrank 1 { recv 8b from 0 tag 1 }\n");
+  const Ran ran =
+      goal("num_ranks 2\nrank 0 { send 8b to 1 tag 1 }\nrank 1 { recv 8b from 0 tag 1 }\n");
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_EQ(ran.err, "");
 }
 
 TEST_F(ExitCodes, AScheduleThatWaitsForeverIsADeadlockWithNames) {
-  const Ran ran = goal("num_ranks 2\nrank 0 { send 8b to 1 tag 1 }\nrank 1 { recv 8b from 0 tag 2 }\n");
+  const Ran ran =
+      goal("num_ranks 2\nrank 0 { send 8b to 1 tag 1 }\nrank 1 { recv 8b from 0 tag 2 }\n");
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_NE(ran.err.find("rank 1: operation 0 (receive 8 bytes from rank 0, tag 2)"),
-            std::string::npos) << ran.err;
+            std::string::npos)
+      << ran.err;
 }
 
 TEST_F(ExitCodes, AScheduleThatCannotBeReadIsBadInputWithItsLine) {

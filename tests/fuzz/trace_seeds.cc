@@ -18,13 +18,15 @@ const char* const kMessages =
     R"({"version": "0.0.4", "attr": [{"name": "schema", "string_val": "x"}]}
 {"id": "7", "name": "m", "type": "METADATA_NODE", "inputs": {"values": "['[]']"}}
 {"id": "8", "name": "n", "type": "COMP_NODE", "data_deps": ["7"], "durationMicros": "3",
- "attr": [{"name": "is_cpu_op", "boolVal": false}, {"name": "x", "int64_list": {"values": [-1]}}]})";
+ "attr": [{"name": "is_cpu_op", "boolVal": false},
+ {"name": "x", "int64_list": {"values": [-1]}}]})";
 
 const char* const kTrace =
     R"({"schema": "1.0.2-chakra.0.0.4", "pid": 1, "nodes": [
  {"id": 1, "name": "[pytorch|profiler|execution_trace|process]", "ctrl_deps": 1},
  {"id": 2, "name": "## process_group:init ##", "ctrl_deps": 1, "inputs": {"values":
-  ["[{\"pg_name\": \"0\", \"backend_id\": 9, \"ranks\": []}]"], "shapes": [[]], "types": ["String"]},
+  ["[{\"pg_name\": \"0\", \"backend_id\": 9, \"ranks\": []}]"], "shapes": [[]],
+  "types": ["String"]},
   "attrs": [{"name": "rf_id", "type": "uint64", "value": 1}]},
  {"id": 3, "name": "aten::mm", "ctrl_deps": 1, "inputs": {"values": [[1, 2, 0, 8, 4, "cuda:0"]]},
   "outputs": {"values": [[3, 4, 0, 8, 4, "cuda:0"]]}, "attrs": [
@@ -86,29 +88,70 @@ std::vector<std::string> astra_file_seeds() {
 }
 
 std::vector<std::string> trace_json_words() {
-  return {"{", "}", "[", "]", ":", "\"", "\\", "\"Id\"", "\"NodeType\"", "\"data_deps\"", "-1",
-          "18446744073709551615", "1e308", "null", "true", "\"COMM_COLL_NODE\"", "\"attr\"",
-          "\"workload_graph\"", "{\"name\": \"comm_type\", \"int64_val\": \"0\"}"};
+  return {"{",
+          "}",
+          "[",
+          "]",
+          ":",
+          "\"",
+          "\\",
+          "\"Id\"",
+          "\"NodeType\"",
+          "\"data_deps\"",
+          "-1",
+          "18446744073709551615",
+          "1e308",
+          "null",
+          "true",
+          "\"COMM_COLL_NODE\"",
+          "\"attr\"",
+          "\"workload_graph\"",
+          "{\"name\": \"comm_type\", \"int64_val\": \"0\"}"};
 }
 
 std::vector<std::string> pytorch_words() {
   std::vector<std::string> words = trace_json_words();
-  for (const char* word :
-       {"\"record_param_comms\"", "\"ctrl_deps\"", "\"wait\"", "\"send\"", "\"External id\"",
-        "\"correlation\"", "\"ts\"", "\"dur\"", "cudaStreamSynchronize", "[1,2,0,8,4,\"cuda:0\"]"}) {
+  for (const char* word : {"\"record_param_comms\"", "\"ctrl_deps\"", "\"wait\"", "\"send\"",
+                           "\"External id\"", "\"correlation\"", "\"ts\"", "\"dur\"",
+                           "cudaStreamSynchronize", "[1,2,0,8,4,\"cuda:0\"]"}) {
     words.emplace_back(word);
   }
   return words;
 }
 
 std::vector<std::string> text_workload_words() {
-  return {"DATA", "MODEL", "HYBRID_DATA_MODEL", "HYBRID_CUSTOMIZED", "NONE", "ALLGATHER", "-1",
-          "checkpoints:", "99999999999999999999", "\n", "\t", "0", "65535"};
+  return {"DATA",
+          "MODEL",
+          "HYBRID_DATA_MODEL",
+          "HYBRID_CUSTOMIZED",
+          "NONE",
+          "ALLGATHER",
+          "-1",
+          "checkpoints:",
+          "99999999999999999999",
+          "\n",
+          "\t",
+          "0",
+          "65535"};
 }
 
 std::vector<std::string> astra_file_words() {
-  return {"{", "}", "[", "]", "\"ring\"", "\"oneRing\"", "\"doubleBinaryTree\"", "FullyConnected",
-          "Switch", "-1", "0", "1e300", "null", "\"EXPLICIT\"", "4294967296", "preferred-dataset-splits"};
+  return {"{",
+          "}",
+          "[",
+          "]",
+          "\"ring\"",
+          "\"oneRing\"",
+          "\"doubleBinaryTree\"",
+          "FullyConnected",
+          "Switch",
+          "-1",
+          "0",
+          "1e300",
+          "null",
+          "\"EXPLICIT\"",
+          "4294967296",
+          "preferred-dataset-splits"};
 }
 
 }  // namespace exawarp::fuzz

@@ -33,14 +33,15 @@ class TraceSets : public testing::Test {
   // Runs the workload and returns the digests by network fidelity.
   [[nodiscard]] std::map<std::string, json> run_all(const std::string& workload) const {
     std::string study = replaced(small_study(), "workload.yaml", workload);
-    study = study.substr(0, study.find("  fabric:")) +
-            "  fabric: {topology: {kind: single_switch, link: {bandwidth: 50 GB/s, latency: 100 ns},"
-            " switch_latency: 300 ns, endpoint_latency: 1 us}}\n";
+    study =
+        study.substr(0, study.find("  fabric:")) +
+        "  fabric: {topology: {kind: single_switch, link: {bandwidth: 50 GB/s, latency: 100 ns},"
+        " switch_latency: 300 ns, endpoint_latency: 1 us}}\n";
     workspace_.write("study.yaml", study + "compute: {fidelity: recorded}\n");
     std::map<std::string, json> summaries;
     for (const char* fidelity : {"analytical", "message"}) {
-      const Ran ran = workspace_.run({"run", "study.yaml", "--json", "--sync", "sequential", "--set",
-                                      std::string("network.fidelity=") + fidelity});
+      const Ran ran = workspace_.run({"run", "study.yaml", "--json", "--sync", "sequential",
+                                      "--set", std::string("network.fidelity=") + fidelity});
       EXPECT_EQ(ran.exit_code, 0) << fidelity << ": " << ran.err;
       if (ran.exit_code == 0) summaries[fidelity] = json::parse(ran.out);
     }
@@ -90,10 +91,9 @@ TEST_F(TraceSets, ThoseOfTheSymbolicGeneratorRunAndReturn) {
   int sets = 0;
   for (const auto& set : std::filesystem::directory_iterator("stage")) {
     SCOPED_TRACE(set.path().string());
-    const auto summaries =
-        expect_all({"chakra", (set.path() / "workload").string()},
-                   {"--macs", "--element-bytes", "2", "--comm-groups",
-                    (set.path() / "comm_group.json").string()});
+    const auto summaries = expect_all({"chakra", (set.path() / "workload").string()},
+                                      {"--macs", "--element-bytes", "2", "--comm-groups",
+                                       (set.path() / "comm_group.json").string()});
     for (const auto& [fidelity, summary] : summaries) {
       EXPECT_GT(summary.at("simulated_time_ps"), 0) << fidelity;
     }
@@ -131,8 +131,9 @@ TEST_F(TraceSets, TheFeedersJsonLacksCollectivesAndSaysSo) {
   unpack(std::string(kChakra) + "json_trace.tar.gz");
   const Ran refused = import({"chakra", "jsonData/chakra"}, "a.xwg");
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_EQ(refused.err, "jsonData/chakra.0.json: node 435: has no comm_type; "
-                         "--recorded-collectives takes what it recorded instead\n");
+  EXPECT_EQ(refused.err,
+            "jsonData/chakra.0.json: node 435: has no comm_type; "
+            "--recorded-collectives takes what it recorded instead\n");
   EXPECT_FALSE(workspace_.has("a.xwg"));
   for (const char* name : {"jsonData/chakra", "jsonData/small_chakra"}) {
     SCOPED_TRACE(name);

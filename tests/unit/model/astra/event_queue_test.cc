@@ -16,8 +16,8 @@ std::vector<std::uint32_t> drained(EventQueue& queue) {
 
 TEST(EventQueue, PopsByTimeAndThenByInsertion) {
   EventQueue queue;
-  for (const auto& [time, index] : {std::pair<Ns, std::uint32_t>{5, 0}, {3, 1}, {5, 2}, {3, 3},
-                                    {0, 4}, {9, 5}, {3, 6}}) {
+  for (const auto& [time, index] :
+       {std::pair<Ns, std::uint32_t>{5, 0}, {3, 1}, {5, 2}, {3, 3}, {0, 4}, {9, 5}, {3, 6}}) {
     queue.push(time, {Event::Kind::tick, index});
   }
   EXPECT_EQ(drained(queue), (std::vector<std::uint32_t>{4, 1, 3, 6, 0, 2, 5}));

@@ -26,10 +26,17 @@ class Wire final : public Completions {
   void run() {
     for (Event event{}; events.pop(event);) {
       switch (event.kind) {
-        case Event::Kind::hop: network.hop(event.index); break;
-        case Event::Kind::link_free: network.link_free(event.index); break;
-        case Event::Kind::late_receive: network.late_receive(event.index); break;
-        case Event::Kind::tick: break;
+        case Event::Kind::hop:
+          network.hop(event.index);
+          break;
+        case Event::Kind::link_free:
+          network.link_free(event.index);
+          break;
+        case Event::Kind::late_receive:
+          network.late_receive(event.index);
+          break;
+        case Event::Kind::tick:
+          break;
       }
     }
   }
@@ -88,8 +95,7 @@ TEST(Network, ARendezvousAsksFirst) {
   wire.network.send({0, 1, 7, 100}, Wire::tell(0));
   wire.network.receive({0, 1, 7, 100}, Wire::tell(1));
   wire.run();
-  EXPECT_EQ(wire.times[1],
-            wire.network.delay_ns(1, 0, 8'192) + wire.network.delay_ns(0, 1, 100));
+  EXPECT_EQ(wire.times[1], wire.network.delay_ns(1, 0, 8'192) + wire.network.delay_ns(0, 1, 100));
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST(Algorithms, HalvingAndDoublingNeedsAPowerOfTwo) {
 
 TEST(Algorithms, BothTreesHoldEveryRankUnderOneRoot) {
   for (const bool second : {false, true}) {
-    for (const std::uint32_t size : {2u, 3u, 8u, 13u}) {
+    for (const std::uint32_t size : {2u, 4u, 8u, 16u}) {
       std::uint32_t roots = 0;
       for (std::uint32_t position = 0; position < size; ++position) {
         std::set<std::uint32_t> above;

@@ -55,7 +55,7 @@ TEST(DeviceClasses, StagesThatShareAProgramAreToldApartByTheirPlace) {
 
 TEST(DeviceClasses, DevicesThatDifferInTheirRankAloneAreAlike) {
   TransformerSpec spec = test_support::tiny_llama();
-  spec.parallel = {.tensor = 2, .pipeline = 2, .data = 8};
+  spec.parallel = {.tensor = 2, .pipeline = 2, .data = 4};
   EXPECT_EQ(device_classes(generate_transformer(spec)).representative.size(), 2u);
 }
 
