@@ -71,13 +71,13 @@ TEST_F(Companions, JsonErrorsNameTheNode) {
 
 TEST_F(Companions, DrawingsHaveEveryNodeAndDependency) {
   generate();
-  const std::uint64_t nodes = [&] {
-    std::uint64_t sum = 0;
-    for (const json& program : inspected("g.xwg").at("programs")) {
-      for (const json& count : program.at("per_device").at("nodes")) sum += count.get<unsigned>();
+  std::uint64_t nodes = 0;
+  const json facts = inspected("g.xwg");
+  for (const json& program : facts.at("programs")) {
+    for (const json& number : program.at("per_device").at("nodes")) {
+      nodes += static_cast<std::uint64_t>(number.get<double>());
     }
-    return sum;
-  }();
+  }
   const auto count = [](const std::string& text, const std::string& part) {
     std::uint64_t found = 0;
     for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
@@ -146,7 +146,9 @@ TEST_F(Companions, ProfilesAreLinkedToExecutionTraces) {
   std::istringstream lines(workspace_.read("p.0.json"));
   for (std::string line; std::getline(lines, line);) {
     json node = json::parse(line);
-    if (node.contains("id")) nodes[node.at("id")] = std::move(node);
+    if (!node.contains("id")) continue;  // the metadata
+    const std::string id = node.at("id").get<std::string>();
+    nodes[id] = std::move(node);
   }
   ASSERT_EQ(nodes.size(), 9u);
   using Ids = std::vector<std::string>;
