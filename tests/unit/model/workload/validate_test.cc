@@ -270,9 +270,9 @@ TEST(Validate, RefusesOriginsThatAreNotOneForEachNode) {
   const auto with_origins = [](unsigned count, unsigned records, std::uint32_t record) {
     return error_of(changed(sound(), [&](W w) {
       w.initRecords(records);
-      const auto program = w.getPrograms()[0];
+      auto program = w.getPrograms()[0];
       const unsigned nodes = count == 0 ? program.getNodes().size() : count;
-      for (auto origin : w.getPrograms()[0].initOrigins(nodes)) origin.setRecord(record);
+      for (auto origin : program.initOrigins(nodes)) origin.setRecord(record);
     }));
   };
   EXPECT_EQ(with_origins(0, 1, 0), "accepted");
