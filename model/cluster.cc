@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -54,21 +55,70 @@ core::Time notice_latency(const Network& network) {
   return std::max(core::Time{1}, core::Time{network.least_latency().ps / kNetworkFanOut});
 }
 
-std::unique_ptr<DeviceModel> make_devices(const WorkloadGraph& graph,
+// What devices without a job run: nothing.
+ProgramTable idle_program() {
+  ProgramTable table;
+  table.first_task.push_back(0);
+  return table;
+}
+
+std::vector<PlacementRequest> requests_of(const std::vector<Job>& jobs) {
+  std::vector<PlacementRequest> requests;
+  for (const Job& job : jobs) {
+    requests.push_back({job.place, job.name, job.graph->device_count(), job.placement});
+  }
+  return requests;
+}
+
+std::vector<PlacedJob> placed(const std::vector<Job>& jobs, const Allocation& allocation,
+                              std::optional<std::uint32_t> only) {
+  std::vector<PlacedJob> out;
+  for (std::uint32_t j = 0; j < jobs.size(); ++j) {
+    check_supported(*jobs[j].graph);
+    out.push_back({.name = jobs[j].name,
+                   .graph = jobs[j].graph,
+                   .start = only ? core::Time{0} : jobs[j].start,
+                   .ranks = allocation.is_identity(j)
+                                ? nullptr
+                                : std::make_unique<const RankMap>(allocation, j),
+                   .ranks_in_node = allocation.ranks_in_node(j),
+                   .runs = !only || *only == j});
+  }
+  return out;
+}
+
+std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                                           const Accelerator& accelerator, const Fabric& fabric,
                                           const ClusterOptions& options) {
-  check_supported(graph);
-  check_slow_devices(options, graph.device_count());
-  Network network(fabric, graph.device_count());
-  auto programs = make_program_tables({graph, accelerator, network, options.compute_fidelity,
-                                       options.collectives, options.eager_max_bytes,
-                                       options.analytical_network});
+  const std::vector<PlacementRequest> requests = requests_of(jobs);
+  const std::uint32_t node = std::max(1u, fabric.node.devices);
+  const std::uint32_t devices =
+      options.devices != 0 ? options.devices : devices_needed(requests, node);
+  if (devices > kDevicesMax) {
+    throw core::InputError(
+        fmt::format("devices: {} in all; expected at most {}", devices, kDevicesMax));
+  }
+  check_slow_devices(options, devices);
+  auto allocation = std::make_unique<const Allocation>(
+      ClusterShape{devices, node, leaf_devices_of(fabric)}, requests);
+  Network network(fabric, devices);
+  std::vector<PlacedJob> all = placed(jobs, *allocation, options.only_job);
+  std::vector<ProgramTable> programs;
+  for (PlacedJob& job : all) {
+    job.first_program = static_cast<std::uint32_t>(programs.size());
+    if (!job.runs) continue;
+    auto tables = make_program_tables({job, *job.graph, accelerator, network,
+                                       options.compute_fidelity, options.collectives,
+                                       options.eager_max_bytes, options.analytical_network});
+    std::ranges::move(tables, std::back_inserter(programs));
+  }
+  if (allocation->idle_devices() != 0 || options.only_job) programs.push_back(idle_program());
   const DeviceSlots slots = slots_for(programs);
+  const core::Time notices = notice_latency(network);
   return std::make_unique<DeviceModel>(
-      DeviceModel{&graph, network, Jitter(options.compute_jitter, options.seed),
-                  options.slow_devices,
-                  options.analytical_network, notice_latency(network), std::move(programs),
-                  slots});
+      DeviceModel{std::move(network), Jitter(options.compute_jitter, options.seed),
+                  options.slow_devices, options.analytical_network, notices,
+                  std::move(allocation), std::move(all), std::move(programs), slots});
 }
 
 // Directed edges between atoms, added up into a symmetric CSR graph.
@@ -129,19 +179,31 @@ class TrafficBuilder {
 
 }  // namespace
 
+std::uint32_t leaf_devices_of(const Fabric& fabric) {
+  if (!fabric.topology) return fabric.scale_out.devices_per_leaf;
+  if (fabric.topology->networks.size() != 1) return 0;
+  const auto* clos = std::get_if<ClosSpec>(&fabric.topology->networks[0].shape);
+  if (clos == nullptr || clos->rails != 1) return 0;
+  return clos->devices_per_leaf;
+}
+
 Cluster::Cluster(const WorkloadGraph& graph, const Accelerator& accelerator,
                  const Fabric& fabric, const ClusterOptions& options)
-    : graph_(&graph),
-      accelerator_(checked(accelerator)),
+    : Cluster({Job{.name = "job", .graph = &graph}}, accelerator, fabric, options) {}
+
+Cluster::Cluster(const std::vector<Job>& jobs, const Accelerator& accelerator,
+                 const Fabric& fabric, const ClusterOptions& options)
+    : accelerator_(checked(accelerator)),
       fabric_(fabric),
       options_(checked(options)),
-      devices_(make_devices(graph, accelerator_, fabric_, options_)),
+      devices_(make_devices(jobs, accelerator_, fabric_, options_)),
       types_{device_type(devices_->slots), pdes::make_lp_type<Switch>("switch")} {
   const Network& network = devices_->network;
   lookahead_ = options_.analytical_network ? devices_->notice_latency
                                            : network.least_latency_between_atoms();
   atom_shift_ = network.layout().atom_shift();
   switch_count_ = network.switches();
+  device_count_ = devices_->allocation->devices();
   const std::uint32_t atom = 1u << atom_shift_;
   const std::uint32_t first_switch = (device_count() + atom - 1) / atom * atom;
   ranges_ = {{LpId{0}, device_count(), kDeviceType},
@@ -150,6 +212,8 @@ Cluster::Cluster(const WorkloadGraph& graph, const Accelerator& accelerator,
 }
 
 Cluster::~Cluster() = default;
+
+std::span<const PlacedJob> Cluster::jobs() const { return devices_->jobs; }
 
 void Cluster::initialise(LpId lp, void* state, pdes::Context& context) const {
   const LpId first_switch = ranges_[kSwitchType].first;
@@ -162,21 +226,26 @@ std::uint32_t Cluster::atom_count() const { return ((lp_count_ - 1) >> atom_shif
 Traffic Cluster::traffic() const {
   TrafficBuilder builder(atom_count());
   for (std::uint32_t d = 0; d < device_count(); ++d) {
-    const core::DeviceId device{d};
+    const auto seat = devices_->allocation->seat_of({d});
+    if (!seat || !jobs()[seat->job].runs) continue;
+    const PlacedJob& job = jobs()[seat->job];
+    const core::DeviceId rank{seat->rank};
     const std::uint32_t atom = d >> atom_shift_;
-    const ProgramTable& program = devices_->programs[graph_->program_of(device)];
+    const ProgramTable& program =
+        devices_->programs[job.first_program + job.graph->program_of(rank)];
     builder.add_work(atom, program.events);
     for (const Channel& channel : program.channels) {
-      const Membership in = channel.among.membership(*graph_, device);
+      const Membership in = program.membership(channel, rank);
       if (in.size == 1) continue;
       const core::DeviceId next =
-          channel.among.member(*graph_, device, next_in_ring(in.position, in.size));
+          program.member(channel, rank, next_in_ring(in.position, in.size));
       builder.add_edge(atom, next.value >> atom_shift_, channel.collectives);
     }
     for (const PeerSends& to : program.sends) {
       const auto offset = static_cast<std::uint32_t>(to.peer);
-      const std::uint32_t peer = to.absolute ? offset : d + offset;
-      builder.add_edge(atom, peer >> atom_shift_, to.sends);
+      const core::DeviceId peer =
+          program.device_of({to.absolute ? offset : rank.value + offset});
+      builder.add_edge(atom, peer.value >> atom_shift_, to.sends);
     }
   }
   return builder.build();

@@ -26,20 +26,35 @@ namespace exawarp::model {
 // A sum of picoseconds over devices: 64 bits would overflow at 100,000 devices and 184 s.
 __extension__ typedef unsigned __int128 DeviceTime;
 
-// A device class is a program (of a transformer: a pipeline stage).
+// A device class is a program (of a transformer: a pipeline stage) of a job, or, last, the devices
+// without a job, if there are any.
 struct ClassTotals {
   std::string name;
+  core::Time start;  // of the job; before that its devices are idle
   std::uint64_t devices = 0;
   std::uint64_t finished = 0;
   std::array<DeviceTime, kTimeClassCount> time_ps{};  // index: TimeClass
   DeviceTime finish_ps = 0;                           // sum of the finished devices' finish times
+  DeviceTime start_ps = 0;                            // sum of their start times
   core::Time last_finish;                             // maximum
+
+  void add(const ClassTotals& other);  // but for name and start
 };
 
 // A device that could not finish.
 struct WaitingDevice {
   std::uint32_t device = 0;
   std::string text;  // one line, see Outcome::waiting
+};
+
+// One job. Its time, and all shares of it, count from its start to its last device's end.
+struct JobTotals {
+  std::string name;
+  ClassTotals totals;             // of its devices
+  core::Time duration;            // 0 where a device did not finish
+  core::Time step_time;           // of one of the workload's steps, at least one
+  bool finished = false;
+  DeviceTime idle_ps = 0;         // of devices that wait for the job's last one to end
 };
 
 struct TrainingFigures {
@@ -79,17 +94,27 @@ class Outcome {
 
   // When the last device finished: what a report calls simulated time.
   [[nodiscard]] core::Time simulated_time() const;
-  // Simulated time per training step (the workload's `steps`, at least one).
+  // Time per training step (the workload's `steps`, at least one); of the job with the longest.
   [[nodiscard]] core::Time iteration_time() const;
+  // As many as the cluster has, in order; those of ClusterOptions::only_job alone where that is set.
+  [[nodiscard]] std::vector<JobTotals> jobs() const;
+  // Of the job's devices and duration, in [0, 1]; 0 where no time passed.
+  [[nodiscard]] static double fraction(const JobTotals& job, TimeClass c);
   // Time in `c` of `totals`, with idle measured to the end of the simulation, so that all classes
   // add up to devices x simulated_time() where every device finished.
   [[nodiscard]] DeviceTime time_in(const ClassTotals& totals, TimeClass c) const;
   // time_in over devices x simulated_time(), in [0, 1]; 0 where no time passed.
   [[nodiscard]] double fraction(const ClassTotals& totals, TimeClass c) const;
-  // Zeros where the workload is no training step or no time passed.
+  // Zeros where no workload is a training step or no time passed. Of several jobs: tokens and FLOPs
+  // of all, each over its own step time; per device of these jobs.
   [[nodiscard]] TrainingFigures training() const;
+  [[nodiscard]] TrainingFigures training_of(std::size_t job) const;
 
  private:
+  [[nodiscard]] JobTotals job(std::size_t index) const;
+  [[nodiscard]] TrainingFigures figures(double tokens_per_s, double flops_per_s,
+                                        std::uint64_t devices) const;
+
   const Cluster* cluster_;
   std::vector<ClassTotals> classes_;
   std::vector<WaitingDevice> waiting_;  // ascending by device

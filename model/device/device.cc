@@ -37,6 +37,13 @@ using pdes::Context;
 
 // ---- events
 
+void Device::on_start() {
+  for (std::uint32_t s = 0; s < program_.streams(); ++s) {
+    if (program_.length(s) != 0) ready_ |= bit(s);
+  }
+  settle();
+}
+
 void Device::on_node_done(const NodeDone& done) {
   const bool expected = done.stream < program_.streams() && (busy_ & bit(done.stream)) != 0 &&
                         done.position == cursor(done.stream);
@@ -188,7 +195,7 @@ bool Device::start_collective(std::uint32_t stream, const Task& task) {
   Time wire = task.wire[static_cast<std::size_t>(interface)];
   if (steps == kStepsVary) [[unlikely]] {
     const std::uint32_t members =
-        program_.channels[task.channel].among.membership(*model_.graph, self()).size;
+        program_.membership(program_.channels[task.channel], rank()).size;
     const RingPlan plan = ring_plan(static_cast<schema::CollectiveType>(task.collective),
                                     task.wire[0].ps, members);
     steps = plan.steps;
@@ -282,6 +289,7 @@ void handle_device(void* state, const pdes::Event& event, Context& ctx) {
     case DeviceEvent::request_arrives: return device.on_request(event.as<Message>());
     case DeviceEvent::ready_arrives: return device.on_ready(event.as<Ready>());
     case DeviceEvent::steps_begin: return device.on_steps_begin(event.as<NodeDone>());
+    case DeviceEvent::job_starts: return device.on_start();
   }
   ctx.check(false, "a device received an event of unknown kind");
 }
@@ -314,6 +322,23 @@ static_assert(std::has_unique_object_representations_v<StreamState>);
 static_assert(std::has_unique_object_representations_v<SteppedLane>);
 static_assert(std::has_unique_object_representations_v<EarlySteps>);
 
+// What a device runs, as which rank, from when on.
+struct Place {
+  std::uint32_t program;
+  DeviceId rank;
+  Time start;
+};
+
+Place place_of(const DeviceModel& model, DeviceId id) {
+  const auto seat = model.allocation->seat_of(id);
+  if (!seat || !model.jobs[seat->job].runs) {
+    return {static_cast<std::uint32_t>(model.programs.size()) - 1, id, Time{0}};
+  }
+  const PlacedJob& job = model.jobs[seat->job];
+  const DeviceId rank{seat->rank};
+  return {job.first_program + job.graph->program_of(rank), rank, job.start};
+}
+
 }  // namespace
 
 DeviceSlots slots_for(const std::vector<ProgramTable>& programs) {
@@ -336,28 +361,27 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   state.stream_slots = model.slots.streams;
   state.channel_slots = model.slots.channels;
   state.stepped = model.slots.stepped;
-  state.program = model.graph->program_of(id);
-  const DeviceParts<DeviceState> parts(state);
+  const Place place = place_of(model, id);
+  state.program = place.program;
   const ProgramTable& program = model.programs[state.program];
+  if (program.ranks != nullptr) state.set_rank(place.rank);
+  const DeviceParts<DeviceState> parts(state);
   for (std::uint32_t c = 0; c < state.channel_slots; ++c) {
     ChannelState& channel = *::new (&parts.channels[c]) ChannelState{};
     if (c >= program.channels.size()) continue;
     const Channel& ring = program.channels[c];
-    const Membership in = ring.among.membership(*model.graph, id);
+    const Membership in = program.membership(ring, place.rank);
     if (in.size == 1) continue;
-    const DeviceId next = ring.among.member(*model.graph, id, next_in_ring(in.position, in.size));
+    const DeviceId next = program.member(ring, place.rank, next_in_ring(in.position, in.size));
     channel.next_and_tier = ChannelState::pack(next, model.network.tier_between(id, next));
   }
   for (std::uint32_t s = 0; s < state.stream_slots; ++s) ::new (&parts.streams[s]) StreamState{};
   ::new (parts.account) DeviceAccount{};
   if (parts.stepped != nullptr) ::new (parts.stepped) SteppedState{};
-  std::uint32_t streams = 0;
-  for (std::uint32_t s = 0; s < program.streams(); ++s) {
-    if (program.length(s) == 0) continue;
-    streams |= bit(s);
-    ++state.unfinished;
-  }
-  Device(model, state, context).on_start(streams);
+  for (std::uint32_t s = 0; s < program.streams(); ++s) state.unfinished += program.length(s) != 0;
+  if (place.start.ps == 0) return Device(model, state, context).on_start();
+  parts.account->since = place.start;
+  context.send(context.self(), place.start, kind_of(DeviceEvent::job_starts));
 }
 
 }  // namespace exawarp::model

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/ids.h"
@@ -10,6 +11,7 @@
 #include "model/compute/slowdown.h"
 #include "model/device/device_state.h"
 #include "model/device/program_table.h"
+#include "model/job/job.h"
 #include "model/network/network.h"
 #include "pdes/context.h"
 #include "pdes/logical_process.h"
@@ -18,13 +20,14 @@ namespace exawarp::model {
 
 // What handlers read, shared by all devices of a rank. Never changes while the simulation runs.
 struct DeviceModel {
-  const WorkloadGraph* graph;
   Network network;
   Jitter jitter;
   std::vector<Slowdown> slow_devices;
   bool analytical;            // collectives and messages by closed forms, without contention
   core::Time notice_latency;  // analytical: a 16th of the least latency of a message
-  std::vector<ProgramTable> programs;
+  std::unique_ptr<const Allocation> allocation;
+  std::vector<PlacedJob> jobs;
+  std::vector<ProgramTable> programs;  // of all jobs; an empty one last, where devices are idle
   DeviceSlots slots;
 };
 
@@ -34,7 +37,8 @@ DeviceSlots slots_for(const std::vector<ProgramTable>& programs);
 // The type of all devices. Handlers find the DeviceModel through the run's Cluster.
 pdes::LpType device_type(DeviceSlots slots);
 
-// Sets the start state of `device` and starts, at time 0, every node that waits for nothing.
+// Sets the start state of `device` and starts every node that waits for nothing, at time 0 itself or,
+// where its job begins later, by an event. A device without a job is done at time 0.
 void start_device(const DeviceModel& model, core::DeviceId device, void* state,
                   pdes::Context& context);
 

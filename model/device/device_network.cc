@@ -72,7 +72,7 @@ bool Device::start_send(std::uint32_t stream, const Task& task) {
     transmit(stream, task);
     return false;
   }
-  const DeviceId peer = ProgramTable::peer_of(task, self());
+  const DeviceId peer = program_.peer_of(task, rank());
   ctx_.send(LpId{peer.value}, model_.network.latency(model_.network.tier_between(self(), peer)),
             kind_of(DeviceEvent::request_arrives),
             Message{0, ctx_.now().ps, self().value, task.tag, 0, stream});
@@ -80,7 +80,7 @@ bool Device::start_send(std::uint32_t stream, const Task& task) {
 }
 
 void Device::transmit(std::uint32_t stream, const Task& task) {
-  const DeviceId peer = ProgramTable::peer_of(task, self());
+  const DeviceId peer = program_.peer_of(task, rank());
   const Tier tier = model_.network.tier_between(self(), peer);
   const Interface interface = interface_of(tier);
   const Time wire = task.wire[static_cast<std::size_t>(interface)];
@@ -94,7 +94,7 @@ void Device::transmit(std::uint32_t stream, const Task& task) {
 
 bool Device::start_receive(const Task& task) {
   auto& early = parts_.account->early;
-  const DeviceId source = ProgramTable::peer_of(task, self());
+  const DeviceId source = program_.peer_of(task, rank());
   for (std::uint32_t i = 0; i < early.size(); ++i) {
     const EarlyMessage message = early[i];
     if (message.source != source.value || message.tag != task.tag) continue;
@@ -112,7 +112,7 @@ std::uint32_t Device::waiting_for(std::uint32_t source, std::uint32_t tag) const
     const auto stream = static_cast<std::uint32_t>(std::countr_zero(left));
     if (parts_.streams[stream].time_class != TimeClass::waiting) continue;
     const Task& task = head(stream);
-    if (task.tag == tag && ProgramTable::peer_of(task, self()).value == source) return stream;
+    if (task.tag == tag && program_.peer_of(task, rank()).value == source) return stream;
   }
   return kNoStream;
 }

@@ -33,13 +33,14 @@ class Device {
   void on_message(const Message& message, bool waited);
   void on_request(const Message& request);
   void on_ready(const Ready& ready);
-  void on_start(std::uint32_t streams) {
-    ready_ = streams;
-    settle();
-  }
+  void on_start();
 
  private:
   [[nodiscard]] core::DeviceId self() const { return {ctx_.self().value}; }
+  // As the job's graph numbers this device.
+  [[nodiscard]] core::DeviceId rank() const {
+    return program_.ranks == nullptr ? self() : state_.get_rank();
+  }
   [[nodiscard]] std::uint32_t cursor(std::uint32_t stream) const {
     return parts_.streams[stream].cursor;
   }

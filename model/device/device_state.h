@@ -18,6 +18,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "core/ids.h"
 #include "core/time.h"
 #include "model/device/time_class.h"
 #include "model/network/network.h"
@@ -35,7 +36,18 @@ struct DeviceState {
   std::uint8_t unfinished = 0;  // streams with nodes left
   TimeClass time_class = TimeClass::waiting;  // since DeviceAccount::since
   bool stepped = false;         // whether the block has a SteppedState
-  std::array<std::uint8_t, 3> unused{};
+  // Its rank in its job, low byte first; 0 where that is its id (no RankMap). Kept because the way
+  // from a device to its rank is a permutation's inverse, several times the cost of a message.
+  std::array<std::uint8_t, 3> rank{};
+
+  void set_rank(core::DeviceId r) {
+    for (std::size_t b = 0; b < rank.size(); ++b) {
+      rank[b] = static_cast<std::uint8_t>(r.value >> (8 * b));
+    }
+  }
+  [[nodiscard]] core::DeviceId get_rank() const {
+    return {rank[0] | std::uint32_t{rank[1]} << 8 | std::uint32_t{rank[2]} << 16};
+  }
 };
 static_assert(sizeof(DeviceState) == 48);
 

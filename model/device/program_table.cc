@@ -32,7 +32,7 @@ std::optional<TimeClass> class_named(std::string_view name) {
 class Builder {
  public:
   explicit Builder(const ProgramTableInputs& inputs)
-      : in_(inputs), stages_(inputs.graph, inputs.network, inputs.rules) {
+      : in_(inputs), stages_(inputs.job, inputs.network, inputs.rules) {
     for (std::uint32_t g = 0; g < in_.graph.group_count(); ++g) {
       group_class_.push_back(class_of_group(in_.graph, g));
     }
@@ -42,6 +42,8 @@ class Builder {
     program_ = &in_.graph.program(index);
     index_ = index;
     table_ = {};
+    table_.graph = &in_.graph;
+    table_.ranks = in_.job.ranks.get();
     sends_.clear();
     local_channel_.clear();
     table_.first_task.push_back(0);

@@ -16,6 +16,7 @@
 #include "model/compute/roofline.h"
 #include "model/device/collective_stages.h"
 #include "model/device/time_class.h"
+#include "model/job/job.h"
 #include "model/network/network.h"
 #include "model/workload/graph.h"
 #include "model/workload/validate.h"
@@ -80,6 +81,9 @@ struct PeerSends {
 };
 
 struct ProgramTable {
+  // In graph and tasks devices are the job's ranks.
+  const WorkloadGraph* graph = nullptr;
+  const RankMap* ranks = nullptr;  // null: each rank's number is its device's
   std::vector<Task> tasks;  // stream by stream, in issue order
   std::vector<Dependency> dependencies;
   std::vector<std::uint32_t> first_task;  // by stream, with one more for the end
@@ -98,15 +102,28 @@ struct ProgramTable {
   [[nodiscard]] const Task& task(std::uint32_t stream, std::uint32_t position) const {
     return tasks[first_task[stream] + position];
   }
-  // The device at the other end of a send or receive that `device` runs.
-  [[nodiscard]] static core::DeviceId peer_of(const Task& task, core::DeviceId device) {
+  [[nodiscard]] core::DeviceId device_of(core::DeviceId rank) const {
+    if (ranks == nullptr) [[likely]] return rank;
+    return ranks->device_of(rank);
+  }
+  // The device at the other end of a send or receive that `rank` runs.
+  [[nodiscard]] core::DeviceId peer_of(const Task& task, core::DeviceId rank) const {
     const auto offset = static_cast<std::uint32_t>(task.peer);  // modulo 2^32, as ids are
-    return {task.peer_is_absolute ? offset : device.value + offset};
+    return device_of({task.peer_is_absolute ? offset : rank.value + offset});
+  }
+  // Of the channel's communicator that `rank` is in: its place there, and the device of a member.
+  [[nodiscard]] Membership membership(const Channel& channel, core::DeviceId rank) const {
+    return channel.among.membership(*graph, rank);
+  }
+  [[nodiscard]] core::DeviceId member(const Channel& channel, core::DeviceId rank,
+                                      std::uint32_t position) const {
+    return device_of(channel.among.member(*graph, rank, position));
   }
 };
 
 struct ProgramTableInputs {
-  const WorkloadGraph& graph;
+  const PlacedJob& job;
+  const WorkloadGraph& graph;  // the job's
   const Accelerator& accelerator;
   const Network& network;
   ComputeFidelity fidelity;

@@ -18,7 +18,7 @@ using core::Time;
 
 Stepped::Place Stepped::place_of(const Task& task) const {
   Place place{what(task).collective,
-              program_.channels[task.channel].among.membership(*model_.graph, self())};
+              program_.membership(program_.channels[task.channel], rank())};
   place.collective.members = place.in.size;
   if (model_.analytical) {  // notices alone: up a tree and down again
     place.collective.algorithm = Algorithm::in_network;
@@ -30,7 +30,7 @@ Stepped::Place Stepped::place_of(const Task& task) const {
 }
 
 DeviceId Stepped::member(const Task& task, std::uint32_t position) const {
-  return program_.channels[task.channel].among.member(*model_.graph, self(), position);
+  return program_.member(program_.channels[task.channel], rank(), position);
 }
 
 bool Stepped::start(const Task& task, std::uint32_t stream) {
@@ -200,9 +200,21 @@ Time Stepped::wire(const Task& task, std::int64_t bytes, Interface interface) co
   return model_.network.wire_time(static_cast<std::int64_t>(carried), interface);
 }
 
-// How far apart the group is: its first member and its last. The same for all members.
+// How far apart the group is: its first member and its last. Where a placement scatters ranks, the
+// farthest from the first of up to 8 members in even distances. The same for all members.
 Tier Stepped::span_of(const Task& task, const Place& place) const {
-  return model_.network.tier_between(member(task, 0), member(task, place.in.size - 1));
+  constexpr std::uint32_t kProbes = 8;
+  const DeviceId first = member(task, 0);
+  const std::uint32_t last = place.in.size - 1;
+  Tier farthest = model_.network.tier_between(first, member(task, last));
+  if (program_.ranks == nullptr) return farthest;
+  for (std::uint32_t i = 1; i < std::min(kProbes, last); ++i) {
+    const std::uint32_t position =
+        last < kProbes ? i : static_cast<std::uint32_t>(std::uint64_t{last} * i / kProbes);
+    const Tier tier = model_.network.tier_between(first, member(task, position));
+    if (model_.network.latency(tier) > model_.network.latency(farthest)) farthest = tier;
+  }
+  return farthest;
 }
 
 // ---- what came early

@@ -47,6 +47,9 @@ class Stepped {
     if (channel.last_entry.ps < entry_ps) ctx_.set(channel.last_entry, core::Time{entry_ps});
   }
   [[nodiscard]] core::DeviceId self() const { return {ctx_.self().value}; }
+  [[nodiscard]] core::DeviceId rank() const {
+    return program_.ranks == nullptr ? self() : state_.get_rank();
+  }
   [[nodiscard]] const SteppedTask& what(const Task& task) const {
     return program_.stepped[task.tag];
   }

@@ -22,6 +22,7 @@ enum class DeviceEvent : pdes::EventKind {
   request_arrives,  // a long message asks whether it may come; a Message
   ready_arrives,    // it may; a Ready
   steps_begin,      // to itself: a collective's start overhead is over; a NodeDone
+  job_starts,       // to itself: the job begins later than at time 0
 };
 
 struct NodeDone {
