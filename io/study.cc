@@ -6,6 +6,7 @@
 #include "io/collectives_config.h"
 #include "io/faults_config.h"
 #include "model/compute/jitter.h"
+#include "model/workload/validate.h"
 
 namespace exawarp::io {
 namespace {
@@ -46,16 +47,6 @@ std::string read_name(const YamlSection& root) {
     root.fail("study", "is no name; expected letters, digits, \"_\", \"-\" and \".\", at most 100");
   }
   return name;
-}
-
-bool ends_in_xwg(const std::string& path) { return path.ends_with(".xwg"); }
-
-void read_workload(const YamlSection& root, Study& out) {
-  if (root.has_text("workload") && ends_in_xwg(root.text("workload"))) {
-    out.workload = root.path("workload");
-  } else {
-    out.workload = read_workload_spec(root.section("workload"));
-  }
 }
 
 void read_fidelities(const YamlSection& root, Study& out) {
@@ -110,7 +101,11 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   out.name = read_name(root);
   out.description = root.text("description", "");
   root.skip("source");
-  read_workload(root, out);
+  out.jobs = read_jobs(root, out.name);
+  out.by_jobs = root.has("jobs");
+  out.devices =
+      static_cast<std::uint32_t>(root.integer("devices", {1, model::kDevicesMax}, 0));
+  out.backgrounds = read_backgrounds(root);
   out.system = read_system(root.section("system"));
   read_fidelities(root, out);
   if (const auto faults = root.optional_section("faults")) {
@@ -128,11 +123,6 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   out.engine.seed = static_cast<std::uint64_t>(root.integer("seed", {}, 1));
   document.finish();
   return out;
-}
-
-model::WorkloadGraph graph_of(const Study& study) {
-  if (const auto* path = std::get_if<std::string>(&study.workload)) return open_workload(*path);
-  return generate(std::get<WorkloadSpec>(study.workload));
 }
 
 }  // namespace exawarp::io

@@ -10,6 +10,7 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "model/collective/ring.h"
+#include "model/device/beside.h"
 #include "model/device/device.h"
 #include "model/device/supported.h"
 #include "model/switch/switch.h"
@@ -60,6 +61,24 @@ ProgramTable idle_program() {
   ProgramTable table;
   table.first_task.push_back(0);
   return table;
+}
+
+std::vector<Background> make_backgrounds(const ClusterOptions& options, const Network& network,
+                                         std::uint32_t devices) {
+  std::vector<Background> backgrounds;
+  if (options.backgrounds.size() > kBackgroundsMax) {
+    throw core::InputError(fmt::format("background: {} generators; expected at most {}",
+                                       options.backgrounds.size(), kBackgroundsMax));
+  }
+  for (const BackgroundSpec& spec : options.backgrounds) {
+    if (options.analytical_network) {
+      throw core::InputError(
+          spec.place.empty() ? "background" : spec.place,
+          "nothing contends at network.fidelity analytical; expected network.fidelity: message");
+    }
+    backgrounds.emplace_back(spec, devices, network.bandwidth(Interface::scale_out));
+  }
+  return backgrounds;
 }
 
 std::vector<PlacementRequest> requests_of(const std::vector<Job>& jobs) {
@@ -113,12 +132,15 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
     std::ranges::move(tables, std::back_inserter(programs));
   }
   if (allocation->idle_devices() != 0 || options.only_job) programs.push_back(idle_program());
-  const DeviceSlots slots = slots_for(programs);
+  DeviceSlots slots = slots_for(programs);
+  std::vector<Background> backgrounds = make_backgrounds(options, network, devices);
+  if (!backgrounds.empty()) slots.beside_bytes = sizeof(BesideState);
   const core::Time notices = notice_latency(network);
   return std::make_unique<DeviceModel>(
       DeviceModel{std::move(network), Jitter(options.compute_jitter, options.seed),
                   options.slow_devices, options.analytical_network, notices,
-                  std::move(allocation), std::move(all), std::move(programs), slots});
+                  std::move(allocation), std::move(all), std::move(programs), slots,
+                  std::move(backgrounds)});
 }
 
 // Directed edges between atoms, added up into a symmetric CSR graph.
@@ -197,7 +219,9 @@ Cluster::Cluster(const std::vector<Job>& jobs, const Accelerator& accelerator,
       fabric_(fabric),
       options_(checked(options)),
       devices_(make_devices(jobs, accelerator_, fabric_, options_)),
-      types_{device_type(devices_->slots), pdes::make_lp_type<Switch>("switch")} {
+      types_{devices_->backgrounds.empty() ? device_type(devices_->slots)
+                                            : beside_type(devices_->slots),
+             pdes::make_lp_type<Switch>("switch")} {
   const Network& network = devices_->network;
   lookahead_ = options_.analytical_network ? devices_->notice_latency
                                            : network.least_latency_between_atoms();
@@ -217,7 +241,11 @@ std::span<const PlacedJob> Cluster::jobs() const { return devices_->jobs; }
 
 void Cluster::initialise(LpId lp, void* state, pdes::Context& context) const {
   const LpId first_switch = ranges_[kSwitchType].first;
-  if (lp < first_switch) return start_device(*devices_, core::DeviceId{lp.value}, state, context);
+  if (lp < first_switch) {
+    start_device(*devices_, core::DeviceId{lp.value}, state, context);
+    if (devices_->backgrounds.empty()) return;
+    return start_beside(*devices_, *static_cast<DeviceState*>(state), context);
+  }
   ::new (state) Switch::State{.index = lp.value - first_switch.value};
 }
 

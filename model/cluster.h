@@ -24,6 +24,7 @@
 #include "model/compute/roofline.h"
 #include "model/compute/slowdown.h"
 #include "model/job/job.h"
+#include "model/network/background.h"
 #include "model/network/fabric.h"
 #include "model/workload/graph.h"
 #include "pdes/logical_process.h"
@@ -39,6 +40,7 @@ struct ClusterOptions {
   std::uint64_t seed = 1;     // of the jitter
   std::vector<Slowdown> slow_devices = {};
   std::uint32_t devices = 0;  // of the cluster; 0: as many as the jobs need
+  std::vector<BackgroundSpec> backgrounds = {};
   std::optional<std::uint32_t> only_job = {};  // all others' devices stay idle; its start is 0
 };
 

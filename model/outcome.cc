@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/check.h"
+#include "model/device/beside.h"
 #include "model/device/device.h"
 #include "pdes/transport.h"
 
@@ -18,6 +19,7 @@ using core::Time;
 
 constexpr std::size_t kWordsPerTime = 3;  // 32 + 32 + 64 bits, each of which sums over 2^32 ranks
 constexpr std::size_t kTimes = kTimeClassCount + 2;
+constexpr std::size_t kBackgroundWords = 4;
 constexpr std::size_t kWordsPerClass = 2 + kTimes * kWordsPerTime;
 
 void put(std::vector<std::uint64_t>& words, DeviceTime t) {
@@ -152,6 +154,13 @@ void Outcome::add(core::LpId lp, const void* memory) {
   for (std::size_t c = 0; c < parts.account->spent.size(); ++c) {
     totals.time_ps[c] += to_sum(parts.account->spent[c]);
   }
+  if (!cluster_->devices().backgrounds.empty()) {
+    const BesideState& b = beside(state);
+    background_.sent_messages += b.sent_messages;
+    background_.sent_bytes += b.sent_bytes;
+    background_.received_messages += b.received_messages;
+    background_.received_bytes += b.received_bytes;
+  }
   if (parts.account->finish >= Time{0}) {
     ++totals.finished;
     totals.finish_ps += to_sum(parts.account->finish);
@@ -186,11 +195,14 @@ std::vector<std::uint64_t> Outcome::sums_to_words() const {
     put(words, c.finish_ps);
     put(words, c.start_ps);
   }
+  words.insert(words.end(), {background_.sent_messages, background_.sent_bytes,
+                             background_.received_messages, background_.received_bytes});
   return words;
 }
 
 void Outcome::sums_from_words(std::span<const std::uint64_t> words) {
-  EXAWARP_CHECK(words.size() == classes_.size() * kWordsPerClass, words.size());
+  EXAWARP_CHECK(words.size() == classes_.size() * kWordsPerClass + kBackgroundWords,
+                words.size());
   const std::uint64_t* at = words.data();
   for (ClassTotals& c : classes_) {
     c.devices = *at++;
@@ -204,6 +216,7 @@ void Outcome::sums_from_words(std::span<const std::uint64_t> words) {
     c.start_ps = get(at);
     at += kWordsPerTime;
   }
+  background_ = {at[0], at[1], at[2], at[3]};
 }
 
 std::vector<std::uint64_t> Outcome::maxima_to_words() const {

@@ -57,6 +57,12 @@ struct JobTotals {
   DeviceTime idle_ps = 0;         // of devices that wait for the job's last one to end
 };
 
+// Messages of background traffic, over all devices.
+struct BackgroundTotals {
+  std::uint64_t sent_messages = 0, sent_bytes = 0;
+  std::uint64_t received_messages = 0, received_bytes = 0;
+};
+
 struct TrainingFigures {
   double tokens_per_s = 0;
   double tflops_per_device = 0;          // model FLOPs, 1e12 a second
@@ -85,6 +91,7 @@ class Outcome {
 
   [[nodiscard]] std::span<const ClassTotals> classes() const { return classes_; }  // by program
   [[nodiscard]] ClassTotals total() const;
+  [[nodiscard]] const BackgroundTotals& background() const { return background_; }
   [[nodiscard]] std::uint64_t devices() const;
   [[nodiscard]] std::uint64_t unfinished() const;  // > 0: the simulated system deadlocked
   // The unfinished devices of lowest id, at most kWaitingDevicesMax; on rank 0. E.g.
@@ -117,6 +124,7 @@ class Outcome {
 
   const Cluster* cluster_;
   std::vector<ClassTotals> classes_;
+  BackgroundTotals background_;
   std::vector<WaitingDevice> waiting_;  // ascending by device
 };
 

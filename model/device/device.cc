@@ -273,8 +273,6 @@ void Device::split_wait(Time from, TimeClass counted_as, TimeClass after) {
 
 // ---- the type
 
-namespace {
-
 void handle_device(void* state, const pdes::Event& event, Context& ctx) {
   const DeviceModel& model = ctx.model<Cluster>().devices();
   Device device(model, *static_cast<DeviceState*>(state), ctx);
@@ -290,6 +288,9 @@ void handle_device(void* state, const pdes::Event& event, Context& ctx) {
     case DeviceEvent::ready_arrives: return device.on_ready(event.as<Ready>());
     case DeviceEvent::steps_begin: return device.on_steps_begin(event.as<NodeDone>());
     case DeviceEvent::job_starts: return device.on_start();
+    case DeviceEvent::background_due:
+    case DeviceEvent::background_arrives:
+    case DeviceEvent::census: break;
   }
   ctx.check(false, "a device received an event of unknown kind");
 }
@@ -321,6 +322,8 @@ static_assert(std::has_unique_object_representations_v<ChannelState>);
 static_assert(std::has_unique_object_representations_v<StreamState>);
 static_assert(std::has_unique_object_representations_v<SteppedLane>);
 static_assert(std::has_unique_object_representations_v<EarlySteps>);
+
+namespace {
 
 // What a device runs, as which rank, from when on.
 struct Place {

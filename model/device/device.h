@@ -12,6 +12,7 @@
 #include "model/device/device_state.h"
 #include "model/device/program_table.h"
 #include "model/job/job.h"
+#include "model/network/background.h"
 #include "model/network/network.h"
 #include "pdes/context.h"
 #include "pdes/logical_process.h"
@@ -29,6 +30,7 @@ struct DeviceModel {
   std::vector<PlacedJob> jobs;
   std::vector<ProgramTable> programs;  // of all jobs; an empty one last, where devices are idle
   DeviceSlots slots;
+  std::vector<Background> backgrounds;  // beside.h; not at analytical fidelity
 };
 
 // The slots that the largest of `programs` needs.
@@ -36,6 +38,8 @@ DeviceSlots slots_for(const std::vector<ProgramTable>& programs);
 
 // The type of all devices. Handlers find the DeviceModel through the run's Cluster.
 pdes::LpType device_type(DeviceSlots slots);
+void handle_device(void* state, const pdes::Event& event, pdes::Context& context);
+std::uint64_t digest_device(const void* state);
 
 // Sets the start state of `device` and starts every node that waits for nothing, at time 0 itself or,
 // where its job begins later, by an event. A device without a job is done at time 0.

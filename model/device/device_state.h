@@ -5,6 +5,7 @@
 //   16 each   streams           cursor and who waits for it
 //   96 bytes  account           where its time went; messages that came before their receive
 //   32 bytes  stepped           lanes in progress, where collectives other than plain rings run
+//  168 bytes  beside            background traffic, in studies that have some (beside.h)
 //
 // A chunk of a collective touches the first line and its channel, nothing else. A device of a
 // Llama step (3 channels, 8 streams) takes 368 bytes, six lines with its header.
@@ -152,10 +153,12 @@ struct DeviceSlots {
   std::uint8_t streams = 0;
   std::uint8_t channels = 0;
   bool stepped = false;
+  std::uint32_t beside_bytes = 0;  // of what follows (beside.h); 0 without background
   [[nodiscard]] std::uint32_t state_bytes() const {
     return static_cast<std::uint32_t>(sizeof(DeviceState) + channels * sizeof(ChannelState) +
                                       streams * sizeof(StreamState) + sizeof(DeviceAccount) +
-                                      (stepped ? sizeof(SteppedState) : 0));
+                                      (stepped ? sizeof(SteppedState) : 0)) +
+           beside_bytes;
   }
 };
 

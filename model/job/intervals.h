@@ -22,16 +22,16 @@ class Intervals {
 
   // Requires i < size().
   [[nodiscard]] std::uint32_t at(std::uint32_t i) const {
-    const auto after = std::upper_bound(
-        parts_.begin(), parts_.end(), i,
-        [](std::uint32_t value, const Part& part) { return value < part.before; });
+    const auto after =
+        std::upper_bound(parts_.begin(), parts_.end(), i,
+                         [](std::uint32_t value, const Part& part) { return value < part.before; });
     return (after - 1)->first + (i - (after - 1)->before);
   }
   // The i with at(i) == value, if there is one.
   [[nodiscard]] std::optional<std::uint32_t> index_of(std::uint32_t value) const {
-    const auto after = std::upper_bound(
-        parts_.begin(), parts_.end(), value,
-        [](std::uint32_t v, const Part& part) { return v < part.first; });
+    const auto after =
+        std::upper_bound(parts_.begin(), parts_.end(), value,
+                         [](std::uint32_t v, const Part& part) { return v < part.first; });
     if (after == parts_.begin() || value - (after - 1)->first >= (after - 1)->count) return {};
     return (after - 1)->before + (value - (after - 1)->first);
   }

@@ -19,7 +19,7 @@ struct Job {
   std::string name;
   const WorkloadGraph* graph = nullptr;  // validated; outlives the cluster
   PlacementSpec placement = {};
-  core::Time start = {};  // when its devices begin
+  core::Time start = {};   // when its devices begin
   std::string place = {};  // "file:line: key ...", what an error starts with
 };
 

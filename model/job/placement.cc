@@ -37,7 +37,9 @@ std::uint32_t quotient_up(std::uint32_t a, std::uint32_t b) { return (a + b - 1)
 // left a column has all leaves, then all but the last.
 struct LeafTable {
   LeafTable(std::uint32_t size, std::uint32_t per_leaf)
-      : columns(per_leaf), leaves(quotient_up(size, per_leaf)), full(size - (leaves - 1) * columns) {}
+      : columns(per_leaf),
+        leaves(quotient_up(size, per_leaf)),
+        full(size - (leaves - 1) * columns) {}
 
   [[nodiscard]] std::uint32_t node(std::uint32_t slot) const {
     if (slot < full * leaves) return slot % leaves * columns + slot / leaves;
@@ -209,8 +211,9 @@ void Allocation::place_in_stage(std::uint32_t j, const PlacementRequest& request
   const bool nodes = how.kind == PlacementKind::nodes;
   const std::uint32_t leaf_nodes = shape_.leaf_devices / shape_.node_devices;
   if (nodes && how.order == NodeOrder::leaves && leaf_nodes == 0) {
-    refuse(request, "no leaf switches to take nodes from in turn in this fabric; expected order: "
-                    "ascending or random");
+    refuse(request,
+           "no leaf switches to take nodes from in turn in this fabric; expected order: "
+           "ascending or random");
   }
   std::vector<Stage>& stages = nodes ? node_stages_ : device_stages_;
   const std::uint32_t left =
@@ -244,9 +247,12 @@ void Allocation::place_in_stage(std::uint32_t j, const PlacementRequest& request
 std::uint32_t Allocation::forward(const Stage& stage, std::uint32_t slot) {
   if (stage.how.kind == PlacementKind::random) return stage.permutation.forward(slot);
   switch (stage.how.order) {
-    case NodeOrder::ascending: return slot;
-    case NodeOrder::random: return stage.permutation.forward(slot);
-    case NodeOrder::leaves: return LeafTable(stage.size, stage.leaf_nodes).node(slot);
+    case NodeOrder::ascending:
+      return slot;
+    case NodeOrder::random:
+      return stage.permutation.forward(slot);
+    case NodeOrder::leaves:
+      return LeafTable(stage.size, stage.leaf_nodes).node(slot);
   }
   return slot;
 }
@@ -254,9 +260,12 @@ std::uint32_t Allocation::forward(const Stage& stage, std::uint32_t slot) {
 std::uint32_t Allocation::inverse(const Stage& stage, std::uint32_t index) {
   if (stage.how.kind == PlacementKind::random) return stage.permutation.inverse(index);
   switch (stage.how.order) {
-    case NodeOrder::ascending: return index;
-    case NodeOrder::random: return stage.permutation.inverse(index);
-    case NodeOrder::leaves: return LeafTable(stage.size, stage.leaf_nodes).slot(index);
+    case NodeOrder::ascending:
+      return index;
+    case NodeOrder::random:
+      return stage.permutation.inverse(index);
+    case NodeOrder::leaves:
+      return LeafTable(stage.size, stage.leaf_nodes).slot(index);
   }
   return index;
 }
@@ -274,11 +283,10 @@ std::uint32_t Allocation::device_at(std::uint32_t position) const {
   const std::uint32_t in_nodes = nodes_left() * node;
   if (position >= in_nodes) return free_rest_.at(position - in_nodes);
   const std::uint32_t index = position / node;
-  const std::uint32_t at =
-      node_stages_.empty()
-          ? free_nodes_.at(index)
-          : node_at(static_cast<std::uint32_t>(node_stages_.size()) - 1,
-                    node_stages_.back().used + index);
+  const std::uint32_t at = node_stages_.empty()
+                               ? free_nodes_.at(index)
+                               : node_at(static_cast<std::uint32_t>(node_stages_.size()) - 1,
+                                         node_stages_.back().used + index);
   return at * node + position % node;
 }
 

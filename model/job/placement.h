@@ -95,7 +95,7 @@ class Allocation {
     std::uint32_t size;             // nodes or devices to put in order
     std::uint32_t used = 0;
     std::vector<std::uint32_t> jobs = {};
-    std::uint32_t leaf_nodes = 1;   // order leaves: nodes below a leaf switch
+    std::uint32_t leaf_nodes = 1;  // order leaves: nodes below a leaf switch
   };
   struct Job {
     std::uint32_t ranks = 0;
@@ -126,9 +126,9 @@ class Allocation {
   ClusterShape shape_;
   std::span<const PlacementRequest> requests_;  // while constructing
   std::vector<Job> jobs_;
-  std::vector<Run> claims_;    // of linear and list jobs, by device
-  Intervals free_nodes_;       // whole nodes, where a job wants nodes
-  Intervals free_rest_;        // free devices outside them
+  std::vector<Run> claims_;  // of linear and list jobs, by device
+  Intervals free_nodes_;     // whole nodes, where a job wants nodes
+  Intervals free_rest_;      // free devices outside them
   std::vector<Stage> node_stages_, device_stages_;
   std::uint32_t idle_ = 0;
 };
@@ -136,8 +136,7 @@ class Allocation {
 // One job's part of an allocation: what a device asks for its peers.
 class RankMap {
  public:
-  RankMap(const Allocation& allocation, std::uint32_t job)
-      : allocation_(&allocation), job_(job) {}
+  RankMap(const Allocation& allocation, std::uint32_t job) : allocation_(&allocation), job_(job) {}
   [[nodiscard]] core::DeviceId device_of(core::DeviceId rank) const {
     return allocation_->device_of(job_, rank.value);
   }

@@ -25,8 +25,7 @@ constexpr std::uint64_t kDestinations = 0xc4;
 constexpr std::int64_t kMillion = 1'000'000;
 
 std::uint32_t share_of(std::int64_t ppm, std::uint32_t devices) {
-  return static_cast<std::uint32_t>(
-      (std::int64_t{devices} * ppm + kMillion - 1) / kMillion);
+  return static_cast<std::uint32_t>((std::int64_t{devices} * ppm + kMillion - 1) / kMillion);
 }
 
 std::uint32_t scaled(std::uint32_t bits, std::uint32_t size) {
@@ -89,10 +88,10 @@ Background::Background(const BackgroundSpec& spec, std::uint32_t devices,
       cycle_(std::max(1u, devices_.size()), core::stream_of(spec.seed, kCycle)) {
   check(spec, devices, devices_);
   const std::int64_t offered =
-      spec.load_ppm == 0 ? spec.bytes_per_s
-                         : static_cast<std::int64_t>(
-                               Wide{static_cast<std::uint64_t>(link_bytes_per_s)} *
-                               static_cast<std::uint64_t>(spec.load_ppm) / kMillion);
+      spec.load_ppm == 0
+          ? spec.bytes_per_s
+          : static_cast<std::int64_t>(Wide{static_cast<std::uint64_t>(link_bytes_per_s)} *
+                                      static_cast<std::uint64_t>(spec.load_ppm) / kMillion);
   mean_gap_ = core::transfer_time(spec.sizes.mean_bytes(), std::max<std::int64_t>(1, offered));
   mean_gap_ = std::max(mean_gap_, Time{1});
 }
@@ -105,39 +104,41 @@ bool Background::sends(DeviceId device) const {
 // Another of the generator's devices, all equally likely.
 DeviceId Background::other(DeviceId device, std::uint32_t bits) const {
   const std::uint32_t n = devices_.size();
-  const std::uint64_t index = std::uint64_t{devices_.index_of(device.value)} + 1 +
-                              scaled(bits, n - 1);
+  const std::uint64_t index =
+      std::uint64_t{devices_.index_of(device.value)} + 1 + scaled(bits, n - 1);
   return {devices_.at(static_cast<std::uint32_t>(index % n))};
 }
 
 Background::Message Background::message(DeviceId device, std::uint64_t k) const {
-  const std::int64_t bytes = spec_.sizes.quantile(
-      core::random_bits(core::stream_of(spec_.seed, device.value, kSizes), k));
+  const std::int64_t bytes =
+      spec_.sizes.quantile(core::random_bits(core::stream_of(spec_.seed, device.value, kSizes), k));
   const std::uint64_t bits =
       core::random_bits(core::stream_of(spec_.seed, device.value, kDestinations), k);
   const auto low = static_cast<std::uint32_t>(bits), high = static_cast<std::uint32_t>(bits >> 32);
   switch (spec_.pattern) {
-    case BackgroundPattern::uniform: return {other(device, high), bytes};
+    case BackgroundPattern::uniform:
+      return {other(device, high), bytes};
     case BackgroundPattern::permutation: {
       const std::uint32_t place = cycle_.inverse(devices_.index_of(device.value));
       return {{devices_.at(cycle_.forward((place + 1) % cycle_.size()))}, bytes};
     }
-    case BackgroundPattern::incast: return {{targets_.at(scaled(high, targets_.size()))}, bytes};
-    case BackgroundPattern::hotspot: break;
+    case BackgroundPattern::incast:
+      return {{targets_.at(scaled(high, targets_.size()))}, bytes};
+    case BackgroundPattern::hotspot:
+      break;
   }
-  const bool hot = std::int64_t{scaled(low, kMillion)} < spec_.hot_ppm &&
-                   !targets_.has(device.value);
+  const bool hot =
+      std::int64_t{scaled(low, kMillion)} < spec_.hot_ppm && !targets_.has(device.value);
   return {hot ? DeviceId{targets_.at(scaled(high, targets_.size()))} : other(device, high), bytes};
 }
 
 Time Background::gap(DeviceId device, std::uint64_t k) const {
-  const std::uint64_t bits =
-      core::random_bits(core::stream_of(spec_.seed, device.value, kGaps), k);
+  const std::uint64_t bits = core::random_bits(core::stream_of(spec_.seed, device.value, kGaps), k);
   if (!spec_.even) return core::exponential(mean_gap_, bits);
   if (k != 0) return mean_gap_;
   // Devices do not march in step: the first message is at a random place in a gap.
-  return Time{1 + static_cast<std::int64_t>(
-                      (Wide{bits} * static_cast<std::uint64_t>(mean_gap_.ps)) >> 64)};
+  return Time{
+      1 + static_cast<std::int64_t>((Wide{bits} * static_cast<std::uint64_t>(mean_gap_.ps)) >> 64)};
 }
 
 }  // namespace exawarp::model

@@ -23,6 +23,10 @@ enum class DeviceEvent : pdes::EventKind {
   ready_arrives,    // it may; a Ready
   steps_begin,      // to itself: a collective's start overhead is over; a NodeDone
   job_starts,       // to itself: the job begins later than at time 0
+  // Of device/beside.h:
+  background_due,      // to itself: a generator's next message
+  background_arrives,
+  census,              // whether all jobs are done
 };
 
 struct NodeDone {

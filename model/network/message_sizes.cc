@@ -81,17 +81,20 @@ std::uint64_t exp_fixed(std::uint64_t x) {
   return static_cast<std::uint64_t>(Wide{value} << whole >> 30);
 }
 
-// Bounded Pareto, by its inverse: u falls from 1 to p = (min / max)^alpha as bits rise, and the size
-// is min * u^(-1 / alpha) = min * e^(-ln(u) / alpha).
+// Bounded Pareto, by its inverse: u falls from 1 to p = (min / max)^alpha as bits rise, and the
+// size is min * u^(-1 / alpha) = min * e^(-ln(u) / alpha).
 std::int64_t MessageSizes::quantile(std::uint64_t bits) const {
   switch (kind) {
-    case SizeKind::fixed: return min_bytes;
+    case SizeKind::fixed:
+      return min_bytes;
     case SizeKind::uniform:
-      return min_bytes + static_cast<std::int64_t>(
-                             (Wide{bits} * static_cast<std::uint64_t>(max_bytes - min_bytes + 1)) >>
-                             64);
-    case SizeKind::web_search: return web_search(bits);
-    case SizeKind::pareto: break;
+      return min_bytes +
+             static_cast<std::int64_t>(
+                 (Wide{bits} * static_cast<std::uint64_t>(max_bytes - min_bytes + 1)) >> 64);
+    case SizeKind::web_search:
+      return web_search(bits);
+    case SizeKind::pareto:
+      break;
   }
   const std::uint64_t span = ln_below(static_cast<std::uint64_t>(min_bytes)) -
                              ln_below(static_cast<std::uint64_t>(max_bytes));  // ln(max / min)

@@ -59,6 +59,9 @@ class Network {
     const std::int64_t rate = bandwidth_bytes_per_s_[static_cast<std::size_t>(interface)];
     return std::max(core::Time{1}, core::transfer_time(bytes, rate));
   }
+  [[nodiscard]] std::int64_t bandwidth(Interface interface) const {
+    return bandwidth_bytes_per_s_[static_cast<std::size_t>(interface)];
+  }
   // The least latency between devices of different atoms: the model's lookahead.
   [[nodiscard]] core::Time least_latency_between_atoms() const;
 

@@ -11,7 +11,7 @@ const std::filesystem::path kConfigs = std::filesystem::path(EXAWARP_SOURCE_DIR)
 
 model::TransformerSpec transformer_of(const std::string& name) {
   const Study study = read_study((kConfigs / "studies" / (name + ".yaml")).string(), {});
-  return std::get<model::TransformerSpec>(std::get<WorkloadSpec>(study.workload));
+  return std::get<model::TransformerSpec>(std::get<WorkloadSpec>(study.jobs[0].workload));
 }
 
 TEST(Studies, EveryOneInConfigsIsReadAndNamedAsItsFile) {
@@ -37,7 +37,7 @@ TEST(Studies, EveryModelInConfigsIsRead) {
   for (const auto& entry : std::filesystem::directory_iterator(kConfigs / "models")) {
     const Study read = read_study(
         study, {"workload.transformer.model=" + entry.path().string()});
-    const auto& spec = std::get<model::TransformerSpec>(std::get<WorkloadSpec>(read.workload));
+    const auto& spec = std::get<model::TransformerSpec>(std::get<WorkloadSpec>(read.jobs[0].workload));
     EXPECT_EQ(spec.model.name, entry.path().stem().string());
   }
 }
