@@ -63,6 +63,9 @@ void read_placement(const YamlSection& section, std::string_view key, JobConfig&
   const bool listed = how.has("devices");
   out.kind = how.choice<PlacementKind>("kind", kKinds,
                                        listed ? PlacementKind::list : PlacementKind::linear);
+  if (listed && out.kind != PlacementKind::list) {
+    how.fail("devices", "are for kind: list; expected one of the two");
+  }
   switch (out.kind) {
     case PlacementKind::linear:
       if (how.has("first")) out.first = read_count(how, "first", 0, kDevicesMax - 1);

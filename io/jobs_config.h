@@ -16,9 +16,9 @@
 namespace exawarp::io {
 
 struct JobConfig {
-  std::string name;
+  std::string name = {};
   // A checked specification, or the path of a .xwg file.
-  std::variant<WorkloadSpec, std::string> workload;
+  std::variant<WorkloadSpec, std::string> workload = {};
   model::PlacementSpec placement = {};
   bool seed_given = false;  // of the placement; otherwise it is the study's
   core::Time start = {};
@@ -26,7 +26,7 @@ struct JobConfig {
 };
 
 struct BackgroundConfig {
-  model::BackgroundSpec spec;
+  model::BackgroundSpec spec = {};
   bool seed_given = false;
 };
 

@@ -36,7 +36,8 @@ struct DeviceState {
   std::uint8_t channel_slots = 0;
   std::uint8_t unfinished = 0;  // streams with nodes left
   TimeClass time_class = TimeClass::waiting;  // since DeviceAccount::since
-  bool stepped = false;         // whether the block has a SteppedState
+  bool stepped : 1 = false;     // whether the block has a SteppedState
+  std::uint8_t unused : 7 = 0;
   // Its rank in its job, low byte first; 0 where that is its id (no RankMap). Kept because the way
   // from a device to its rank is a permutation's inverse, several times the cost of a message.
   std::array<std::uint8_t, 3> rank{};

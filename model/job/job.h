@@ -16,7 +16,7 @@
 namespace exawarp::model {
 
 struct Job {
-  std::string name;
+  std::string name = {};
   const WorkloadGraph* graph = nullptr;  // validated; outlives the cluster
   PlacementSpec placement = {};
   core::Time start = {};   // when its devices begin

@@ -34,16 +34,16 @@ enum class NodeOrder : std::uint8_t { ascending, random, leaves };
 
 struct PlacementSpec {
   PlacementKind kind = PlacementKind::linear;
-  std::optional<std::uint32_t> first;      // linear
-  std::vector<std::uint32_t> devices;      // list: by rank
+  std::optional<std::uint32_t> first = {};      // linear
+  std::vector<std::uint32_t> devices = {};      // list: by rank
   NodeOrder order = NodeOrder::ascending;  // nodes
   bool round_robin = false;                // nodes: rank r is on the (r modulo nodes)-th node
   std::uint64_t seed = 1;                  // random; nodes in random order
 };
 
 struct PlacementRequest {
-  std::string place;  // what an error starts with
-  std::string job;
+  std::string place = {};  // what an error starts with
+  std::string job = {};
   std::uint32_t ranks = 0;
   PlacementSpec placement = {};
 };

@@ -33,7 +33,7 @@ enum class BackgroundPattern : std::uint8_t {
 constexpr std::size_t kBackgroundsMax = 8;  // generators of a study
 
 struct BackgroundSpec {
-  std::string place;  // what an error starts with
+  std::string place = {};  // what an error starts with
   BackgroundPattern pattern = BackgroundPattern::uniform;
   MessageSizes sizes = {};
   std::vector<std::uint32_t> devices = {};  // ascending; empty: `share_ppm` of all, at random
