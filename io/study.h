@@ -15,7 +15,7 @@
 
 namespace exawarp::io {
 
-enum class NetworkFidelity { analytical, message };
+enum class NetworkFidelity { analytical, message, packet };
 enum class PlacementMethod { block, topology_aware, metis };
 
 struct Study {
@@ -26,6 +26,8 @@ struct Study {
   std::variant<WorkloadSpec, std::string> workload;
   SystemConfig system;
   NetworkFidelity network_fidelity = NetworkFidelity::message;
+  model::PacketOptions packets;      // at fidelity packet; the seed is the study's
+  bool packets_inside_nodes = false;
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();
   model::CollectiveRules collectives;  // empty: the defaults of model/collective/choice.h
   model::ComputeFidelity compute_fidelity = model::ComputeFidelity::roofline;

@@ -113,20 +113,30 @@ void check_same_placement(const core::Placement& placement, pdes::Transport& tra
   });
 }
 
+model::ClusterOptions cluster_options(const Study& study) {
+  model::ClusterOptions o{
+      .compute_fidelity = study.compute_fidelity,
+      .analytical_network = study.network_fidelity == NetworkFidelity::analytical,
+      .packets_inside_nodes = study.packets_inside_nodes,
+      .collectives = study.collectives,
+      .eager_max_bytes = study.eager_max_bytes,
+      .compute_jitter = study.compute_jitter,
+      .seed = study.engine.seed,
+      .slow_devices = study.slow_devices};
+  if (study.network_fidelity == NetworkFidelity::packet) {
+    o.packets = study.packets;
+    o.packets->routing.seed = study.engine.seed;
+  }
+  return o;
+}
+
 Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
   Prepared p;
   p.study = study_of(a);
   p.graph = std::make_unique<model::WorkloadGraph>(graph_of(p.study));
-  p.cluster = std::make_unique<model::Cluster>(
-      *p.graph, p.study.system.accelerator, p.study.system.fabric,
-      model::ClusterOptions{.compute_fidelity = p.study.compute_fidelity,
-                            .analytical_network =
-                                p.study.network_fidelity == NetworkFidelity::analytical,
-                            .collectives = p.study.collectives,
-                            .eager_max_bytes = p.study.eager_max_bytes,
-                            .compute_jitter = p.study.compute_jitter,
-                            .seed = p.study.engine.seed,
-                            .slow_devices = p.study.slow_devices});
+  p.cluster = std::make_unique<model::Cluster>(*p.graph, p.study.system.accelerator,
+                                               p.study.system.fabric,
+                                               cluster_options(p.study));
   p.workers = choose_workers({.sync = p.study.engine.sync,
                               .threads = p.study.threads,
                               .partitions_per_rank = p.study.partitions_per_rank,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/ids.h"
@@ -11,10 +12,23 @@
 #include "model/device/device_state.h"
 #include "model/device/program_table.h"
 #include "model/network/network.h"
+#include "model/network/packet_network.h"
 #include "pdes/context.h"
 #include "pdes/logical_process.h"
 
 namespace exawarp::model {
+
+// The interconnect at packet fidelity.
+struct PacketFabric {
+  std::unique_ptr<const Topology> topology;
+  PacketNetwork network;
+  bool inside_nodes;  // messages inside a node go packet by packet, too
+
+  // Whether messages by `interface` do.
+  [[nodiscard]] bool carries(Interface interface) const {
+    return inside_nodes || interface == Interface::scale_out;
+  }
+};
 
 // What handlers read, shared by all devices of a rank. Never changes while the simulation runs.
 struct DeviceModel {
@@ -24,12 +38,13 @@ struct DeviceModel {
   std::vector<Slowdown> slow_devices;
   bool analytical;            // collectives and messages by closed forms, without contention
   core::Time notice_latency;  // analytical: a 16th of the least latency of a message
+  std::unique_ptr<const PacketFabric> packets;  // null but at packet fidelity
   std::vector<ProgramTable> programs;
   DeviceSlots slots;
 };
 
-// The slots that the largest of `programs` needs.
-DeviceSlots slots_for(const std::vector<ProgramTable>& programs);
+// The slots that the largest of `programs` needs, and an endpoint where `packets` is not null.
+DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const PacketFabric* packets);
 
 // The type of all devices. Handlers find the DeviceModel through the run's Cluster.
 pdes::LpType device_type(DeviceSlots slots);

@@ -6,6 +6,12 @@
 //   96 bytes  account           where its time went; messages that came before their receive
 //   32 bytes  stepped           lanes in progress, where collectives other than plain rings run
 //
+// and at packet fidelity
+//
+//   16 bytes  packets           chunks that overtook others
+//   16 each   channel packets   what a channel has handed to the network
+//             the endpoint      model/network/endpoint_state.h, from the next cache line
+//
 // A chunk of a collective touches the first line and its channel, nothing else. A device of a
 // Llama step (3 channels, 8 streams) takes 368 bytes, six lines with its header.
 // Everything is in the digest; nothing is a pointer but the early messages' block.
@@ -20,6 +26,7 @@
 
 #include "core/time.h"
 #include "model/device/time_class.h"
+#include "model/network/endpoint_state.h"
 #include "model/network/network.h"
 #include "pdes/undo_vector.h"
 
@@ -35,7 +42,8 @@ struct DeviceState {
   std::uint8_t unfinished = 0;  // streams with nodes left
   TimeClass time_class = TimeClass::waiting;  // since DeviceAccount::since
   bool stepped = false;         // whether the block has a SteppedState
-  std::array<std::uint8_t, 3> unused{};
+  bool packets = false;         // whether it has a PacketsState and what follows that
+  std::array<std::uint8_t, 2> unused{};
 };
 static_assert(sizeof(DeviceState) == 48);
 
@@ -112,6 +120,42 @@ struct SteppedState {
   pdes::UndoVector<EarlySteps> early;
 };
 
+struct PacketsState {
+  pdes::UndoVector<EarlySteps> overtaken;  // chunks of rings that came before their predecessors
+};
+static_assert(sizeof(PacketsState) == 16);
+
+// Messages of a channel's collective in progress that were handed to the endpoint.
+struct ChannelPackets {
+  core::Time left_at;         // when the last of those that have left had left
+  std::uint32_t leaving = 0;  // those of which no more is known
+  std::uint32_t unused = 0;
+};
+static_assert(sizeof(ChannelPackets) == 16);
+
+struct DeviceSlots {
+  std::uint8_t streams = 0;
+  std::uint8_t channels = 0;
+  bool stepped = false;
+  bool packets = false;
+  std::uint32_t endpoint_bytes = 0;  // of the EndpointState, with its parts
+
+  [[nodiscard]] std::uint32_t state_bytes() const {
+    return packets ? endpoint_offset() + endpoint_bytes : own_bytes();
+  }
+  [[nodiscard]] std::uint32_t own_bytes() const {
+    return static_cast<std::uint32_t>(
+        sizeof(DeviceState) + channels * sizeof(ChannelState) + streams * sizeof(StreamState) +
+        sizeof(DeviceAccount) + (stepped ? sizeof(SteppedState) : 0));
+  }
+  // A multiple of 64, so that the endpoint's ports start at cache lines.
+  [[nodiscard]] std::uint32_t endpoint_offset() const {
+    const auto all = static_cast<std::uint32_t>(own_bytes() + sizeof(PacketsState) +
+                                                channels * sizeof(ChannelPackets));
+    return (all + 63) / 64 * 64;
+  }
+};
+
 // The parts of a device's block. Requires the slots to be set.
 template <class State>  // DeviceState or const DeviceState
 struct DeviceParts {
@@ -127,6 +171,16 @@ struct DeviceParts {
     account = reinterpret_cast<Like<DeviceAccount>*>(at);
     at += sizeof(DeviceAccount);
     stepped = s.stepped ? reinterpret_cast<Like<SteppedState>*>(at) : nullptr;
+    if (!s.packets) return;
+    const DeviceSlots slots{.streams = s.stream_slots,
+                            .channels = s.channel_slots,
+                            .stepped = s.stepped,
+                            .packets = true};
+    at = reinterpret_cast<Like<std::byte>*>(&s) + slots.own_bytes();
+    packets = reinterpret_cast<Like<PacketsState>*>(at);
+    channel_packets = reinterpret_cast<Like<ChannelPackets>*>(packets + 1);
+    endpoint = reinterpret_cast<Like<EndpointState>*>(reinterpret_cast<Like<std::byte>*>(&s) +
+                                                      slots.endpoint_offset());
   }
 
   State& state;
@@ -134,17 +188,10 @@ struct DeviceParts {
   Like<StreamState>* streams;
   Like<DeviceAccount>* account;
   Like<SteppedState>* stepped;  // null: the device has none
-};
-
-struct DeviceSlots {
-  std::uint8_t streams = 0;
-  std::uint8_t channels = 0;
-  bool stepped = false;
-  [[nodiscard]] std::uint32_t state_bytes() const {
-    return static_cast<std::uint32_t>(sizeof(DeviceState) + channels * sizeof(ChannelState) +
-                                      streams * sizeof(StreamState) + sizeof(DeviceAccount) +
-                                      (stepped ? sizeof(SteppedState) : 0));
-  }
+  // Null but at packet fidelity.
+  Like<PacketsState>* packets = nullptr;
+  Like<ChannelPackets>* channel_packets = nullptr;
+  Like<EndpointState>* endpoint = nullptr;
 };
 
 }  // namespace exawarp::model
