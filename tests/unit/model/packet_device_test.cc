@@ -125,9 +125,9 @@ std::vector<ClusterOptions> every_algorithm() {
   return all;
 }
 
-// Messages of one phase share a line packet by packet here and go one after the other there; the
-// last of them ends at the same time. Where they meet at a receiver they may end sooner here, for
-// a receiver's line is busy with packets as they come.
+// Messages of one phase share a line packet by packet here and go one after the other there. The
+// last of them ends at the same time, but the first one later: a broadcast by a tree, whose first
+// message has the longest way to go on, takes nearly twice the time.
 TEST(PacketDevice, EveryCollectiveByEveryAlgorithmTakesAboutAsLongAsMessages) {
   for (const ClusterOptions& options : every_algorithm()) {
     for (auto type = CollectiveType::ALL_REDUCE; type <= CollectiveType::PERMUTE;
@@ -141,7 +141,7 @@ TEST(PacketDevice, EveryCollectiveByEveryAlgorithmTakesAboutAsLongAsMessages) {
       const auto run = static_cast<double>(simulated(graph, one_switch(), packets(options)).ps);
       EXPECT_GE(run, 0.6 * messages) << static_cast<int>(type) << " by "
                                      << kAlgorithmNames[static_cast<std::size_t>(choice.algorithm)];
-      EXPECT_LE(run, 1.5 * messages) << static_cast<int>(type) << " by "
+      EXPECT_LE(run, 2.0 * messages) << static_cast<int>(type) << " by "
                                      << kAlgorithmNames[static_cast<std::size_t>(choice.algorithm)];
     }
   }
