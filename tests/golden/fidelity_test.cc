@@ -102,7 +102,7 @@ TEST_P(EveryFabric, PacketAgreesWithMessage) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Configs, EveryFabric, testing::ValuesIn(fabric_files()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& fabric) { return fabric.param; });
 
 }  // namespace
 }  // namespace exawarp

@@ -136,8 +136,7 @@ TEST(PacketDevice, EveryCollectiveByEveryAlgorithmTakesAboutAsLongAsMessages) {
       if (!can_run(type, choice.algorithm)) continue;
       const bool rooted = is_rooted(type) || type == CollectiveType::PERMUTE;
       const auto graph = test::collectives(type, 8, 160'000, 1, rooted ? 3 : 0);
-      const auto messages =
-          static_cast<double>(simulated(graph, one_switch(), options).ps);
+      const auto messages = static_cast<double>(simulated(graph, one_switch(), options).ps);
       const auto run = static_cast<double>(simulated(graph, one_switch(), packets(options)).ps);
       EXPECT_GE(run, 0.6 * messages) << static_cast<int>(type) << " by "
                                      << kAlgorithmNames[static_cast<std::size_t>(choice.algorithm)];
@@ -164,7 +163,7 @@ TEST(PacketDevice, PutsEachRunOfSwitchesAtAnAtom) {
   const auto graph = test::collectives(CollectiveType::ALL_REDUCE, 18, 100);
   const Cluster cluster(graph, test::round_accelerator(), test::round_fabric(), packets());
   EXPECT_TRUE(cluster.has_packets());
-  EXPECT_EQ(cluster.lookahead(), Time{10'000});  // of a link
+  EXPECT_EQ(cluster.lookahead(), Time{10'000});       // of a link
   EXPECT_GE(cluster.switch_count(), 3u + 4 + 4 + 5);  // leaves, spines, cores, NVSwitches
   for (const pdes::LpRange& range : cluster.ranges()) {
     EXPECT_EQ(range.first.value % (1u << cluster.atom_shift()), 0u);
