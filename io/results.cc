@@ -171,6 +171,22 @@ Json engine_statistics(const pdes::RunResult& result) {
           {"host_time", host_time(result.host_time)}};
 }
 
+// What the network did at packet fidelity.
+Json packet_counters(const RunReport& r) {
+  const model::PacketTotals& n = r.outcome->packets();
+  const double run_s = r.result->run_s;
+  return {{"packet_hops", n.packet_hops},
+          {"packet_hops_per_s", run_s > 0 ? static_cast<double>(n.packet_hops) / run_s : 0},
+          {"packets_sent", n.packets_sent},
+          {"drops", n.drops},
+          {"unroutable", n.lost},
+          {"repeated", n.repeated},
+          {"marks", n.marks},
+          {"pauses", n.pauses},
+          {"deepest_queue_ps", n.deepest_queue.ps},
+          {"busiest_port_bytes", n.busiest_bytes}};
+}
+
 void add_waiting(const Outcome& outcome, Json& summary) {
   if (outcome.unfinished() == 0) return;
   Json waiting = Json::array();
@@ -242,6 +258,7 @@ std::string summary_json(const RunReport& r) {
   summary["classes"] = classes(outcome);
   summary["jobs"] = jobs_json(r);
   if (!study.backgrounds.empty()) summary["background"] = background_json(outcome.background());
+  if (r.cluster->has_packets()) summary["packets"] = packet_counters(r);
   summary["engine"] = engine_statistics(*r.result);
   if (r.quality) summary["placement_quality"] = placement_quality(*r.quality);
   return dump(summary);

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "io/collectives_config.h"
 #include "io/faults_config.h"
+#include "io/packet_config.h"
 #include "model/compute/jitter.h"
 #include "model/workload/validate.h"
 
@@ -23,7 +24,9 @@ const std::vector<Choice<PlacementMethod>> kPlacement{
     {"topology-aware", PlacementMethod::topology_aware},
     {"metis", PlacementMethod::metis}};
 const std::vector<Choice<NetworkFidelity>> kNetwork{{"analytical", NetworkFidelity::analytical},
-                                                    {"message", NetworkFidelity::message}};
+                                                    {"message", NetworkFidelity::message},
+                                                    {"packet", NetworkFidelity::packet}};
+const std::vector<Choice<bool>> kInsideNodes{{"message", false}, {"packet", true}};
 const std::vector<Choice<ComputeFidelity>> kCompute{{"roofline", ComputeFidelity::roofline},
                                                     {"recorded", ComputeFidelity::recorded}};
 
@@ -49,11 +52,19 @@ std::string read_name(const YamlSection& root) {
   return name;
 }
 
-void read_fidelities(const YamlSection& root, Study& out) {
-  if (const auto network = root.optional_section("network")) {
-    out.network_fidelity =
-        network->choice<NetworkFidelity>("fidelity", kNetwork, NetworkFidelity::message);
+// Packets are described whatever the fidelity, so that one study serves all of them.
+void read_network(const YamlSection& section, Study& out) {
+  out.network_fidelity =
+      section.choice<NetworkFidelity>("fidelity", kNetwork, NetworkFidelity::message);
+  out.packets_inside_nodes = section.choice<bool>("inside_nodes", kInsideNodes, false);
+  out.packets.routing.policy = model::RoutingPolicy::ecmp;
+  if (const auto packet = section.optional_section("packet")) {
+    out.packets = read_packet_options(*packet);
   }
+}
+
+void read_fidelities(const YamlSection& root, Study& out) {
+  if (const auto network = root.optional_section("network")) read_network(*network, out);
   if (const auto compute = root.optional_section("compute")) {
     out.compute_fidelity =
         compute->choice<ComputeFidelity>("fidelity", kCompute, ComputeFidelity::roofline);

@@ -14,7 +14,7 @@
 
 namespace exawarp::io {
 
-enum class NetworkFidelity { analytical, message };
+enum class NetworkFidelity { analytical, message, packet };
 enum class PlacementMethod { block, topology_aware, metis };
 
 struct Study {
@@ -27,6 +27,8 @@ struct Study {
   std::vector<BackgroundConfig> backgrounds;
   SystemConfig system;
   NetworkFidelity network_fidelity = NetworkFidelity::message;
+  model::PacketOptions packets;      // at fidelity packet; the seed is the study's
+  bool packets_inside_nodes = false;
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();
   model::CollectiveRules collectives;  // empty: the defaults of model/collective/choice.h
   model::ComputeFidelity compute_fidelity = model::ComputeFidelity::roofline;

@@ -63,6 +63,7 @@ std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs&
   model::ClusterOptions options{
       .compute_fidelity = study.compute_fidelity,
       .analytical_network = study.network_fidelity == NetworkFidelity::analytical,
+      .packets_inside_nodes = study.packets_inside_nodes,
       .collectives = study.collectives,
       .eager_max_bytes = study.eager_max_bytes,
       .compute_jitter = study.compute_jitter,
@@ -70,6 +71,10 @@ std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs&
       .slow_devices = study.slow_devices,
       .devices = devices_of(study, loaded),
       .only_job = only_job};
+  if (study.network_fidelity == NetworkFidelity::packet) {
+    options.packets = study.packets;
+    options.packets->routing.seed = study.engine.seed;
+  }
   if (!only_job) options.backgrounds = backgrounds_of(study);
   return std::make_unique<model::Cluster>(loaded.jobs, study.system.accelerator,
                                           study.system.fabric, options);

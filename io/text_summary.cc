@@ -144,6 +144,18 @@ void add_step(const RunReport& r, std::string& out) {
                  core::format_time(r.result->last_event));
 }
 
+void add_packets(const RunReport& r, std::string& out) {
+  if (!r.cluster->has_packets()) return;
+  const model::PacketTotals& n = r.outcome->packets();
+  const double run_s = r.result->run_s;
+  fmt::format_to(append(out), "Packets     {} hops ({}/s), {} dropped, {} sent again, {} marked\n",
+                 format_grouped(n.packet_hops),
+                 format_count(run_s > 0 ? static_cast<double>(n.packet_hops) / run_s : 0),
+                 format_grouped(n.drops), format_grouped(n.repeated), format_grouped(n.marks));
+  fmt::format_to(append(out), "            {}, deepest queue {} of its line\n",
+                 plural(n.pauses, "pause"), core::format_time(n.deepest_queue));
+}
+
 void add_engine(const pdes::RunResult& result, pdes::Sync sync, std::uint32_t ranks,
                 std::string& out) {
   const pdes::Statistics& s = result.total;
@@ -220,6 +232,7 @@ std::string text_summary(const RunReport& r) {
     add_breakdown(*r.outcome, out);
     out += "\n";
   }
+  add_packets(r, out);
   add_engine(*r.result, r.sync, r.ranks, out);
   add_host(*r.result, r.setup_s, r.peak_rss_bytes, out);
   fmt::format_to(append(out), "Results     {}/summary.json\n", r.directory);

@@ -146,9 +146,13 @@ Outcome::Outcome(const Cluster& cluster) : cluster_(&cluster) {
 }
 
 void Outcome::add(core::LpId lp, const void* memory) {
-  if (lp.value >= cluster_->device_count()) return;
+  if (lp.value >= cluster_->device_count()) {
+    if (cluster_->has_packets()) packets_.add(*static_cast<const PacketSwitchState*>(memory));
+    return;
+  }
   const auto& state = *static_cast<const DeviceState*>(memory);
   const DeviceParts<const DeviceState> parts(state);
+  if (parts.endpoint != nullptr) packets_.add(*parts.endpoint);
   ClassTotals& totals = classes_[state.program];
   ++totals.devices;
   for (std::size_t c = 0; c < parts.account->spent.size(); ++c) {
@@ -180,6 +184,7 @@ void Outcome::combine(pdes::Transport& transport) {
   auto maxima = maxima_to_words();
   transport.all_reduce_max(maxima);
   maxima_from_words(maxima);
+  packets_.combine(transport);
   const auto gathered = transport.gather(waiting_to_bytes());
   waiting_.clear();
   waiting_from_bytes(gathered);

@@ -16,6 +16,7 @@
 #include "core/time.h"
 #include "model/cluster.h"
 #include "model/device/time_class.h"
+#include "model/network/packet_totals.h"
 
 namespace exawarp::pdes {
 class Transport;
@@ -75,7 +76,7 @@ class Outcome {
  public:
   explicit Outcome(const Cluster& cluster);
 
-  // Adds the final state of `lp`; switches are passed over.
+  // Adds the final state of `lp`; switches count at packet fidelity alone.
   void add(core::LpId lp, const void* state);
   // Adds up over all ranks; collective. Call once, after the last add().
   void combine(pdes::Transport& transport);
@@ -93,6 +94,8 @@ class Outcome {
   [[nodiscard]] ClassTotals total() const;
   [[nodiscard]] const BackgroundTotals& background() const { return background_; }
   [[nodiscard]] std::uint64_t devices() const;
+  // What the network counted; zeros but at packet fidelity.
+  [[nodiscard]] const PacketTotals& packets() const { return packets_; }
   [[nodiscard]] std::uint64_t unfinished() const;  // > 0: the simulated system deadlocked
   // The unfinished devices of lowest id, at most kWaitingDevicesMax; on rank 0. E.g.
   // `device 17 (stage 2): stream "recv_fwd" waits at node 153 "forward 3" for a message from
@@ -125,6 +128,7 @@ class Outcome {
   const Cluster* cluster_;
   std::vector<ClassTotals> classes_;
   BackgroundTotals background_;
+  PacketTotals packets_;
   std::vector<WaitingDevice> waiting_;  // ascending by device
 };
 

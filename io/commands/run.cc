@@ -115,9 +115,12 @@ void check_same_placement(const core::Placement& placement, pdes::Transport& tra
 }
 
 // Several partitions a thread let a thread take over what another has left, where the workload's
-// phases load partitions unevenly; they pay only if little is cut (docs/partitioning.md).
-std::uint32_t partitions_per_thread(PlacementMethod method) {
-  return method == PlacementMethod::block ? 1 : 4;
+// phases load partitions unevenly; they pay only if little is cut (docs/partitioning.md), which at
+// packet fidelity is never so.
+std::uint32_t partitions_per_thread(const Study& study) {
+  const bool cuts_much = study.placement == PlacementMethod::block ||
+                         study.network_fidelity == NetworkFidelity::packet;
+  return cuts_much ? 1 : 4;
 }
 
 Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
@@ -128,7 +131,7 @@ Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
   p.workers = choose_workers({.sync = p.study.engine.sync,
                               .threads = p.study.threads,
                               .partitions_per_rank = p.study.partitions_per_rank,
-                              .partitions_per_thread = partitions_per_thread(p.study.placement),
+                              .partitions_per_thread = partitions_per_thread(p.study),
                               .atoms = p.cluster->atom_count()},
                              transport);
   const model::Traffic traffic = p.cluster->traffic();

@@ -21,6 +21,7 @@
 
 #include "core/digest.h"
 #include "model/cluster.h"
+#include "model/network/endpoint.h"
 #include "model/network/message.h"
 
 namespace exawarp::model {
@@ -82,8 +83,9 @@ class Beside {
     }
   }
 
-  // Around the event of a job.
+  // Around the event of a job, or of the endpoint.
   void before(const pdes::Event& event) {
+    if (Endpoint::handles(event.kind)) return;  // whose packets it is about is not known yet
     if (b_.active == 0) ctx_.set(b_.active, std::uint8_t{1});
     switch (static_cast<DeviceEvent>(event.kind)) {
       case DeviceEvent::chunk_arrives:
@@ -131,8 +133,14 @@ class Beside {
     const std::uint32_t k = b_.posted[g];
     ctx_.set(b_.posted[g], k + 1);
     const Background::Message message = from.message(self(), k);
+    count_sent(message);
+    const Time gap = from.gap(self(), k + 1);
+    if (core::saturating_add(ctx_.now(), gap) < from.until()) post_in(gap, g);
     const Tier tier = model_.network.tier_between(self(), message.to);
     const Interface interface = interface_of(tier);
+    if (model_.packets != nullptr && model_.packets->carries(interface)) {
+      return send_background_on_packets(model_, state_, ctx_, message);
+    }
     const Time wire = model_.network.wire_time(message.bytes, interface);
     Time& clock = state_.tx_free[static_cast<std::size_t>(interface)];
     const Time sent = sent_at(ctx_.now(), clock, wire);
@@ -141,18 +149,18 @@ class Beside {
               kind_of(DeviceEvent::background_arrives),
               BackgroundMessage{wire.ps, static_cast<std::uint64_t>(message.bytes),
                                 static_cast<std::uint64_t>(interface)});
+  }
+
+  void count_sent(const Background::Message& message) {
     ctx_.set(b_.sent_messages, b_.sent_messages + 1);
     ctx_.set(b_.sent_bytes, b_.sent_bytes + static_cast<std::uint64_t>(message.bytes));
-    const Time gap = from.gap(self(), k + 1);
-    if (core::saturating_add(ctx_.now(), gap) < from.until()) post_in(gap, g);
   }
 
   void receive(const BackgroundMessage& message) {
     ReceiveShare& share = b_.receive[message.interface % kInterfaceCount];
     begin_period(share);
     ctx_.set(share.came, share.came + Time{message.wire_ps});
-    ctx_.set(b_.received_messages, b_.received_messages + 1);
-    ctx_.set(b_.received_bytes, b_.received_bytes + message.bytes);
+    count_background(state_, message.bytes, ctx_);
   }
 
   void begin_period(ReceiveShare& share) {
@@ -257,11 +265,15 @@ class Beside {
     const DeviceParts<const DeviceState> parts(state_);
     if (b_.job_sends_until > ctx_.now() || parts.account->since > ctx_.now()) return true;
     if (std::ranges::any_of(state_.rx_free, [&](Time t) { return t > ctx_.now(); })) return true;
+    for (std::uint32_t c = 0; parts.channel_packets != nullptr && c < state_.channel_slots; ++c) {
+      if (parts.channel_packets[c].leaving != 0) return true;
+    }
     const ProgramTable& program = model_.programs[state_.program];
     for (std::uint32_t left = state_.busy; left != 0; left &= left - 1) {
       const auto stream = static_cast<std::uint32_t>(std::countr_zero(left));
       const Task& task = program.task(stream, parts.streams[stream].cursor);
       if (task.kind == TaskKind::compute) return true;
+      if (task.kind == TaskKind::send && !task.rendezvous) return true;  // it has not left yet
     }
     return false;
   }
@@ -306,6 +318,17 @@ pdes::LpType beside_type(DeviceSlots slots) {
   type.handle = handle_beside;
   type.digest = digest_beside;
   return type;
+}
+
+void count_background(DeviceState& state, std::uint64_t bytes, Context& ctx) {
+  BesideState& b = beside(state);
+  ctx.set(b.received_messages, b.received_messages + 1);
+  ctx.set(b.received_bytes, b.received_bytes + bytes);
+}
+
+void note_activity(DeviceState& state, Context& ctx) {
+  BesideState& b = beside(state);
+  if (b.active == 0) ctx.set(b.active, std::uint8_t{1});
 }
 
 void start_beside(const DeviceModel& model, DeviceState& state, Context& ctx) {

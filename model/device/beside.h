@@ -1,4 +1,4 @@
-// Background traffic on devices, beside whatever else they do, at message fidelity.
+// Background traffic on devices, beside whatever else they do, at message and packet fidelity.
 //
 // Owner:  the device's LP; a block of its own at the end of the device's, which devices of a study
 //         without background do not have.
@@ -41,13 +41,20 @@ struct BesideState {
   std::array<std::uint8_t, 2> unused{};
 };
 static_assert(std::has_unique_object_representations_v<BesideState>);
-static_assert(sizeof(BesideState) == 168);
+static_assert(sizeof(BesideState) == kBesideBytes);
 
 // Requires that the device's slots have one.
 [[nodiscard]] const BesideState& beside(const DeviceState& state);
 
 // The type of all devices of a study with background. Its handler calls device_type()'s.
 pdes::LpType beside_type(DeviceSlots slots);
+
+// At packet fidelity: a background message has come; a job's has.
+void count_background(DeviceState& state, std::uint64_t bytes, pdes::Context& ctx);
+void note_activity(DeviceState& state, pdes::Context& ctx);
+// Hands one to the endpoint.
+void send_background_on_packets(const DeviceModel& model, DeviceState& state, pdes::Context& ctx,
+                                const Background::Message& message);
 
 // Sets the start state and the first messages. To be called last at a device's start.
 void start_beside(const DeviceModel& model, DeviceState& state, pdes::Context& ctx);

@@ -14,10 +14,23 @@
 #include "model/job/job.h"
 #include "model/network/background.h"
 #include "model/network/network.h"
+#include "model/network/packet_network.h"
 #include "pdes/context.h"
 #include "pdes/logical_process.h"
 
 namespace exawarp::model {
+
+// The interconnect at packet fidelity.
+struct PacketFabric {
+  std::unique_ptr<const Topology> topology;
+  PacketNetwork network;
+  bool inside_nodes;  // messages inside a node go packet by packet, too
+
+  // Whether messages by `interface` do.
+  [[nodiscard]] bool carries(Interface interface) const {
+    return inside_nodes || interface == Interface::scale_out;
+  }
+};
 
 // What handlers read, shared by all devices of a rank. Never changes while the simulation runs.
 struct DeviceModel {
@@ -26,6 +39,7 @@ struct DeviceModel {
   std::vector<Slowdown> slow_devices;
   bool analytical;            // collectives and messages by closed forms, without contention
   core::Time notice_latency;  // analytical: a 16th of the least latency of a message
+  std::unique_ptr<const PacketFabric> packets;  // null but at packet fidelity
   std::unique_ptr<const Allocation> allocation;
   std::vector<PlacedJob> jobs;
   std::vector<ProgramTable> programs;  // of all jobs; an empty one last, where devices are idle
@@ -33,8 +47,8 @@ struct DeviceModel {
   std::vector<Background> backgrounds;  // beside.h; not at analytical fidelity
 };
 
-// The slots that the largest of `programs` needs.
-DeviceSlots slots_for(const std::vector<ProgramTable>& programs);
+// The slots that the largest of `programs` needs, and an endpoint where `packets` is not null.
+DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const PacketFabric* packets);
 
 // The type of all devices. Handlers find the DeviceModel through the run's Cluster.
 pdes::LpType device_type(DeviceSlots slots);

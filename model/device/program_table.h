@@ -33,7 +33,8 @@ enum class TaskKind : std::uint8_t { instant, compute, collective, stepped, send
 
 struct Task {
   // compute: [0] is the duration. collective, send: a chunk's or the message's time on each
-  // interface; a collective whose `steps` is kStepsVary: [0] is its bytes.
+  // interface, or its bytes where that one sends packet by packet; a collective whose `steps` is
+  // kStepsVary: [0] is its bytes.
   std::array<core::Time, kInterfaceCount> wire;
   std::uint32_t node = 0;              // index in the program
   std::uint32_t first_dependency = 0;  // into ProgramTable::dependencies
@@ -55,6 +56,13 @@ struct Dependency {
   std::uint32_t position;
 };
 
+// What a device sends in the course of a program, for placements; estimated for collectives.
+struct Sent {
+  std::uint64_t nodes = 0;  // sends and collectives
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+};
+
 // The collectives that a program runs among the members of one kind of communicator, plain rings
 // and stepped ones apart. They are on one stream, and members of a
 // group run the same sequence of them (validate() sees to both), so counting is enough to know
@@ -63,7 +71,7 @@ struct Channel {
   Among among;
   std::uint32_t stream = 0;
   std::uint16_t number = 0;       // over all programs; what messages carry
-  std::uint32_t collectives = 0;  // in the program
+  Sent sent{};                     // by a device to the others
   bool stepped = false;
 };
 
@@ -77,7 +85,7 @@ struct SteppedTask {
 struct PeerSends {
   std::int32_t peer = 0;
   bool absolute = false;
-  std::uint64_t sends = 0;
+  Sent sent{};
 };
 
 struct ProgramTable {
@@ -130,6 +138,7 @@ struct ProgramTableInputs {
   const CollectiveRules& rules;
   std::int64_t eager_max_bytes;  // longer messages ask first
   bool analytical;
+  std::array<bool, kInterfaceCount> by_packets;  // interfaces that send packet by packet
 };
 
 // One table for each program of the graph. Requires a graph that passed validate() and

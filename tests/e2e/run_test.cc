@@ -50,6 +50,31 @@ TEST_F(Run, JsonOnStandardOutputIsTheSummaryFileAndNothingElse) {
   EXPECT_EQ(summary["devices"], 8);
 }
 
+TEST_F(Run, RunsAtEveryFidelityAndCountsPackets) {
+  const json message = summary({});
+  EXPECT_FALSE(message.contains("packets"));
+  const json packet = summary({"--set", "network.fidelity=packet", "--set",
+                               "network.packet.packet_size=8 KiB"});
+  EXPECT_EQ(packet["network_fidelity"], "packet");
+  EXPECT_GT(packet["packets"]["packet_hops"].get<std::uint64_t>(), 0u);
+  EXPECT_EQ(packet["packets"]["drops"], 0);
+  const double slower = packet["simulated_time_ps"].get<double>() /
+                        message["simulated_time_ps"].get<double>();
+  EXPECT_GT(slower, 0.9);
+  EXPECT_LT(slower, 1.5);
+}
+
+TEST_F(Run, RefusesPacketOptionsInOneLineAndWritesNothing) {
+  const Ran ran = workspace.run({"run", "study.yaml", "--set", "network.fidelity=packet", "--set",
+                                 "network.packet.flow_control=credit"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_NE(ran.err.find("packet network: buffer: \"0 B\" an input and channel; credits need 4 "
+                         "packets"),
+            std::string::npos)
+      << ran.err;
+  EXPECT_FALSE(workspace.has("results"));
+}
+
 TEST_F(Run, TheBreakdownAddsUpToTheWholeOfDeviceTime) {
   const json b = summary({})["breakdown"];
   const double sum = b["compute"].get<double>() + b["exposed_communication"].get<double>() +

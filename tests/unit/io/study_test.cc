@@ -63,6 +63,33 @@ TEST(Studies, ThePublishedOnesHaveTheSameTokensAStep) {
   EXPECT_EQ(large.parallel.data, 2 * small.parallel.data);
 }
 
+TEST(Studies, DescribePacketsWhateverTheFidelity) {
+  const std::string path = (kConfigs / "studies/llama3_70b_512.yaml").string();
+  const Study messages = read_study(path, {});
+  EXPECT_EQ(messages.network_fidelity, NetworkFidelity::message);
+  const Study packets = read_study(path, {"network.fidelity=packet",
+                                          "network.packet.flow_control=pfc",
+                                          "network.packet.routing=adaptive",
+                                          "network.inside_nodes=packet"});
+  EXPECT_EQ(packets.network_fidelity, NetworkFidelity::packet);
+  EXPECT_EQ(to_name(packets.network_fidelity), "packet");
+  EXPECT_EQ(packets.packets.packet_bytes, 64 << 10);
+  EXPECT_EQ(packets.packets.flow_control, model::FlowControl::pfc);
+  EXPECT_EQ(packets.packets.routing.policy, model::RoutingPolicy::adaptive);
+  EXPECT_TRUE(packets.packets_inside_nodes);
+}
+
+TEST(Studies, AGradientReductionOfAllDevicesRunsAlongItsDataAxis) {
+  const Study study =
+      read_study((kConfigs / "studies/gradient_reduction_32k_packet.yaml").string(), {});
+  const model::WorkloadGraph graph = graph_of(study);
+  EXPECT_EQ(graph.device_count(), 32'768u);
+  const model::Membership in = graph.membership(0, core::DeviceId{8 * 3 + 5});
+  EXPECT_EQ(in.size, 256u);
+  EXPECT_EQ(in.position, 3u);
+  EXPECT_EQ(graph.member(0, core::DeviceId{5}, 1), core::DeviceId{13});
+}
+
 TEST(Systems, AnH100IsAsItsDatasheetSays) {
   const Study study = read_study((kConfigs / "studies/llama2_7b_8.yaml").string(), {});
   const model::Accelerator& a = study.system.accelerator;
