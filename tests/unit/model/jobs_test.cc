@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 
 namespace exawarp {
