@@ -1,4 +1,4 @@
-// A study: one workload, or several jobs, on one system at chosen fidelities (configs/studies/*.yaml).
+// A study: one workload or several jobs on one system at chosen fidelities (configs/studies/).
 #pragma once
 
 #include <cstdint>

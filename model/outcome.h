@@ -106,7 +106,7 @@ class Outcome {
   [[nodiscard]] core::Time simulated_time() const;
   // Time per training step (the workload's `steps`, at least one); of the job with the longest.
   [[nodiscard]] core::Time iteration_time() const;
-  // As many as the cluster has, in order; those of ClusterOptions::only_job alone where that is set.
+  // As many as the cluster has, in order; ClusterOptions::only_job alone where that is set.
   [[nodiscard]] std::vector<JobTotals> jobs() const;
   // Of the job's devices and duration, in [0, 1]; 0 where no time passed.
   [[nodiscard]] static double fraction(const JobTotals& job, TimeClass c);

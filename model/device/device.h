@@ -55,8 +55,8 @@ pdes::LpType device_type(DeviceSlots slots);
 void handle_device(void* state, const pdes::Event& event, pdes::Context& context);
 std::uint64_t digest_device(const void* state);
 
-// Sets the start state of `device` and starts every node that waits for nothing, at time 0 itself or,
-// where its job begins later, by an event. A device without a job is done at time 0.
+// Sets the start state of `device` and starts every node that waits for nothing, at time 0 itself
+// or, where its job begins later, by an event. A device without a job is done at time 0.
 void start_device(const DeviceModel& model, core::DeviceId device, void* state,
                   pdes::Context& context);
 

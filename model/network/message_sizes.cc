@@ -7,7 +7,7 @@
 namespace exawarp::model {
 namespace {
 
-__extension__ typedef unsigned __int128 Wide;
+using Wide = WideFixed;
 
 constexpr std::uint32_t kQuantiles = 1u << 16;
 
@@ -68,7 +68,7 @@ std::int64_t web_search(std::uint64_t bits) {
 
 }  // namespace
 
-std::uint64_t exp_fixed(std::uint64_t x) {
+WideFixed exp_fixed(std::uint64_t x) {
   constexpr std::uint64_t kLog2E = 0x171547652;  // 1 / ln 2, times 2^32
   const auto log2 = static_cast<std::uint64_t>((Wide{x} * kLog2E) >> 32);
   std::uint64_t value = std::uint64_t{1} << 62;  // times 2^62
@@ -78,7 +78,7 @@ std::uint64_t exp_fixed(std::uint64_t x) {
     }
   }
   const auto whole = static_cast<std::uint32_t>(log2 >> 32);
-  return static_cast<std::uint64_t>(Wide{value} << whole >> 30);
+  return Wide{value} << whole >> 30;
 }
 
 // Bounded Pareto, by its inverse: u falls from 1 to p = (min / max)^alpha as bits rise, and the
@@ -100,8 +100,12 @@ std::int64_t MessageSizes::quantile(std::uint64_t bits) const {
                              ln_below(static_cast<std::uint64_t>(max_bytes));  // ln(max / min)
   const auto alpha = static_cast<std::uint64_t>(alpha_milli);
   const std::uint64_t falls = static_cast<std::uint64_t>(Wide{span} * alpha / 1'000);
-  constexpr std::uint64_t kFallsMax = std::uint64_t{39} << 32;
-  const std::uint64_t p = falls >= kFallsMax ? 0 : ~std::uint64_t{0} / exp_fixed(falls) << 32;
+  constexpr std::uint64_t kFallsMax = std::uint64_t{44} << 32;
+  const Wide whole = Wide{1} << 64;
+  const auto p =
+      falls >= kFallsMax
+          ? 0
+          : static_cast<std::uint64_t>(std::min(whole - 1, (whole << 32) / exp_fixed(falls)));
   const std::uint64_t u = ~static_cast<std::uint64_t>((Wide{bits} * ~p) >> 64);
   const std::uint64_t rise =
       std::min(span, static_cast<std::uint64_t>(Wide{core::minus_ln(u)} * 1'000 / alpha));

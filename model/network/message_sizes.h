@@ -26,7 +26,10 @@ struct MessageSizes {
   [[nodiscard]] std::int64_t mean_bytes() const;
 };
 
-// 2^-32-ths: e to the power of x / 2^32. Requires x < 40 * 2^32. Error: below 2^-28 of the value.
-std::uint64_t exp_fixed(std::uint64_t x);
+__extension__ typedef unsigned __int128 WideFixed;
+
+// e to the power of x / 2^32, in 2^-32-ths. Requires x <= 44 * 2^32. Error: below 2^-27 of the
+// value.
+WideFixed exp_fixed(std::uint64_t x);
 
 }  // namespace exawarp::model

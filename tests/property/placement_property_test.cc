@@ -68,7 +68,7 @@ void expect_bijection(const Allocation& allocation, const std::vector<PlacementR
     }
   }
   for (std::uint32_t d = 0; d < allocation.devices(); ++d) {
-    if (taken[d] == 0) EXPECT_FALSE(allocation.seat_of({d}).has_value()) << what << " " << d;
+    EXPECT_EQ(allocation.seat_of({d}).has_value(), taken[d] != 0) << what << " " << d;
   }
   EXPECT_EQ(allocation.idle_devices(), allocation.devices() - ranks) << what;
 }

@@ -37,7 +37,8 @@ TEST(Studies, EveryModelInConfigsIsRead) {
   for (const auto& entry : std::filesystem::directory_iterator(kConfigs / "models")) {
     const Study read = read_study(
         study, {"workload.transformer.model=" + entry.path().string()});
-    const auto& spec = std::get<model::TransformerSpec>(std::get<WorkloadSpec>(read.jobs[0].workload));
+    const auto& spec =
+        std::get<model::TransformerSpec>(std::get<WorkloadSpec>(read.jobs[0].workload));
     EXPECT_EQ(spec.model.name, entry.path().stem().string());
   }
 }
