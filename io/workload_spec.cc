@@ -94,7 +94,7 @@ model::MicrobenchmarkSpec read_microbenchmark(const YamlSection& section) {
                                             std::int64_t{model::kDevicesMax} + 1);
     }
   }
-  spec.along = section.texts("along", {});
+  if (section.has("along")) spec.along = section.texts("along");
   spec.devices = section.integer("devices", kPositive, spec.devices);
   spec.repeats = section.integer("repeats", kPositive, 1);
   if (compute) {

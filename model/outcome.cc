@@ -93,6 +93,11 @@ class Explainer {
       return fmt::format("{} for a message from device {}, tag {}", at(s, task),
                          table_.peer_of(task, rank_).value, task.tag);
     }
+    const bool is_collective = task.kind == TaskKind::stepped || task.kind == TaskKind::collective;
+    if (is_collective && parts_.endpoint != nullptr && parts_.channels[task.channel].steps == 0 &&
+        parts_.channel_packets[task.channel].leaving != 0) {
+      return at(s, task) + " for the network to take its last messages";
+    }
     if (task.kind == TaskKind::stepped) {
       return fmt::format("{} in group \"{}\" for the other members", at(s, task),
                          printable(graph_.group(table_.channels[task.channel].among.group).name));

@@ -104,17 +104,17 @@ INSTANTIATE_TEST_SUITE_P(
                   "study: tiny\nnetwork: {inside_nodes: fast}",
                   "study.yaml:2: key \"network.inside_nodes\": ", "message, packet", {}},
         Malformed{"MeshWithoutAlong", kStudy, "workload: workload.yaml",
-                  "workload: {microbenchmark: {kind: collective, collective: all_reduce, bytes: 8 B, "
+                  "workload: {microbenchmark: {kind: collective, collective: barrier, bytes: 8 B, "
                   "mesh: {a: 2}}}",
-                  "study.yaml:2: key \"workload.microbenchmark.along\"", "expected axes of the mesh",
-                  {}},
+                  "study.yaml:2: key \"workload.microbenchmark.along\"",
+                  "expected axes of the mesh", {}},
         Malformed{"AlongNoAxis", kStudy, "workload: workload.yaml",
-                  "workload: {microbenchmark: {kind: collective, collective: all_reduce, bytes: 8 B, "
+                  "workload: {microbenchmark: {kind: collective, collective: barrier, bytes: 8 B, "
                   "mesh: {a: 2}, along: [b]}}",
                   "study.yaml:2: key \"workload.microbenchmark.along\"", "is no axis of the mesh",
                   {}},
         Malformed{"MeshAndOtherDevices", kStudy, "workload: workload.yaml",
-                  "workload: {microbenchmark: {kind: collective, collective: all_reduce, bytes: 8 B, "
+                  "workload: {microbenchmark: {kind: collective, collective: barrier, bytes: 8 B, "
                   "devices: 3, mesh: {a: 2}, along: [a]}}",
                   "study.yaml:2: key \"workload.microbenchmark.devices\"", "expected the same", {}},
         Malformed{"RuleWithUnknownKey", kStudy, "study: tiny",

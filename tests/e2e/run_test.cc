@@ -117,6 +117,25 @@ TEST_F(Run, EveryModePlacementAndPartitioningHasTheSameDigestAndFigures) {
   }
 }
 
+TEST_F(Run, EveryPlacementHasTheSameDigestAtPacketFidelity) {
+  const auto packets = [&](std::vector<std::string> arguments) {
+    for (const char* key : {"network.fidelity=packet", "network.packet.packet_size=16 KiB",
+                            "network.packet.routing=adaptive", "network.packet.flow_control=pfc",
+                            "compute.jitter=0.1"}) {
+      arguments.insert(arguments.end(), {"--set", key});
+    }
+    return summary(arguments);
+  };
+  const json reference = packets({"--sync", "sequential"});
+  for (const char* placement : {"block", "topology-aware", "metis"}) {
+    const json other = packets({"--threads", "2", "--partitions", "3", "--placement", placement});
+    for (const char* key : {"digest", "simulated_time_ps", "breakdown"}) {
+      EXPECT_EQ(other[key], reference[key]) << key << " with " << placement;
+    }
+    EXPECT_EQ(other["packets"]["packet_hops"], reference["packets"]["packet_hops"]);
+  }
+}
+
 TEST_F(Run, AStudyMayAskForMetis) {
   const json metis = summary({"--set", "placement.method=metis", "--set",
                               "placement.partitions_per_rank=2", "--threads", "2"});
