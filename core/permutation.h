@@ -6,7 +6,7 @@
 // number that falls outside is sent through again until it falls inside (cycle walking: Black,
 // Rogaway: "Ciphers with arbitrary finite domains", CT-RSA 2002), which keeps it a bijection. The
 // power is less than four times the size, so that takes fewer than four turns on average.
-// Cost: about 12 mixes of 64 bits a turn, 20 ns.
+// Cost: 12 mixes of 64 bits a turn.
 #pragma once
 
 #include <bit>
