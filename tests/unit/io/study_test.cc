@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "io/study_cluster.h"
+
 namespace exawarp::io {
 namespace {
 
@@ -83,7 +85,8 @@ TEST(Studies, DescribePacketsWhateverTheFidelity) {
 TEST(Studies, AGradientReductionOfAllDevicesRunsAlongItsDataAxis) {
   const Study study =
       read_study((kConfigs / "studies/gradient_reduction_32k_packet.yaml").string(), {});
-  const model::WorkloadGraph graph = graph_of(study);
+  const LoadedJobs loaded = load_jobs(study);
+  const model::WorkloadGraph& graph = *loaded.graphs[0];
   EXPECT_EQ(graph.device_count(), 32'768u);
   const model::Membership in = graph.membership(0, core::DeviceId{8 * 3 + 5});
   EXPECT_EQ(in.size, 256u);
