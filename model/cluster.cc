@@ -152,7 +152,8 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
   return std::make_unique<DeviceModel>(
       DeviceModel{std::move(network), Jitter(options.compute_jitter, options.seed),
                   options.slow_devices, options.analytical_network, notices,
-                  std::move(packets), std::move(allocation), std::move(all), std::move(programs), slots,
+                  std::move(packets), std::move(allocation), std::move(all), std::move(programs),
+                  slots,
                   std::move(backgrounds)});
 }
 
