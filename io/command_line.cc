@@ -78,6 +78,8 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
       ->check(CLI::PositiveNumber);
   app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
+  app.add_flag("--compare-alone", a.compare_alone,
+               "runs each job by itself, too, and tells how much slower it is beside the others");
   app.add_flag("--json", a.json, "prints summary.json, and nothing else, on standard output");
   app.add_flag("--quiet", a.quiet, "prints neither progress nor summary");
 }

@@ -30,6 +30,7 @@ struct RunArguments {
   std::optional<core::Time> window;
   std::optional<double> time_limit_s;
   StatsArguments stats;
+  bool compare_alone = false;  // runs each job by itself, too
   bool json = false;
   bool quiet = false;  // neither progress nor summary; results are written all the same
 };

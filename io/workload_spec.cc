@@ -1,5 +1,6 @@
 #include "io/workload_spec.h"
 
+#include <algorithm>
 #include <array>
 
 #include "core/error.h"
@@ -86,6 +87,15 @@ model::MicrobenchmarkSpec read_microbenchmark(const YamlSection& section) {
   if (spec.kind == model::MicrobenchmarkKind::kCollective) {
     spec.collective = model::collective_from_name("collective", section.text("collective"));
   }
+  if (const auto mesh = section.optional_section("mesh")) {
+    spec.devices = 1;
+    for (const std::string& axis : mesh->keys()) {
+      spec.mesh.push_back({axis, mesh->integer(axis, {.min = 1, .max = model::kDevicesMax})});
+      spec.devices = std::min<std::int64_t>(spec.devices * spec.mesh.back().size,
+                                            std::int64_t{model::kDevicesMax} + 1);
+    }
+  }
+  if (section.has("along")) spec.along = section.texts("along");
   spec.devices = section.integer("devices", kPositive, spec.devices);
   spec.repeats = section.integer("repeats", kPositive, 1);
   if (compute) {

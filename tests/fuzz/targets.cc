@@ -20,7 +20,7 @@
 #include "io/goal/text_reader.h"
 #include "io/pytorch/import.h"
 #include "io/stablehlo/import.h"
-#include "io/study.h"
+#include "io/study_cluster.h"
 #include "io/suggest.h"
 #include "io/text_workload/import.h"
 #include "io/workload_facts.h"
@@ -90,9 +90,7 @@ bool accepts(const Work& work) {
 
 // What a validated workload leads to: the cluster, its traffic and, where that is little work, a
 // simulation, whose handlers trust the validator.
-void simulate(const model::WorkloadGraph& graph, const io::SystemConfig& system,
-              const model::ClusterOptions& options) {
-  const model::Cluster cluster(graph, system.accelerator, system.fabric, options);
+void simulate(const model::Cluster& cluster) {
   constexpr std::uint32_t kLpsMax = 4'096;
   if (cluster.lp_count() > kLpsMax) return;
   const model::Traffic traffic = cluster.traffic();
@@ -112,6 +110,10 @@ void simulate(const model::WorkloadGraph& graph, const io::SystemConfig& system,
   outcome.combine(*transport);
   EXAWARP_CHECK(result.total.committed_events() <= 2 * kEventsMax + cluster.lp_count(), events);
 }
+void simulate(const model::WorkloadGraph& graph, const io::SystemConfig& system,
+              const model::ClusterOptions& options) {
+  simulate(model::Cluster(graph, system.accelerator, system.fabric, options));
+}
 
 bool is_small(const model::TransformerSpec& spec) {
   const model::ParallelSpec& p = spec.parallel;
@@ -129,12 +131,13 @@ bool run_study(std::string_view bytes) {
   parts.erase(parts.begin());
   return accepts([&] {
     const io::Study study = io::read_study(path, parts);
-    const auto* spec = std::get_if<io::WorkloadSpec>(&study.workload);
-    if (spec == nullptr || !std::visit([](const auto& s) { return is_small(s); }, *spec)) return;
-    simulate(io::generate(*spec), study.system,
-             {.compute_fidelity = study.compute_fidelity,
-              .compute_jitter = study.compute_jitter,
-              .seed = study.engine.seed});
+    for (const io::JobConfig& job : study.jobs) {
+      const auto* spec = std::get_if<io::WorkloadSpec>(&job.workload);
+      if (spec == nullptr || !std::visit([](const auto& s) { return is_small(s); }, *spec)) return;
+    }
+    if (study.devices > 1'024 || study.jobs.size() > 4 || !study.backgrounds.empty()) return;
+    const io::LoadedJobs loaded = io::load_jobs(study);
+    if (io::devices_of(study, loaded) <= 1'024) simulate(*io::cluster_of(study, loaded));
   });
 }
 
