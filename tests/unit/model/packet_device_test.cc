@@ -146,16 +146,35 @@ TEST(PacketDevice, EveryCollectiveByEveryAlgorithmTakesAboutAsLongAsMessages) {
   }
 }
 
-// Sprayed over eight spines that other rings keep busy, later chunks overtake earlier ones.
+// Eight rings, each with one member below each of eight leaves, sprayed over two spines that are
+// four times too slow: queues differ, and later chunks, of one packet, overtake earlier ones.
 TEST(PacketDevice, ChunksThatOvertakeWaitForThoseBefore) {
-  const auto graph = test::collectives(CollectiveType::ALL_REDUCE, 32, 640'000, 2);
+  WorkloadBuilder workload("rings");
+  const auto inner = workload.add_axis("inner", 8), outer = workload.add_axis("outer", 8);
+  const auto group = workload.add_group("outer", {outer});
+  ProgramBuilder& program = workload.add_program("member");
+  const auto stream = program.add_stream("network", StreamKind::COMMUNICATION);
+  for (int i = 0; i < 4; ++i) {
+    program.add_node({.kind = NodeKind::COLLECTIVE,
+                      .stream = stream,
+                      .collective = CollectiveType::ALL_REDUCE,
+                      .group = group,
+                      .comm_bytes = 8 * 40'000});
+  }
+  workload.bind_range(0, {.axis = inner, .first = 0, .count = 8});
+  const WorkloadGraph graph = [&] {
+    WorkloadGraph built = workload.build();
+    validate(built);
+    return built;
+  }();
   Fabric fabric = one_switch();
-  fabric.scale_out.devices_per_leaf = 2;
-  fabric.scale_out.leaves_per_pod = 16;
-  fabric.scale_out.spines_per_pod = 8;
+  fabric.scale_out.devices_per_leaf = 8;
+  fabric.scale_out.leaves_per_pod = 8;
+  fabric.scale_out.spines_per_pod = 2;
   ClusterOptions options = packets();
+  options.packets->packet_bytes = 40'000;
   options.packets->routing.policy = RoutingPolicy::spray;
-  const Time least = 62 * (test::kPodLatency + Time{20'000 * test::kScaleOutPsPerByte});
+  const Time least = 4 * 14 * (test::kPodLatency + Time{40'000 * test::kScaleOutPsPerByte});
   EXPECT_GE(simulated(graph, fabric, options), least);
 }
 
