@@ -15,34 +15,12 @@ using core::Dimension;
 using model::Distribution;
 using model::LinkFaultSpec;
 
-constexpr std::uint32_t kIdsMax = 1u << 28;
+constexpr std::uint32_t kSwitchesMax = 1u << 28;
 constexpr RealRange kFactor{.min = 1 / model::kSlowdownMax, .max = model::kSlowdownMax};
 const std::vector<Choice<Distribution>> kDistributions{{"normal", Distribution::normal},
                                                        {"uniform", Distribution::uniform},
                                                        {"lognormal", Distribution::lognormal},
                                                        {"exponential", Distribution::exponential}};
-
-// "7" or "8-15", both ends included; with `prefix` also "s7" and "s8-15".
-void add_ids(const YamlSection& rule, std::string_view key, std::string_view text, char prefix,
-             std::vector<std::uint32_t>& ids) {
-  std::string_view rest = text;
-  if (!rest.empty() && rest.front() == prefix) rest.remove_prefix(1);
-  std::uint32_t first = 0, last = 0;
-  const char* end = rest.data() + rest.size();
-  auto at = std::from_chars(rest.data(), end, first);
-  bool sound = at.ec == std::errc{};
-  last = first;
-  if (sound && at.ptr != end && *at.ptr == '-') {
-    at = std::from_chars(at.ptr + 1, end, last);
-    sound = at.ec == std::errc{};
-  }
-  constexpr std::uint32_t kRangeMax = 1u << 24;
-  if (!sound || at.ptr != end || last < first || last >= kIdsMax || last - first >= kRangeMax) {
-    rule.fail(key, in_quotes(std::string(text)) + " names no " + std::string(key) +
-                       "; expected e.g. [7, 16-23]");
-  }
-  for (std::uint32_t id = first; id <= last; ++id) ids.push_back(id);
-}
 
 std::int64_t read_factor(const YamlSection& rule) {
   return std::max<std::int64_t>(1, std::llround(rule.real("factor", kFactor) * 1e6));
@@ -59,9 +37,7 @@ void read_period(const YamlSection& rule, core::Time& from, core::Time& until) {
 
 model::Slowdown read_slowdown(const YamlSection& rule) {
   model::Slowdown slow;
-  for (const std::string& text : rule.texts("devices")) {
-    add_ids(rule, "devices", text, '\0', slow.devices);
-  }
+  slow.devices = read_devices(rule, "devices");
   std::ranges::sort(slow.devices);
   slow.factor_ppm = read_factor(rule);
   read_period(rule, slow.from, slow.until);
@@ -131,7 +107,8 @@ LinkFaultSpec read_rule(const YamlSection& rule, bool of_links, bool fails) {
     }
   } else {
     for (const std::string& text : rule.texts("switches")) {
-      add_ids(rule, "switches", text, 's', out.switches);
+      add_ids(rule, "switches", {.text = text, .prefix = 's', .ids_max = kSwitchesMax},
+              out.switches);
     }
   }
   out.factor_ppm = fails ? 0 : read_factor(rule);

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "io/agreement.h"
 #include "io/results.h"
+#include "io/study_cluster.h"
 #include "io/suggest.h"
 #include "io/topology_dot.h"
 #include "io/topology_facts.h"
@@ -22,7 +23,7 @@ std::unique_ptr<model::Topology> topology_of(const TopologyArguments& a) {
     return model::make_topology(study.fabric, study.devices);
   }
   const Study study = read_study(a.study_file, a.overrides);
-  return model::make_topology(study.system.fabric, graph_of(study).device_count());
+  return model::make_topology(study.system.fabric, devices_of(study, load_jobs(study)));
 }
 
 void show(const TopologyArguments& a, const Console& console) {

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "io/study_cluster.h"
+
 namespace exawarp::io {
 namespace {
 
@@ -11,7 +13,7 @@ const std::filesystem::path kConfigs = std::filesystem::path(EXAWARP_SOURCE_DIR)
 
 model::TransformerSpec transformer_of(const std::string& name) {
   const Study study = read_study((kConfigs / "studies" / (name + ".yaml")).string(), {});
-  return std::get<model::TransformerSpec>(std::get<WorkloadSpec>(study.workload));
+  return std::get<model::TransformerSpec>(std::get<WorkloadSpec>(study.jobs[0].workload));
 }
 
 TEST(Studies, EveryOneInConfigsIsReadAndNamedAsItsFile) {
@@ -37,7 +39,8 @@ TEST(Studies, EveryModelInConfigsIsRead) {
   for (const auto& entry : std::filesystem::directory_iterator(kConfigs / "models")) {
     const Study read = read_study(
         study, {"workload.transformer.model=" + entry.path().string()});
-    const auto& spec = std::get<model::TransformerSpec>(std::get<WorkloadSpec>(read.workload));
+    const auto& spec =
+        std::get<model::TransformerSpec>(std::get<WorkloadSpec>(read.jobs[0].workload));
     EXPECT_EQ(spec.model.name, entry.path().stem().string());
   }
 }
@@ -61,6 +64,34 @@ TEST(Studies, ThePublishedOnesHaveTheSameTokensAStep) {
   EXPECT_EQ(small.global_batch_sequences, 2'048);
   EXPECT_EQ(large.global_batch_sequences, 2'048);
   EXPECT_EQ(large.parallel.data, 2 * small.parallel.data);
+}
+
+TEST(Studies, DescribePacketsWhateverTheFidelity) {
+  const std::string path = (kConfigs / "studies/llama3_70b_512.yaml").string();
+  const Study messages = read_study(path, {});
+  EXPECT_EQ(messages.network_fidelity, NetworkFidelity::message);
+  const Study packets = read_study(path, {"network.fidelity=packet",
+                                          "network.packet.flow_control=pfc",
+                                          "network.packet.routing=adaptive",
+                                          "network.inside_nodes=packet"});
+  EXPECT_EQ(packets.network_fidelity, NetworkFidelity::packet);
+  EXPECT_EQ(to_name(packets.network_fidelity), "packet");
+  EXPECT_EQ(packets.packets.packet_bytes, 256 << 10);
+  EXPECT_EQ(packets.packets.flow_control, model::FlowControl::pfc);
+  EXPECT_EQ(packets.packets.routing.policy, model::RoutingPolicy::adaptive);
+  EXPECT_TRUE(packets.packets_inside_nodes);
+}
+
+TEST(Studies, AGradientReductionOfAllDevicesRunsAlongItsDataAxis) {
+  const Study study =
+      read_study((kConfigs / "studies/gradient_reduction_32k_packet.yaml").string(), {});
+  const LoadedJobs loaded = load_jobs(study);
+  const model::WorkloadGraph& graph = *loaded.graphs[0];
+  EXPECT_EQ(graph.device_count(), 32'768u);
+  const model::Membership in = graph.membership(0, core::DeviceId{8 * 3 + 5});
+  EXPECT_EQ(in.size, 256u);
+  EXPECT_EQ(in.position, 3u);
+  EXPECT_EQ(graph.member(0, core::DeviceId{5}, 1), core::DeviceId{13});
 }
 
 TEST(Systems, AnH100IsAsItsDatasheetSays) {
