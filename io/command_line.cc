@@ -97,6 +97,8 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
       ->check(kShareRange);
   app.add_flag("--json", a.json, "prints summary.json, and nothing else, on standard output");
   app.add_flag("--quiet", a.quiet, "prints neither progress nor summary");
+  app.add_flag("--ignore-memory", a.ignore_memory,
+               "goes on where the workload needs more memory than the accelerator has");
 }
 
 void add_phold(CLI::App& app, PholdArguments& a, RawOptions& raw) {
@@ -200,6 +202,9 @@ void add_workload(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
   generate->add_option("--set", raw.lists, "replaces a key: path.to.key=value (repeatable)")
       ->take_all()
       ->allow_extra_args(false);
+  generate->add_option("--accelerator", a.accelerator,
+                       "accelerator (YAML) whose memory the workload has to fit");
+  generate->add_flag("--ignore-memory", a.ignore_memory, "goes on where it does not fit");
   generate->callback([&a] { a.action = Action::generate; });
   add_workload_import(*app.add_subcommand("import", "makes a workload of what others wrote"), a,
                       raw);

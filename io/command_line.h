@@ -29,6 +29,7 @@ struct RunArguments {
   std::optional<core::Time> window;
   std::optional<double> time_limit_s;
   StatsArguments stats;
+  bool ignore_memory = false;  // goes on where the workload does not fit the accelerator
   bool json = false;
   bool quiet = false;  // neither progress nor summary; results are written all the same
 };
@@ -43,6 +44,8 @@ struct WorkloadArguments {
   std::string output;                  // generate, import, export; the other graph of diff
   ChakraImportOptions chakra;          // import chakra
   std::vector<std::string> overrides;  // generate
+  std::string accelerator;             // generate: whose memory it has to fit; empty: any
+  bool ignore_memory = false;          // generate
   std::string mesh;                    // import stablehlo: data=4,tensor=2
   bool fusion = true;                  // import stablehlo
   std::optional<std::uint64_t> trip_count;

@@ -112,6 +112,9 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   root.skip("source");
   read_workload(root, out);
   out.system = read_system(root.section("system"));
+  if (const auto memory = root.optional_section("memory")) {
+    out.ignore_memory = memory->flag("ignore", false);
+  }
   read_fidelities(root, out);
   if (const auto faults = root.optional_section("faults")) {
     out.slow_devices = read_slow_devices(*faults);

@@ -25,6 +25,7 @@ struct Study {
   // A checked specification, or the path of a .xwg file.
   std::variant<WorkloadSpec, std::string> workload;
   SystemConfig system;
+  bool ignore_memory = false;  // goes on where the workload does not fit the accelerator
   NetworkFidelity network_fidelity = NetworkFidelity::message;
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();
   model::CollectiveRules collectives;  // empty: the defaults of model/collective/choice.h

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/units.h"
+#include "io/memory_report.h"
 
 namespace exawarp::io {
 namespace {
@@ -40,6 +41,18 @@ Json totals_json(const model::WorkTotals& t) {
           {"bytes_written", t.bytes_written},
           {"communication_bytes", t.comm_bytes},
           {"nodes", std::move(nodes)}};
+}
+
+// Bytes a device of one program holds, over its nodes.
+Json memory_json(const model::ProgramMemory& memory) {
+  Json timeline = Json::array();
+  for (const model::ProgramMemory::Point& point : memory.timeline) {
+    timeline.push_back({{"node", point.node}, {"bytes", point.bytes}});
+  }
+  return {{"weights", memory.weights},      {"gradients", memory.gradients},
+          {"optimizer", memory.optimizer},  {"activations_peak", memory.largest().bytes},
+          {"peak", memory.peak()},          {"peak_node", memory.largest().node},
+          {"timeline", std::move(timeline)}};
 }
 
 void add_head(const model::WorkloadFacts& f, std::string& out) {
@@ -85,6 +98,7 @@ std::string facts_text(const model::WorkloadFacts& f) {
     fmt::format_to(append(out), "  {:<22.22} {:<16} {:>8} {:>12} {:>12}\n", c.over, c.type,
                    c.members_max, format_count(c.operations), bytes_text(c.bytes));
   }
+  out += memory_text(f);
   return out;
 }
 
@@ -97,6 +111,7 @@ std::string facts_json(const model::WorkloadFacts& f) {
                         {"parameters_per_device", p.parameters},
                         {"streams", p.streams},
                         {"per_device", totals_json(p.per_device)}});
+    if (p.memory) programs.back()["memory"] = memory_json(*p.memory);
   }
   for (const model::CommunicationFacts& c : f.communication) {
     communication.push_back({{"over", c.over},

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "io/transformer_config.h"
 #include "model/workload/microbenchmark.h"
 #include "model/workload/transformer.h"
 #include "model/workload/validate.h"
@@ -14,65 +15,6 @@ using model::SpecProblem;
 
 constexpr IntegerRange kPositive{.min = 1};
 constexpr IntegerRange kCount{.min = 0};
-
-model::ModelSpec read_model(const YamlSection& section) {
-  section.skip("source");
-  section.skip("description");
-  return {
-      .name = section.text("name"),
-      .layers = section.integer("layers", kPositive),
-      .hidden = section.integer("hidden", kPositive),
-      .ffn = section.integer("ffn", kPositive),
-      .heads = section.integer("heads", kPositive),
-      .kv_heads = section.integer("kv_heads", kPositive, 0),
-      .head_dim = section.integer("head_dim", kPositive, 0),
-      .vocabulary = section.integer("vocabulary", kPositive),
-      .gated_ffn = section.flag("gated_ffn", true),
-      .tied_embeddings = section.flag("tied_embeddings", false),
-      .causal = section.flag("causal", true),
-  };
-}
-
-model::ParallelSpec read_parallel(const YamlSection& section) {
-  const model::ParallelSpec defaults;
-  return {
-      .tensor = section.integer("tensor", kPositive, 1),
-      .pipeline = section.integer("pipeline", kPositive, 1),
-      .data = section.integer("data", kPositive, 1),
-      .sequence_parallel = section.flag("sequence_parallel", true),
-      .order = section.texts("order", defaults.order),
-  };
-}
-
-model::ScheduleSpec read_schedule(const YamlSection& section) {
-  return {
-      .kind = section.text("kind", "1f1b"),
-      .virtual_stages = section.integer("virtual_stages", kPositive, 1),
-      .first_stage_layers = section.integer("first_stage_layers", kCount, 0),
-      .last_stage_layers = section.integer("last_stage_layers", kCount, 0),
-  };
-}
-
-model::TransformerSpec read_transformer(const YamlSection& section) {
-  section.skip("description");
-  section.skip("source");
-  model::TransformerSpec spec;
-  spec.model = read_model(section.section("model"));
-  spec.parallel = read_parallel(section.section("parallel"));
-  if (const auto schedule = section.optional_section("schedule")) {
-    spec.schedule = read_schedule(*schedule);
-  }
-  spec.sequence_length = section.integer("sequence_length", kPositive);
-  spec.global_batch_sequences = section.integer("global_batch_sequences", kPositive);
-  spec.micro_batch_sequences = section.integer("micro_batch_sequences", kPositive, 1);
-  spec.precision = model::data_type_from_name("precision", section.text("precision", "bf16"));
-  spec.gradient_precision = model::data_type_from_name(
-      "gradient_precision", section.text("gradient_precision", "fp32"));
-  spec.gradient_buckets = section.integer("gradient_buckets", kPositive, spec.gradient_buckets);
-  spec.steps = section.integer("steps", kPositive, 1);
-  model::check(spec);
-  return spec;
-}
 
 // Sizes are quantities ("1 MiB"); counts of operations are bare numbers.
 model::MicrobenchmarkSpec read_microbenchmark(const YamlSection& section) {

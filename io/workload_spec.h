@@ -8,6 +8,7 @@
 #include "io/yaml.h"
 #include "model/workload/graph.h"
 #include "model/workload/spec.h"
+#include "model/workload/transformer_spec.h"
 
 namespace exawarp::io {
 

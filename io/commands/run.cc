@@ -12,6 +12,7 @@
 #include "core/digest.h"
 #include "core/error.h"
 #include "io/agreement.h"
+#include "io/memory_report.h"
 #include "io/progress.h"
 #include "io/results.h"
 #include "io/stats_file.h"
@@ -117,6 +118,9 @@ Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
   Prepared p;
   p.study = study_of(a);
   p.graph = std::make_unique<model::WorkloadGraph>(graph_of(p.study));
+  if (!a.ignore_memory && !p.study.ignore_memory) {
+    check_memory(*p.graph, p.study.system.accelerator, p.study.file);
+  }
   p.cluster = std::make_unique<model::Cluster>(
       *p.graph, p.study.system.accelerator, p.study.system.fabric,
       model::ClusterOptions{.compute_fidelity = p.study.compute_fidelity,

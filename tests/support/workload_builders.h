@@ -7,7 +7,7 @@
 
 #include "model/workload/builder.h"
 #include "model/workload/graph.h"
-#include "model/workload/spec.h"
+#include "model/workload/transformer_spec.h"
 
 namespace exawarp::test_support {
 
