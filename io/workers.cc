@@ -15,10 +15,6 @@
 namespace exawarp::io {
 namespace {
 
-// More partitions a worker let idle workers take over from busy ones, but exchange and roll back
-// more; on no measured study, balanced or not, was more than one faster (docs/partitioning.md).
-constexpr std::uint32_t kPartitionsPerThread = 1;
-
 // Ranks of this job on this machine, as the launcher says.
 std::uint32_t ranks_on_this_machine() {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"}) {
@@ -65,7 +61,8 @@ Workers choose_workers(const WorkerRequest& request, const pdes::Transport& tran
   out.partitions_per_rank = request.partitions_per_rank;
   if (out.partitions_per_rank == 0) {
     const std::uint32_t useful = std::max(1u, request.atoms / ranks);
-    out.partitions_per_rank = std::min({out.threads * kPartitionsPerThread, useful, most});
+    const std::uint32_t wanted = out.threads > 1 ? out.threads * request.partitions_per_thread : 1;
+    out.partitions_per_rank = std::min({wanted, useful, most});
   }
   return out;
 }

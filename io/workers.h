@@ -12,8 +12,9 @@ namespace exawarp::io {
 struct WorkerRequest {
   pdes::Sync sync = pdes::Sync::optimistic;
   std::optional<std::uint32_t> threads;
-  std::uint32_t partitions_per_rank = 0;  // 0: choose
-  std::uint32_t atoms = 1;                // of the whole simulation
+  std::uint32_t partitions_per_rank = 0;    // 0: choose
+  std::uint32_t partitions_per_thread = 1;  // what to choose where there are several threads
+  std::uint32_t atoms = 1;                  // of the whole simulation
 };
 
 struct Workers {

@@ -178,6 +178,7 @@ GvtVote Engine::Parts::vote() const {
     vote.processed += partition->statistics().processed_events;
     vote.rolled_back += partition->statistics().rolled_back_events;
   }
+  vote.busy_ns = busy_before_ns;
   vote.lost_ns = lost_ns;
   const double limit = options.time_limit_s;
   if (limit > 0 && seconds_since(run_started) > limit)
@@ -261,7 +262,10 @@ RunResult Engine::run(const ProgressListener& progress) {
     EXAWARP_CHECK(next >= gvt, next.ps, gvt.ps, p.transport.rank().value, p.options.seed);
     gvt = next;
     p.sample_if_asked(gvt);
-    p.window.update({p.latest.processed, p.latest.rolled_back, p.latest.lost_ns});
+    p.window.update({.processed = p.latest.processed,
+                     .rolled_back = p.latest.rolled_back,
+                     .busy_ns = p.latest.busy_ns,
+                     .lost_ns = p.latest.lost_ns});
     if (progress)
       progress({gvt, p.latest.processed - p.latest.rolled_back, p.latest.processed,
                 seconds_since(p.run_started)});

@@ -23,7 +23,8 @@ struct GvtVote {
   std::int64_t in_transit = 0;       // sum: buffers sent minus buffers received, ever
   std::uint64_t processed = 0;       // sum: executions, ever
   std::uint64_t rolled_back = 0;     // sum: executions undone, ever
-  std::uint64_t lost_ns = 0;         // sum: workers' time without work, ever (see Window)
+  std::uint64_t busy_ns = 0;         // sum: workers' time with work, ever (see Window)
+  std::uint64_t lost_ns = 0;         // sum: their other time
   Request request = Request::none;   // maximum: to note a moment of the time series, to end
 };
 

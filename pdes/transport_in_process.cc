@@ -115,6 +115,7 @@ class InProcessTransport final : public Transport {
       all.in_transit += v.in_transit;
       all.processed += v.processed;
       all.rolled_back += v.rolled_back;
+      all.busy_ns += v.busy_ns;
       all.lost_ns += v.lost_ns;
       all.request = std::max(all.request, v.request);
     }

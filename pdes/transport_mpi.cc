@@ -22,15 +22,16 @@ namespace {
 constexpr int kEventTag = 1;
 constexpr std::size_t kBufferEventsMax = std::size_t{1} << 20;  // 64 MiB, far below MPI's int
 
-using VoteWords = std::array<std::uint64_t, 6>;
+using VoteWords = std::array<std::uint64_t, 7>;
 
 VoteWords pack(const GvtVote& v) {
   return {static_cast<std::uint64_t>(v.least.ps), static_cast<std::uint64_t>(v.in_transit),
-          v.processed, v.rolled_back, v.lost_ns, static_cast<std::uint64_t>(v.request)};
+          v.processed, v.rolled_back, v.busy_ns, v.lost_ns,
+          static_cast<std::uint64_t>(v.request)};
 }
 GvtVote unpack(const VoteWords& w) {
   return {Time{static_cast<std::int64_t>(w[0])}, static_cast<std::int64_t>(w[1]), w[2], w[3],
-          w[4], static_cast<Request>(w[5])};
+          w[4], w[5], static_cast<Request>(w[6])};
 }
 
 extern "C" void combine_votes(void* in, void* inout, int* length, MPI_Datatype*) {
@@ -41,7 +42,7 @@ extern "C" void combine_votes(void* in, void* inout, int* length, MPI_Datatype*)
     const GvtVote y = unpack(b[i]);
     b[i] = pack({std::min(x.least, y.least), x.in_transit + y.in_transit,
                  x.processed + y.processed, x.rolled_back + y.rolled_back,
-                 x.lost_ns + y.lost_ns, std::max(x.request, y.request)});
+                 x.busy_ns + y.busy_ns, x.lost_ns + y.lost_ns, std::max(x.request, y.request)});
   }
 }
 

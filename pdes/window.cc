@@ -6,8 +6,11 @@
 namespace exawarp::pdes {
 namespace {
 
-constexpr std::uint64_t kEventsPerEpoch = 1024;  // of one partition, aimed at
-constexpr std::uint64_t kEventLimit = 4 * kEventsPerEpoch;
+// What an epoch of a partition aims at: a history that stays in the first and second level of
+// cache, and at most one that still fits the second.
+constexpr std::uint64_t kAimLeast = 1024;
+constexpr std::uint64_t kAimMost = 8 * kAimLeast;
+constexpr std::uint64_t kLimitPerAim = 4;
 // What undoing an event costs beyond executing it again: its share of finding and walking the
 // chain, in cold cache lines. PHOLD, 65,536 LPs, two threads: 1.2 to 1.7 us.
 constexpr std::uint64_t kUndoneEventNs = 1500;
@@ -15,24 +18,36 @@ constexpr core::Time kSpanMax{core::kPicosecondsPerSecond * 3600};
 
 }  // namespace
 
-Window::Window(const WindowSetup& setup) : setup_(setup), event_limit_(kEventLimit) {
+Window::Window(const WindowSetup& setup)
+    : setup_(setup), aim_(kAimLeast), event_limit_(kLimitPerAim * kAimLeast) {
   if (setup_.conservative) {
     span_ = setup_.partitions == 1 ? kSpanMax : setup_.lookahead;
-    event_limit_ = setup_.partitions == 1 ? 16 * kEventLimit
+    event_limit_ = setup_.partitions == 1 ? 16 * event_limit_
                                           : std::numeric_limits<std::uint64_t>::max();
   } else {
     span_ = setup_.fixed > core::Time{0} ? setup_.fixed : setup_.lookahead * 4;
   }
 }
 
+// Slowly, as a single epoch's loss says little.
+void Window::aim_at(std::uint64_t busy_ns, std::uint64_t lost_ns) {
+  if (lost_ns * 4 > busy_ns)
+    aim_ = std::min(aim_ + aim_ / 16, kAimMost);
+  else if (lost_ns * 8 < busy_ns)
+    aim_ = std::max(aim_ - aim_ / 16, kAimLeast);
+  event_limit_ = kLimitPerAim * aim_;
+}
+
 void Window::update(const WindowTotals& totals) {
   const std::uint64_t executed = totals.processed - before_.processed;
   const std::uint64_t undone = totals.rolled_back - before_.rolled_back;
+  const std::uint64_t busy_ns = totals.busy_ns - before_.busy_ns;
   const std::uint64_t lost_ns = totals.lost_ns - before_.lost_ns;
   before_ = totals;
   if (setup_.conservative || setup_.fixed > core::Time{0}) return;
+  aim_at(busy_ns, lost_ns);
   const std::uint64_t wasted_ns = undone * kUndoneEventNs;
-  const std::uint64_t aim = kEventsPerEpoch * setup_.partitions;
+  const std::uint64_t aim = aim_ * setup_.partitions;
   const bool wasteful = wasted_ns > 2 * lost_ns || undone * 4 > executed;
   const bool thrifty = 2 * wasted_ns < lost_ns;
   if (wasteful || executed > 2 * aim)

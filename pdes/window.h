@@ -4,7 +4,9 @@
 // over all ranks. A short window pays for epochs (barriers, GVT, waiting workers); a long one pays
 // for executions that are undone. It grows while the first outweighs the second, shrinks in the
 // other case, and stays where they are about equal, which is near the least of their sum. Besides,
-// epochs are kept short enough for a partition's history to stay in cache.
+// epochs are kept short enough for a partition's history to stay in cache, or, while more than a
+// fifth of the workers' time is lost, up to eight times as long: then cache misses cost less than
+// epochs do.
 // Invariant: every rank computes the same window, from the same votes. It never affects results.
 #pragma once
 
@@ -25,7 +27,8 @@ struct WindowSetup {
 struct WindowTotals {
   std::uint64_t processed = 0;
   std::uint64_t rolled_back = 0;
-  std::uint64_t lost_ns = 0;  // workers' time outside partitions: waiting at barriers, GVT
+  std::uint64_t busy_ns = 0;  // workers' time in partitions
+  std::uint64_t lost_ns = 0;  // and outside: waiting at barriers, GVT
 };
 
 class Window {
@@ -39,8 +42,11 @@ class Window {
   void update(const WindowTotals& totals);
 
  private:
+  void aim_at(std::uint64_t busy_ns, std::uint64_t lost_ns);
+
   WindowSetup setup_;
   core::Time span_;
+  std::uint64_t aim_;  // events of a partition in an epoch
   std::uint64_t event_limit_;
   WindowTotals before_;
 };

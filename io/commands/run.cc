@@ -114,6 +114,12 @@ void check_same_placement(const core::Placement& placement, pdes::Transport& tra
   });
 }
 
+// Several partitions a thread let a thread take over what another has left, where the workload's
+// phases load partitions unevenly; they pay only if little is cut (docs/partitioning.md).
+std::uint32_t partitions_per_thread(PlacementMethod method) {
+  return method == PlacementMethod::block ? 1 : 4;
+}
+
 Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
   Prepared p;
   p.study = study_of(a);
@@ -134,6 +140,7 @@ Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
   p.workers = choose_workers({.sync = p.study.engine.sync,
                               .threads = p.study.threads,
                               .partitions_per_rank = p.study.partitions_per_rank,
+                              .partitions_per_thread = partitions_per_thread(p.study.placement),
                               .atoms = p.cluster->atom_count()},
                              transport);
   const model::Traffic traffic = p.cluster->traffic();

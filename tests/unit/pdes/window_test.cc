@@ -7,24 +7,29 @@ namespace {
 
 using namespace core::literals;
 
+// As many events executed, and undone, and nanoseconds lost since the run began.
+WindowTotals after(std::uint64_t processed, std::uint64_t rolled_back, std::uint64_t lost_ns) {
+  return {.processed = processed, .rolled_back = rolled_back, .lost_ns = lost_ns};
+}
+
 TEST(Window, IsTheLookaheadInConservativeMode) {
   Window window({.lookahead = 7_ns, .conservative = true, .partitions = 4});
-  for (std::uint64_t i = 1; i < 50; ++i) window.update({i * 100, 0, i * 10'000});
+  for (std::uint64_t i = 1; i < 50; ++i) window.update(after(i * 100, 0, i * 10'000));
   EXPECT_EQ(window.span(), 7_ns);
 }
 
 TEST(Window, GrowsWhileEpochsCostMoreThanUndoing) {
   Window window({.lookahead = 1_ns, .partitions = 4});
   const core::Time start = window.span();
-  for (std::uint64_t i = 1; i < 40; ++i) window.update({i * 100, i, i * 10'000});
+  for (std::uint64_t i = 1; i < 40; ++i) window.update(after(i * 100, i, i * 10'000));
   EXPECT_GT(window.span(), 100 * start);
 }
 
 TEST(Window, ShrinksToTheLookaheadWhenMostIsUndone) {
   Window window({.lookahead = 1_ns, .partitions = 4});
-  for (std::uint64_t i = 1; i < 20; ++i) window.update({i * 100, 0, i * 10'000});
+  for (std::uint64_t i = 1; i < 20; ++i) window.update(after(i * 100, 0, i * 10'000));
   for (std::uint64_t i = 1; i < 60; ++i)
-    window.update({2000 + i * 1000, i * 900, 200'000 + i * 10'000});
+    window.update(after(2000 + i * 1000, i * 900, 200'000 + i * 10'000));
   EXPECT_EQ(window.span(), 1_ns);
 }
 
@@ -48,9 +53,31 @@ TEST(Window, NeitherCollapsesNorRunsAwayWhenPhasesAlternate) {
   }
 }
 
+// Where waiting is the larger loss, longer epochs are worth a history that leaves the cache.
+TEST(Window, LetsEpochsGrowWhileWorkersWait) {
+  Window window({.lookahead = 1_ns, .partitions = 2});
+  const std::uint64_t least = window.event_limit();
+  WindowTotals totals;
+  const auto spend = [&](std::uint64_t busy_ns, std::uint64_t lost_ns) {
+    for (int epoch = 0; epoch < 100; ++epoch) {
+      totals.processed += 1000;
+      totals.busy_ns += busy_ns;
+      totals.lost_ns += lost_ns;
+      window.update(totals);
+    }
+  };
+  spend(60'000, 40'000);
+  const std::uint64_t most = window.event_limit();
+  EXPECT_GE(most, 6 * least);
+  spend(85'000, 15'000);
+  EXPECT_EQ(window.event_limit(), most);
+  spend(99'000, 1'000);
+  EXPECT_LE(window.event_limit(), 2 * least);
+}
+
 TEST(Window, AFixedWindowStaysAsItIs) {
   Window window({.lookahead = 1_ns, .fixed = 5_us, .partitions = 4});
-  for (std::uint64_t i = 1; i < 20; ++i) window.update({i * 100, i * 90, 0});
+  for (std::uint64_t i = 1; i < 20; ++i) window.update(after(i * 100, i * 90, 0));
   EXPECT_EQ(window.span(), 5_us);
 }
 
