@@ -20,6 +20,8 @@ constexpr std::int64_t kStepsMax = 1000;
 constexpr std::int64_t kPartsMax = 64;
 constexpr std::int64_t kStateBytesMax = 64;
 constexpr double kCapacityMax = 1000;
+constexpr std::int64_t kRolesMax = 512;      // ranks with experts of their own
+constexpr double kSlotsMax = 0x1p40;         // token slots of a rank and micro-batch
 constexpr std::int64_t kNodesMax = 1 << 25;  // 3 GiB of file
 
 template <class... Values>
@@ -356,7 +358,7 @@ void check_schedule(const TransformerSpec& spec) {
 void check_options(const TransformerSpec& spec) {
   in_range("recompute.layers", spec.recompute.layers, 0, kCountMax);
   in_range("overlap.tensor_parts", spec.overlap.tensor_parts, 1, kPartsMax);
-  in_range("storage.bytes_per_sequence", spec.storage.bytes_per_sequence, 0, std::int64_t{1} << 40);
+  in_range("storage.bytes_per_sequence", spec.storage.bytes_per_sequence, 0, std::int64_t{1} << 31);
   in_range("storage.checkpoint_every", spec.storage.checkpoint_every, 0, kStepsMax);
   const RoutingSpec& routing = spec.routing;
   if (!(routing.imbalance >= 0 && routing.imbalance <= 1)) {
@@ -368,6 +370,17 @@ void check_options(const TransformerSpec& spec) {
   }
   if (routing.pad && routing.capacity_factor == 0) {
     refuse("routing.pad", "true without routing.capacity_factor; expected false, or a factor");
+  }
+  if (routing.imbalance > 0 && spec.parallel.expert > kRolesMax) {
+    refuse("routing.imbalance", "{} with parallel.expert {}; expected 0, or at most {} ranks",
+           routing.imbalance, spec.parallel.expert, kRolesMax);
+  }
+  const double slots = static_cast<double>(spec.micro_batch_sequences) *
+                       static_cast<double>(tokens_of(spec)) *
+                       static_cast<double>(spec.model.moe.top_k);
+  if (spec.model.moe.experts != 0 && slots > kSlotsMax) {
+    refuse("micro_batch_sequences", "makes {:.3g} token slots; expected at most {:.3g}", slots,
+           kSlotsMax);
   }
 }
 
