@@ -11,7 +11,10 @@ namespace {
 
 constexpr double kGigabyte = 1e9;
 
-std::string gigabytes(double bytes) { return fmt::format("{:.2f} GB", bytes / kGigabyte); }
+std::string gigabytes(double bytes) {
+  if (bytes < kGigabyte / 10) return fmt::format("{:.2f} MB", bytes / 1e6);
+  return fmt::format("{:.2f} GB", bytes / kGigabyte);
+}
 std::string gigabytes(std::uint64_t bytes) { return gigabytes(static_cast<double>(bytes)); }
 
 std::string parts_text(const model::ProgramMemory& m) {
