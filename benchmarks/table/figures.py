@@ -15,6 +15,7 @@ from table.sides import (EIGHT_RANKS, FOUR_RANKS, ONE_THREAD, Phold, SEQUENTIAL,
                          TWO_THREADS, YARDSTICK)
 
 GIB = 2**30
+MB = 10**6
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,10 @@ def byte_count(value):
 
 def gibibytes(value):
     return f"{value / GIB:.2f} GiB"
+
+
+def megabytes(value):
+    return f"{value / MB:.0f} MB"
 
 
 def kibibytes(value):
@@ -223,6 +228,45 @@ def growth(m, sizes):
     return rows
 
 
+def network(m, sizes):
+    """Message fidelity. Processor time of the whole process: so others state theirs."""
+    for load in sizes.network:
+        m.want(load.study, SEQUENTIAL)
+
+    def rows():
+        for load in sizes.network:
+            def of(value_of, load=load):
+                return m.values(load.study, SEQUENTIAL, value_of)
+            what = f"{load.study.label}: {load.messages:,} messages"
+            yield Row(f"{what}, processor time", of(lambda r: r["process_cpu_s"]), seconds,
+                      None if load.seconds is None else Target("≤", load.seconds))
+            yield Row(f"{what}, peak memory", of(lambda r: r["peak_rss_bytes"]), megabytes,
+                      None if load.megabytes is None else Target("≤", load.megabytes * MB))
+            yield Row(f"{what}, a second",
+                      of(lambda r, load=load: load.messages / max(1e-9, r["process_cpu_s"])),
+                      millions_per_s)
+    return rows
+
+
+def packet(m, sizes):
+    """Packet fidelity: a hop is a packet through a port of a switch."""
+    for load in sizes.packet:
+        m.want(load.traffic, SEQUENTIAL)
+
+    def rows():
+        for load in sizes.packet:
+            hops = m.results(load.traffic, SEQUENTIAL)[0]["packet_hops"]
+            what = f"{load.traffic.label}: {hops:,} packet-hops"
+            yield Row(f"{what}, a second of processor time",
+                      m.values(load.traffic, SEQUENTIAL, lambda r: r["packet_hops_per_cpu_s"]),
+                      millions_per_s,
+                      None if load.hops_per_s is None else Target("≥", load.hops_per_s))
+            yield Row(f"{what}, peak memory",
+                      m.values(load.traffic, SEQUENTIAL, lambda r: r["peak_rss_bytes"]),
+                      megabytes, Target("<", 300 * MB))
+    return rows
+
+
 # In the order of the table.
 GROUPS = {
     "phold": ("PHOLD, sequential", phold),
@@ -233,4 +277,6 @@ GROUPS = {
     "memory": ("Memory", memory),
     "main": ("The main job", main),
     "growth": ("Growth: committed events per second", growth),
+    "network": ("Message fidelity: one all-reduce, one thread", network),
+    "packet": ("Packet fidelity: a permutation on a three-tier fat tree, one thread", packet),
 }

@@ -1,6 +1,7 @@
 """Runs the programs and reads what they print."""
 import json
 import os
+import resource
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,15 @@ def json_of(command):
     except ValueError as error:
         raise ProgramFailed(
             f"{' '.join(map(str, command))}: expected JSON, got: {text[:200]!r}") from error
+
+
+def json_and_cpu_of(command):
+    """What it prints, and `process_cpu_s`: its processor time from start to end."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result = json_of(command)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {**result, "process_cpu_s": (after.ru_utime - before.ru_utime) +
+                                       (after.ru_stime - before.ru_stime)}
 
 
 def build_exawarp():

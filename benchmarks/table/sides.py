@@ -2,7 +2,7 @@
 import tempfile
 from dataclasses import dataclass
 
-from table.programs import ROOT, json_of, output_of
+from table.programs import ROOT, json_and_cpu_of, json_of, output_of
 
 
 @dataclass(frozen=True)
@@ -51,18 +51,41 @@ class Phold:
             self.remote, "--end", self.end, *mode.flags(), "--json"))
 
 
+def set_flags(settings):
+    return [word for setting in settings for word in ("--set", setting)]
+
+
 @dataclass(frozen=True)
 class Study:
-    """A study of configs/studies, with its results thrown away."""
+    """A study of configs/studies, with its results thrown away. `settings`: as of --set."""
     name: str
     rounds_most: int = 5
+    settings: tuple = ()
 
     @property
     def label(self):
-        return self.name
+        return ", ".join((self.name, *self.settings))
 
     def run(self, mode, programs):
         with tempfile.TemporaryDirectory() as folder:
-            return json_of(programs.command(
+            return json_and_cpu_of(programs.command(
                 mode.ranks, "run", ROOT / f"configs/studies/{self.name}.yaml", *mode.flags(),
-                "--json", "--out", folder))
+                *set_flags(self.settings), "--json", "--out", folder))
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Synthetic traffic of configs/traffic at packet fidelity."""
+    name: str
+    rounds_most: int = 5
+    settings: tuple = ()
+
+    @property
+    def label(self):
+        return ", ".join((self.name, *self.settings))
+
+    def run(self, mode, programs):
+        result = json_of(programs.command(
+            mode.ranks, "traffic", ROOT / f"configs/traffic/{self.name}.yaml", *mode.flags(),
+            *set_flags(self.settings), "--json"))
+        return {**result, "events_per_s": result["committed_events"] / max(1e-9, result["run_s"])}

@@ -1,7 +1,23 @@
 """Which models belong to which figure, and the targets: the full sizes and the quick ones."""
 from dataclasses import dataclass
 
-from table.sides import Phold, Study
+from table.sides import Phold, Study, Traffic
+
+
+@dataclass(frozen=True)
+class Messages:
+    """A study that sends so many messages, in at most so many seconds and megabytes."""
+    study: Study
+    messages: int
+    seconds: float | None = None
+    megabytes: float | None = None
+
+
+@dataclass(frozen=True)
+class Packets:
+    """Traffic, and how many packet-hops a second of processor time it is to make."""
+    traffic: Traffic
+    hops_per_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -16,6 +32,8 @@ class Sizes:
     main: Study      # and the workload of this name
     growth: tuple    # studies of one layout
     orientation: tuple  # studies whose rates are listed
+    network: tuple   # of Messages
+    packet: tuple    # of Packets
 
 
 # Each PHOLD side takes about half a second to two seconds in our engine, up to five in the
@@ -25,6 +43,8 @@ _PHOLD_64K_CALM = Phold(65_536, 1, "0.1", "128")
 _PHOLD_1M = Phold(1_048_576, 1, "0.5", "8")
 _4K = Study("llama3_405b_4k")
 _32K = Study("llama3_405b_32k", rounds_most=3)
+_CREDIT = ("packet.flow_control=credit", "packet.buffer=256 KiB")
+_PFC = ("packet.flow_control=pfc",)
 
 FULL = Sizes(
     phold=((Phold(1_024, 1, "0.5", "8000"), 1.2), (_PHOLD_64K, 1.6), (_PHOLD_1M, 2.2),
@@ -38,7 +58,16 @@ FULL = Sizes(
     main=_32K,
     growth=(Study("llama3_405b_1k"), _4K, Study("llama3_405b_16k", rounds_most=3), _32K,
             Study("llama3_405b_131k", rounds_most=1)),
-    orientation=(Study("llama2_7b_64"), Study("llama3_70b_512")))
+    orientation=(Study("llama2_7b_64"), Study("llama3_70b_512")),
+    # A ring of n in c chunks sends 2 (n - 1) n c messages, halving and doubling 2 n log2 n each.
+    network=(Messages(Study("all_reduce_ring_512"), 2_093_056, seconds=0.5, megabytes=20),
+             Messages(Study("all_reduce_halving_4096"), 393_216),
+             Messages(Study("all_reduce_ring_4096", rounds_most=1), 134_184_960, seconds=60,
+                      megabytes=100)),
+    packet=(Packets(Traffic("permutation_1k"), 1.5e6),
+            Packets(Traffic("permutation_1k", settings=_CREDIT)),
+            Packets(Traffic("permutation_1k", settings=_PFC)),
+            Packets(Traffic("permutation_8k"), 1e6)))
 
 # A test of this tool: every group, in seconds. The figures mean nothing.
 _TINY_PHOLD = Phold(1_024, 1, "0.5", "5")
@@ -53,4 +82,8 @@ QUICK = Sizes(
     memory_lps=(1_024, 65_536),
     main=_TINY_STUDY,
     growth=(_TINY_STUDY, Study("llama2_7b_64")),
-    orientation=())
+    orientation=(),
+    network=(Messages(Study("all_reduce_ring_512",
+                            settings=("workload.microbenchmark.devices=8",)), 448, seconds=0.5,
+                      megabytes=20),),
+    packet=(Packets(Traffic("permutation_1k", settings=("traffic.size=4 KiB",)), 1.5e6),))

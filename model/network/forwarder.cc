@@ -24,17 +24,19 @@ bool Forwarder::forward(Packet packet) {
       network_.topology().next_channel(at_, in_port, out, in_channel);
   packet.channel = static_cast<std::uint8_t>(channel);
   const Time eligible = eligible_at(packet, out);
-  ports_.meet_queue(out, packet);
+  ports_.note_depth(out);
   if (!network_.has_queues()) {
     const LinkFigures& figures = network_.figures(ports_.port(out).kind);
     if (ports_.depth(out) > figures.buffer - ports_.wire(out, packet.bytes)) {
       ctx_.add(ports_.port(out).drops, 1u);
       return true;
     }
+    ports_.mark(out, packet);
     ports_.commit(out, packet, eligible);
     return true;
   }
   if (ports_.buffer(out, channel).queue.empty() && can_commit(out, channel, packet.bytes)) {
+    ports_.mark(out, packet);
     const Time end = commit(out, packet, eligible);
     owe(in_port, in_channel, packet.bytes, end);
     return true;
@@ -102,9 +104,10 @@ bool Forwarder::serve_one(std::uint32_t p) {
     const std::uint32_t c = (port.turn + i) % channels;
     pdes::UndoRing<WaitingPacket>& queue = ports_.buffer(p, c).queue;
     if (queue.empty() || !can_commit(p, c, queue.front().packet.bytes)) continue;
-    const WaitingPacket next = queue.front();
+    WaitingPacket next = queue.front();
     queue.pop_front(ctx_);
     ctx_.set(port.waiting, port.waiting - ports_.wire(p, next.packet.bytes));
+    ports_.mark(p, next.packet);
     const std::uint32_t in_port = next.packet.in_port;
     const auto in_channel = static_cast<std::uint32_t>(next.in_channel);
     const Time end = commit(p, next.packet, std::max(next.eligible, ctx_.now()));

@@ -22,8 +22,8 @@ enum class Transport : std::uint8_t {
 
 enum class Recovery : std::uint8_t { none, go_back_n, selective_repeat };
 
-// Marking at an egress queue: never below kmin, with a probability that rises to pmax at kmax, and
-// always above.
+// Marking at an egress queue, of packets that are given to the line: never below kmin, with a
+// probability that rises to pmax at kmax, and always above.
 struct EcnOptions {
   std::int64_t kmin_bytes = 0;  // with kmax 0: no marking
   std::int64_t kmax_bytes = 0;

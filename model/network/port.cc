@@ -57,10 +57,14 @@ void Ports::hash(core::Hasher& hasher, const PortState* ports, std::uint32_t cou
   }
 }
 
-void Ports::meet_queue(std::uint32_t p, Packet& packet) {
+void Ports::note_depth(std::uint32_t p) {
+  const Time met = depth(p);
+  if (met > ports_[p].peak) ctx_.set(ports_[p].peak, met);
+}
+
+void Ports::mark(std::uint32_t p, Packet& packet) {
   PortState& port = ports_[p];
   const Time met = depth(p);
-  if (met > port.peak) ctx_.set(port.peak, met);
   const LinkFigures& figures = network_.figures(port.kind);
   if (met <= figures.kmin || packet.type() != PacketType::data) return;
   if (met < figures.kmax) {

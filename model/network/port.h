@@ -84,8 +84,12 @@ class Ports {
   [[nodiscard]] core::Time wire(std::uint32_t p, std::int64_t bytes) const {
     return network_.wire(ports_[p].kind, bytes);
   }
-  // Notes the depth that a packet meets, and marks it where marking says so.
-  void meet_queue(std::uint32_t p, Packet& packet);
+  // Notes the depth that a packet meets.
+  void note_depth(std::uint32_t p);
+  // Marks a packet that is given to the line where the depth says so. A packet that waited in
+  // memory is so marked by what stands behind it, as switches do that mark on the way out: the
+  // sender hears of the queue as it is, not as it was when the packet joined it.
+  void mark(std::uint32_t p, Packet& packet);
   // Whether the other end has room for `bytes` on channel c. Devices always have.
   [[nodiscard]] bool has_credit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes);
   void use_credit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes);

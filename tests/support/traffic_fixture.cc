@@ -11,11 +11,11 @@ model::LinkKind round_link(std::int64_t bytes_per_s) {
 }
 
 std::unique_ptr<model::Topology> chain(std::uint32_t switches, std::uint32_t left,
-                                       std::uint32_t right) {
+                                       std::uint32_t right, std::int64_t bytes_per_s) {
   model::GraphSpec spec;
   spec.devices = left + right;
   spec.switches = switches;
-  spec.kinds = {round_link()};
+  spec.kinds = {round_link(bytes_per_s)};
   spec.latencies = {.forwarding = kSwitch, .endpoint = core::Time{0}};
   const std::uint32_t first = spec.devices, last = first + switches - 1;
   for (std::uint32_t d = 0; d < spec.devices; ++d) {
@@ -40,6 +40,21 @@ model::PacketOptions plain_packets() {
   options.packet_bytes = 1'000;
   options.cut_through = false;
   options.routing.policy = model::RoutingPolicy::ecmp;
+  return options;
+}
+
+model::PacketOptions packets_with_credits() {
+  model::PacketOptions options = plain_packets();
+  options.flow_control = model::FlowControl::credit;
+  options.buffer_bytes = 32'000;
+  return options;
+}
+
+model::PacketOptions packets_with_pauses() {
+  model::PacketOptions options = plain_packets();
+  options.flow_control = model::FlowControl::pfc;
+  options.xoff_bytes = 10'000;
+  options.xon_bytes = 8'000;
   return options;
 }
 
@@ -95,6 +110,26 @@ TrafficRun run_traffic(const model::TrafficModel& traffic, const RunCase& run,
     }
   }
   return results[0];
+}
+
+Snapshot snapshot_at(const model::TrafficModel& traffic, core::Time end) {
+  const auto transport = pdes::make_single_transport();
+  const std::uint32_t lps = traffic.packet_network().lp_count();
+  pdes::Engine engine(traffic, blocks_of(lps, 0)(1, 1),
+                      {.sync = pdes::Sync::sequential, .end = end}, *transport);
+  engine.run();
+  Snapshot seen;
+  seen.sent_bytes.resize(traffic.packet_network().topology().devices());
+  model::TrafficOutcome outcome(traffic);
+  engine.visit([&](core::LpId lp, const void* state) {
+    outcome.add(lp, state);
+    if (!traffic.packet_network().is_device(lp)) return;
+    const auto& endpoint = static_cast<const model::TrafficDevice*>(state)->endpoint();
+    const model::EndpointParts<const model::EndpointState> parts(endpoint);
+    seen.sent_bytes[lp.value] = static_cast<double>(parts.ports[0].bytes);
+  });
+  seen.marks = static_cast<double>(outcome.totals().marks);
+  return seen;
 }
 
 }  // namespace exawarp::test

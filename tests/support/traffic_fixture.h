@@ -19,15 +19,20 @@ constexpr std::int64_t kLineBytesPerS = 1'000'000'000;
 constexpr core::Time line_time(std::int64_t bytes) { return core::Time{bytes * 1'000}; }
 model::LinkKind round_link(std::int64_t bytes_per_s = kLineBytesPerS);
 
-// `left` devices on the first of `switches` switches in a row, `right` on the last.
+// `left` devices on the first of `switches` switches in a row, `right` on the last, all links
+// alike.
 std::unique_ptr<model::Topology> chain(std::uint32_t switches, std::uint32_t left,
-                                       std::uint32_t right);
+                                       std::uint32_t right,
+                                       std::int64_t bytes_per_s = kLineBytesPerS);
 // Leaves of `below` devices, each with one link to each of `spines` spines.
 std::unique_ptr<model::Topology> leaf_spine(std::uint32_t devices, std::uint32_t below,
                                             std::uint32_t spines);
 
 // 1,000-byte packets, store and forward, unbounded queues.
 model::PacketOptions plain_packets();
+// The same without loss: input buffers of 32 packets; pauses from 10 packets on.
+model::PacketOptions packets_with_credits();
+model::PacketOptions packets_with_pauses();
 
 struct TrafficRun {
   std::string digest;
@@ -39,5 +44,12 @@ struct TrafficRun {
 
 TrafficRun run_traffic(const model::TrafficModel& traffic, const RunCase& run = {},
                        std::uint32_t atom_shift = 0);
+
+// What had happened before time `end`, by the sequential run.
+struct Snapshot {
+  std::vector<double> sent_bytes;  // by device: given to its first line, headers included
+  double marks = 0;                // packets
+};
+Snapshot snapshot_at(const model::TrafficModel& traffic, core::Time end);
 
 }  // namespace exawarp::test

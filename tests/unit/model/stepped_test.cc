@@ -22,6 +22,23 @@ Fabric one_large_node() {
   return fabric;
 }
 
+// No nodes, 64 devices below one leaf: the same across the fabric.
+Fabric one_large_leaf() {
+  Fabric fabric = test::round_fabric();
+  fabric.node.devices = 1;
+  fabric.scale_out.devices_per_leaf = 64;
+  return fabric;
+}
+
+struct EqualLinks {
+  Fabric fabric;
+  StepCost cost;
+};
+std::vector<EqualLinks> equal_links() {
+  return {{one_large_node(), {test::kNodeLatency, 100'000'000'000}},
+          {one_large_leaf(), {test::kLeafLatency, 10'000'000'000}}};
+}
+
 struct Case {
   CollectiveType type;
   Choice choice;
@@ -88,32 +105,34 @@ bool is_exact(const Case& c) {
 }
 
 TEST(Stepped, EveryAlgorithmTakesItsClosedForm) {
-  const StepCost cost{test::kNodeLatency, 100'000'000'000};
-  for (const std::uint32_t n : {2u, 3u, 7u, 8u, 16u, 33u}) {
-    for (const Case& c : every_case(n)) {
-      const auto graph = test::collectives(c.type, n, 100'003, 1, root_of(c));
-      const Time run = simulated(graph, one_large_node(), options_of(c));
-      const Time formula = collective_time(collective_of(c, 100'003, root_of(c)), cost);
-      if (is_exact(c)) {
-        EXPECT_EQ(run.ps, formula.ps) << text(c);
-      } else {
-        EXPECT_GE(run.ps, formula.ps / 5 * 2) << text(c);
-        EXPECT_LE(run.ps, 2 * formula.ps) << text(c);
+  for (const EqualLinks& links : equal_links()) {
+    for (const std::uint32_t n : {2u, 3u, 7u, 8u, 16u, 33u}) {
+      for (const Case& c : every_case(n)) {
+        const auto graph = test::collectives(c.type, n, 100'003, 1, root_of(c));
+        const Time run = simulated(graph, links.fabric, options_of(c));
+        const Time formula = collective_time(collective_of(c, 100'003, root_of(c)), links.cost);
+        if (is_exact(c)) {
+          EXPECT_EQ(run.ps, formula.ps) << text(c);
+        } else {
+          EXPECT_GE(run.ps, formula.ps / 5 * 2) << text(c);
+          EXPECT_LE(run.ps, 2 * formula.ps) << text(c);
+        }
       }
     }
   }
 }
 
 TEST(Stepped, AnalyticalTakesTheClosedFormItself) {
-  const StepCost cost{test::kNodeLatency, 100'000'000'000};
-  for (const std::uint32_t n : {2u, 3u, 8u, 33u}) {
-    for (const Case& c : every_case(n)) {
-      const auto graph = test::collectives(c.type, n, 100'003, 1, root_of(c));
-      ClusterOptions options = options_of(c);
-      options.analytical_network = true;
-      EXPECT_EQ(simulated(graph, one_large_node(), options),
-                collective_time(collective_of(c, 100'003, root_of(c)), cost))
-          << text(c);
+  for (const EqualLinks& links : equal_links()) {
+    for (const std::uint32_t n : {2u, 3u, 8u, 33u}) {
+      for (const Case& c : every_case(n)) {
+        const auto graph = test::collectives(c.type, n, 100'003, 1, root_of(c));
+        ClusterOptions options = options_of(c);
+        options.analytical_network = true;
+        EXPECT_EQ(simulated(graph, links.fabric, options),
+                  collective_time(collective_of(c, 100'003, root_of(c)), links.cost))
+            << text(c);
+      }
     }
   }
 }

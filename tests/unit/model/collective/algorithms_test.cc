@@ -74,6 +74,22 @@ void expect_right(const Collective& c) {
   EXPECT_LE(run.time.ps, expected.last.ps) << text(c);
 }
 
+// The table of docs/collectives.md, by the order of CollectiveType and kAlgorithmNames.
+TEST(Algorithms, RunTheTypesOfTheTable) {
+  using enum CollectiveType;
+  const std::vector<std::pair<CollectiveType, std::string>> table{
+      {ALL_REDUCE, "xxxxxx..x"},     {REDUCE_SCATTER, "xx...x..x"}, {ALL_GATHER, "xx...xx.x"},
+      {BROADCAST, "x..xxx..x"},      {REDUCE, "x..xxx..x"},         {ALL_TO_ALL, ".....xxx."},
+      {BARRIER, "x.xx.xx.x"},        {GATHER, "...x.x..."},         {SCATTER, "...x.x..."},
+      {PERMUTE, ".....x..."}};
+  for (const auto& [type, row] : table) {
+    for (std::size_t a = 0; a < row.size(); ++a) {
+      EXPECT_EQ(can_run(type, static_cast<Algorithm>(a)), row[a] == 'x')
+          << static_cast<int>(type) << " by " << kAlgorithmNames[a];
+    }
+  }
+}
+
 TEST(Algorithms, GiveEveryMemberItsDataInTheTimeAndMessagesOfTheirFormulas) {
   for (std::uint32_t n = 1; n <= kMembersMax; ++n) {
     for (const Collective& c : all_collectives(n, 5'000'011)) expect_right(c);

@@ -1,10 +1,7 @@
-// Congestion control: steps by hand, and two flows that must come to share a line.
+// Congestion control: steps by hand. Flows that share a line: tests/golden.
 #include "model/network/congestion.h"
 
 #include <gtest/gtest.h>
-
-#include "pdes/transport.h"
-#include "tests/support/traffic_fixture.h"
 
 namespace exawarp {
 namespace {
@@ -80,49 +77,6 @@ TEST(Window, GrowsByAPacketARoundTripAndShrinksWithTheDelay) {
   EXPECT_EQ(control.packets_max(c), 6u);
 }
 
-// Bytes on the wire that each of two senders got through in [from, to), the second starting late.
-std::array<double, 2> shares(const PacketOptions& options, Time from, Time to) {
-  const auto topology = test::chain(2, 2, 2);
-  std::array<double, 2> out{};
-  for (const Time end : {from, to}) {
-    const model::TrafficModel traffic(*topology, options,
-                                      {.pattern = model::TrafficPattern::pairs,
-                                       .message_bytes = 400'000'000,
-                                       .start_spread = Time{5'000'000'000}},
-                                      0);
-    const auto transport = pdes::make_single_transport();
-    pdes::Engine engine(traffic, test::blocks_of(traffic.packet_network().lp_count(), 0)(1, 1),
-                        {.sync = pdes::Sync::sequential, .end = end}, *transport);
-    engine.run();
-    engine.visit([&](core::LpId lp, const void* state) {
-      if (lp.value >= 2) return;
-      const auto& endpoint = static_cast<const model::TrafficDevice*>(state)->endpoint();
-      const model::EndpointParts<const model::EndpointState> parts(endpoint);
-      const auto bytes = static_cast<double>(parts.ports[0].bytes);
-      out[lp.value] += end == from ? -bytes : bytes;
-    });
-  }
-  return out;
-}
-
-TEST(Dcqcn, TwoSendersComeToEqualShares) {
-  // 1 GB/s; the second sender comes up to 5 ms after the first. From 60 to 160 ms their rates
-  // differ by less than 10 % of their mean (equal shares are the figure of merit of Zhu et al.),
-  // and together they use four fifths of the line: both slow down at once.
-  PacketOptions o = test::plain_packets();
-  o.transport = Transport::dcqcn;
-  o.flow_control = model::FlowControl::pfc;
-  o.ecn = {.kmin_bytes = 50'000, .kmax_bytes = 200'000, .pmax_per_mille = 10};
-  o.xoff_bytes = 400'000;
-  o.xon_bytes = 390'000;
-  o.dcqcn.additive_bytes_per_s = 5'000'000;
-  const auto [first, second] = shares(o, Time{60'000'000'000}, Time{160'000'000'000});
-  const double line = 100e6;  // bytes in 100 ms
-  EXPECT_NEAR(first / (first + second), 0.5, 0.025);
-  EXPECT_GE(first + second, 0.8 * line);
-  EXPECT_LE(first + second, 1.001 * line);
-}
-
 TEST(Window, ASmallWindowMayWaitLonger) {
   // Swift's scaling: the whole of it at a tenth of a packet, nothing at 100 packets; at one packet
   // (1 - 0.1) / (3.1623 - 0.1) = 0.2939 of it.
@@ -137,14 +91,6 @@ TEST(Window, ASmallWindowMayWaitLonger) {
   Congestion late = control.start(Time{10'000'000});
   control.acknowledged(late, Time{1'000'000}, 1, Time{20'000'000 + 29'500'000});
   EXPECT_LT(late.window, std::uint64_t{1} << CongestionControl::kWindowShift);
-}
-
-TEST(Window, TwoSendersComeToEqualShares) {
-  PacketOptions o = test::plain_packets();
-  o.transport = Transport::window;
-  const auto [first, second] = shares(o, Time{60'000'000'000}, Time{160'000'000'000});
-  EXPECT_NEAR(first / (first + second), 0.5, 0.05);
-  EXPECT_GE(first + second, 0.9 * 100e6);
 }
 
 }  // namespace
