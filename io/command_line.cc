@@ -6,11 +6,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <span>
 
 #include "core/error.h"
 #include "core/units.h"
+#include "io/option_values.h"
 #include "io/suggest.h"
+#include "io/workload_command_line.h"
 
 namespace exawarp::io {
 
@@ -22,29 +23,11 @@ using core::InputError;
 
 // Options are taken as text where the value is an enumeration or a quantity.
 struct RawOptions {
-  std::string sync, placement, window, stats, stats_interval, network_backend, comm_size, control;
+  std::string sync, placement, window, stats, stats_interval, network_backend;
   // Accepted as ASTRA-sim does, without effect.
   std::string logging_configuration, logging_folder, compute_scale, comm_scale;
   std::vector<std::string> lists;
 };
-
-template <class E>
-E parse_choice(const std::string& option, const std::string& text,
-               std::span<const Choice<E>> choices) {
-  std::vector<std::string> names;
-  for (const Choice<E>& choice : choices) {
-    if (choice.name == text) return choice.value;
-    names.push_back(choice.name);
-  }
-  throw InputError(option, fmt::format("{} is not known; expected one of: {}{}", in_quotes(text),
-                                       fmt::join(names, ", "), did_you_mean(text, names)));
-}
-
-core::Time parse_time(const std::string& option, const std::string& text) {
-  const core::ParsedQuantity parsed = core::parse_quantity(text, core::Dimension::time);
-  if (!parsed.ok()) throw InputError(option, in_quotes(text) + " " + parsed.error);
-  return core::Time{parsed.value};
-}
 
 StatsArguments parse_stats(const RawOptions& raw) {
   const std::string option = "--stats-interval";
@@ -95,6 +78,8 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
       ->check(CLI::PositiveNumber);
   app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
+  app.add_flag("--compare-alone", a.compare_alone,
+               "runs each job by itself, too, and tells how much slower it is beside the others");
   app.add_flag("--json", a.json, "prints summary.json, and nothing else, on standard output");
   app.add_flag("--quiet", a.quiet, "prints neither progress nor summary");
   app.add_flag("--ignore-memory", a.ignore_memory,
@@ -145,82 +130,6 @@ void add_goal(CLI::App& app, GoalArguments& a, RawOptions& raw) {
   app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
-}
-
-void add_chakra_import(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
-  CLI::App* chakra = app.add_subcommand("chakra", "execution traces PREFIX.<rank>.et");
-  chakra->add_option("PREFIX", a.input, "prefix of the traces")->required();
-  chakra->add_option("-o,--output", a.output, "the .xwg file to write")->required();
-  chakra->add_option("--comm-groups", a.chakra.comm_groups, "communicators (JSON)");
-  chakra->add_option("--element-bytes", a.chakra.element_bytes,
-                     "comm_size and tensor_size count elements of so many bytes (default: 1)")
-      ->check(CLI::Range(1u, 64u));
-  chakra->add_flag("--macs", a.chakra.macs, "num_ops of matrix products counts MACs, not FLOPs");
-  chakra->add_option("--comm-size", raw.comm_size,
-                     "comm_size is of a collective's input (default) or output");
-  chakra->add_option("--ctrl-deps", raw.control,
-                     "auto (default: where they are an order), use or ignore");
-  chakra->add_flag("--drop-dangling", a.chakra.drop_dangling,
-                   "leaves out dependencies on nodes that are not there");
-  chakra->callback([&a] { a.action = WorkloadArguments::Action::import_chakra; });
-}
-
-void add_workload_import(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
-  using Action = WorkloadArguments::Action;
-  app.require_subcommand(1);
-  add_chakra_import(app, a, raw);
-  CLI::App* goal = app.add_subcommand("goal", "from a GOAL schedule, text or binary");
-  goal->callback([&a] { a.action = Action::import_goal; });
-  CLI::App* stablehlo = app.add_subcommand("stablehlo", "from a StableHLO module (MLIR text)");
-  stablehlo->callback([&a] { a.action = Action::import_stablehlo; });
-  stablehlo->add_option("--mesh", a.mesh, "devices by axis, the last fastest: data=4,tensor=2");
-  stablehlo->add_flag("!--no-fusion", a.fusion, "each operation is a kernel of its own");
-  stablehlo->add_option("--trip-count", a.trip_count, "of loops that do not tell theirs")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 22));
-  stablehlo->add_option("--entry", a.entry, "the function to run (main)");
-  stablehlo->add_option("--module", a.module, "of several in the file, counted from 1");
-  for (CLI::App* importer : {goal, stablehlo}) {
-    importer->add_option("INPUT", a.input, "the file to import")->required();
-    importer->add_option("-o,--output", a.output, "the .xwg file to write")->required();
-  }
-}
-
-void add_workload_export(CLI::App& app, WorkloadArguments& a) {
-  app.require_subcommand(1);
-  CLI::App* chakra = app.add_subcommand("chakra", "execution traces PREFIX.<rank>.et");
-  chakra->add_option("FILE", a.input, "workload (.xwg)")->required();
-  chakra->add_option("-o,--output", a.output, "prefix of the traces to write")->required();
-  chakra->callback([&a] { a.action = WorkloadArguments::Action::export_chakra; });
-}
-
-void add_workload(CLI::App& app, WorkloadArguments& a, RawOptions& raw) {
-  using Action = WorkloadArguments::Action;
-  app.require_subcommand(1);
-  CLI::App* generate = app.add_subcommand("generate", "writes the workload of a specification");
-  generate->add_option("SPEC", a.input, "workload specification (YAML)")->required();
-  generate->add_option("-o,--output", a.output, "the .xwg file to write")->required();
-  generate->add_option("--set", raw.lists, "replaces a key: path.to.key=value (repeatable)")
-      ->take_all()
-      ->allow_extra_args(false);
-  generate->add_option("--accelerator", a.accelerator,
-                       "accelerator (YAML) whose memory the workload has to fit");
-  generate->add_flag("--ignore-memory", a.ignore_memory, "goes on where it does not fit");
-  generate->callback([&a] { a.action = Action::generate; });
-  add_workload_import(*app.add_subcommand("import", "makes a workload of what others wrote"), a,
-                      raw);
-  add_workload_export(*app.add_subcommand("export", "writes a workload in another format"), a);
-  CLI::App* diff = app.add_subcommand("diff", "says where two workloads differ");
-  diff->add_option("A", a.input, "workload (.xwg)")->required();
-  diff->add_option("B", a.output, "workload (.xwg)")->required();
-  diff->callback([&a] { a.action = Action::diff; });
-  CLI::App* inspect = app.add_subcommand("inspect", "says what a workload consists of");
-  CLI::App* validate = app.add_subcommand("validate", "checks a workload");
-  for (CLI::App* reader : {inspect, validate}) {
-    reader->add_option("FILE", a.input, "workload (.xwg)")->required();
-    reader->add_flag("--json", a.json, "prints one JSON object");
-  }
-  inspect->callback([&a] { a.action = Action::inspect; });
-  validate->callback([&a] { a.action = Action::validate; });
 }
 
 // Options as ASTRA-sim's binary has them, less those of its other back ends.
@@ -291,24 +200,6 @@ std::pair<const CLI::App*, std::string> understood(const CLI::App& app) {
   throw InputError(path, fmt::format("{}; see {} --help", what, path));
 }
 
-// What was taken as text, as what it means.
-void finish_workload(const RawOptions& raw, WorkloadArguments& workload) {
-  workload.overrides = raw.lists;
-  using Size = ChakraImportOptions::CommSize;
-  using Control = ChakraImportOptions::ControlDependencies;
-  if (!raw.comm_size.empty()) {
-    const std::array choices{Choice<Size>{"input", Size::input},
-                             Choice<Size>{"output", Size::output}};
-    workload.chakra.comm_size = parse_choice<Size>("--comm-size", raw.comm_size, choices);
-  }
-  if (!raw.control.empty()) {
-    const std::array choices{Choice<Control>{"auto", Control::automatic},
-                             Choice<Control>{"use", Control::use},
-                             Choice<Control>{"ignore", Control::ignore}};
-    workload.chakra.control = parse_choice<Control>("--ctrl-deps", raw.control, choices);
-  }
-}
-
 void finish_astra(const RawOptions& raw, AstraArguments& astra) {
   const Choice<bool> unaware{"congestion-unaware", false}, aware{"congestion-aware", true};
   const std::array choices{unaware, aware};
@@ -326,6 +217,7 @@ void finish_sync(const RawOptions& raw, pdes::Sync& sync, core::Time& window) {
 // The arguments of every command; the one that is given is filled in.
 struct CommandArguments {
   RawOptions raw;
+  RawWorkloadOptions raw_workload;
   RunArguments run;
   WorkloadArguments workload;
   TopologyArguments topology;
@@ -340,7 +232,7 @@ void add_commands(CLI::App& app, CommandArguments& a) {
     return *app.add_subcommand(name, description);
   };
   add_run(add("run", "simulates a study"), a.run, a.raw);
-  add_workload(add("workload", "makes and examines workload graphs"), a.workload, a.raw);
+  add_workload(add("workload", "makes and examines workload graphs"), a.workload, a.raw_workload);
   add_topology(add("topology", "shows the network of a study"), a.topology, a.raw);
   add_traffic(add("traffic", "runs synthetic traffic over a packet network"), a.traffic, a.raw);
   add_phold(add("phold", "measures the engine with the PHOLD benchmark"), a.phold, a.raw);
@@ -353,7 +245,7 @@ void add_commands(CLI::App& app, CommandArguments& a) {
 Command finished(const CLI::App& app, CommandArguments& a) {
   const RawOptions& raw = a.raw;
   if (app.got_subcommand("workload")) {
-    finish_workload(raw, a.workload);
+    finish_workload(a.raw_workload, a.workload);
     return a.workload;
   }
   if (app.got_subcommand("topology")) {

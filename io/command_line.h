@@ -12,6 +12,7 @@
 #include "io/goal/parameters.h"
 #include "io/stats_file.h"
 #include "io/study.h"
+#include "io/text_workload/import.h"
 
 namespace exawarp::io {
 
@@ -30,27 +31,33 @@ struct RunArguments {
   std::optional<double> time_limit_s;
   StatsArguments stats;
   bool ignore_memory = false;  // goes on where the workload does not fit the accelerator
+  bool compare_alone = false;  // runs each job by itself, too
   bool json = false;
   bool quiet = false;  // neither progress nor summary; results are written all the same
 };
 
-// `exawarp workload generate|inspect|validate|import|export|diff`.
+// `exawarp workload generate|inspect|validate|import|export|convert|diff`.
 struct WorkloadArguments {
   enum class Action {
-    generate, inspect, validate, import_chakra, import_goal, import_stablehlo, export_chakra, diff
+    generate, inspect, validate, import_chakra, import_goal, import_pytorch, import_stablehlo,
+    import_text, export_chakra, export_json, export_dot, export_graphml, convert, diff
   };
   Action action = Action::generate;
   std::string input;
-  std::string output;                  // generate, import, export; the other graph of diff
-  ChakraImportOptions chakra;          // import chakra
+  std::string output;                  // of all that write; the other graph of diff
+  ChakraImportOptions chakra;          // import chakra, import pytorch
+  std::string kineto;                  // import pytorch
+  TextImportOptions text;              // import text
   std::vector<std::string> overrides;  // generate
-  std::string accelerator;             // generate: whose memory it has to fit; empty: any
   bool ignore_memory = false;          // generate
   std::string mesh;                    // import stablehlo: data=4,tensor=2
   bool fusion = true;                  // import stablehlo
   std::optional<std::uint64_t> trip_count;
   std::string entry = "main";          // import stablehlo
   std::uint32_t module = 0;            // import stablehlo: of several, counted from 1
+  std::optional<std::uint32_t> device;  // export dot|graphml, inspect: of one device
+  std::string accelerator;             // inspect; generate: whose memory it has to fit
+  std::string timeline;                // inspect
   bool json = false;                   // inspect, validate
 };
 

@@ -1,5 +1,6 @@
 #include "io/quantities.h"
 
+#include <charconv>
 #include <string>
 
 namespace exawarp::io {
@@ -30,6 +31,30 @@ std::int64_t achieved_bandwidth(const YamlSection& section) {
 std::uint32_t read_count(const YamlSection& section, std::string_view key, std::int64_t min,
                          std::int64_t max, std::optional<std::int64_t> fallback) {
   return static_cast<std::uint32_t>(section.integer(key, {min, max}, fallback));
+}
+
+std::vector<std::uint32_t> read_devices(const YamlSection& section, std::string_view key) {
+  std::vector<std::uint32_t> devices;
+  for (const std::string& text : section.texts(key)) {
+    constexpr std::uint32_t kDevicesMax = 1u << 24;
+    std::uint32_t first = 0, last = 0;
+    const char* end = text.data() + text.size();
+    auto at = std::from_chars(text.data(), end, first);
+    bool sound = at.ec == std::errc{};
+    last = first;
+    if (sound && at.ptr != end && *at.ptr == '-') {
+      at = std::from_chars(at.ptr + 1, end, last);
+      sound = at.ec == std::errc{};
+    }
+    if (!sound || at.ptr != end || last < first || last >= kDevicesMax) {
+      section.fail(key, "\"" + text + "\" names no devices; expected e.g. [7, 16-23]");
+    }
+    if (last - first >= kDevicesMax - devices.size()) {
+      section.fail(key, "names more than 16,777,216 devices");
+    }
+    for (std::uint32_t d = first; d <= last; ++d) devices.push_back(d);
+  }
+  return devices;
 }
 
 void skip_documentation(const YamlSection& section) {

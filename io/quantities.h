@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "core/time.h"
 #include "io/yaml.h"
@@ -19,6 +20,9 @@ std::int64_t achieved_bandwidth(const YamlSection& section);
 
 std::uint32_t read_count(const YamlSection& section, std::string_view key, std::int64_t min,
                          std::int64_t max, std::optional<std::int64_t> fallback = {});
+
+// A list of devices, or of ranges with both ends included: [7, 16-23]. In the order given.
+std::vector<std::uint32_t> read_devices(const YamlSection& section, std::string_view key);
 
 // Accepts `source` and `description`.
 void skip_documentation(const YamlSection& section);

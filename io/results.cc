@@ -39,19 +39,57 @@ const char* name_of(RunStatus status) {
 
 // Fractions of device time: the contract's four, which add up to 1, then exposed communication by
 // kind.
-Json breakdown(const Outcome& outcome, const ClassTotals& totals) {
+template <class Fraction>  // double(TimeClass)
+Json breakdown(const Fraction& fraction) {
   Json by_kind = Json::object();
   double exposed = 0;
   for (std::size_t i = 1; i <= model::kCommunicationKindCount; ++i) {
-    const double share = outcome.fraction(totals, static_cast<TimeClass>(i));
+    const double share = fraction(static_cast<TimeClass>(i));
     exposed += share;
     by_kind[std::string(model::kTimeClassNames[i])] = share;
   }
-  return {{"compute", outcome.fraction(totals, TimeClass::compute)},
+  return {{"compute", fraction(TimeClass::compute)},
           {"exposed_communication", exposed},
-          {"waiting", outcome.fraction(totals, TimeClass::waiting)},
-          {"idle", outcome.fraction(totals, TimeClass::idle)},
+          {"waiting", fraction(TimeClass::waiting)},
+          {"idle", fraction(TimeClass::idle)},
           {"exposed_communication_by_kind", std::move(by_kind)}};
+}
+Json breakdown(const Outcome& outcome, const ClassTotals& totals) {
+  return breakdown([&](TimeClass c) { return outcome.fraction(totals, c); });
+}
+
+// One entry a job, in the study's order.
+Json jobs_json(const RunReport& r) {
+  Json list = Json::array();
+  const std::vector<model::JobTotals> all = r.outcome->jobs();
+  for (std::size_t j = 0; j < all.size(); ++j) {
+    const model::JobTotals& job = all[j];
+    const model::TrainingFigures training = r.outcome->training_of(j);
+    Json entry{{"name", job.name},
+               {"devices", job.totals.devices},
+               {"placement", to_name(r.study->jobs[j].placement.kind)},
+               {"finished_devices", job.totals.finished},
+               {"start_ps", job.totals.start.ps},
+               {"finish_ps", job.totals.last_finish.ps},
+               {"duration_ps", job.duration.ps},
+               {"step_time_ps", job.step_time.ps},
+               {"tokens_per_s", training.tokens_per_s},
+               {"model_flops_utilisation", training.model_flops_utilisation},
+               {"breakdown", breakdown([&](TimeClass c) { return Outcome::fraction(job, c); })}};
+    if (j < r.alone.size()) {
+      entry["alone_ps"] = r.alone[j].ps;
+      entry["slowdown"] = slowdown_of(job, r.alone[j]);
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json background_json(const model::BackgroundTotals& b) {
+  return {{"sent_messages", b.sent_messages},
+          {"sent_bytes", b.sent_bytes},
+          {"received_messages", b.received_messages},
+          {"received_bytes", b.received_bytes}};
 }
 
 Json classes(const Outcome& outcome) {
@@ -133,6 +171,22 @@ Json engine_statistics(const pdes::RunResult& result) {
           {"host_time", host_time(result.host_time)}};
 }
 
+// What the network did at packet fidelity.
+Json packet_counters(const RunReport& r) {
+  const model::PacketTotals& n = r.outcome->packets();
+  const double run_s = r.result->run_s;
+  return {{"packet_hops", n.packet_hops},
+          {"packet_hops_per_s", run_s > 0 ? static_cast<double>(n.packet_hops) / run_s : 0},
+          {"packets_sent", n.packets_sent},
+          {"drops", n.drops},
+          {"unroutable", n.lost},
+          {"repeated", n.repeated},
+          {"marks", n.marks},
+          {"pauses", n.pauses},
+          {"deepest_queue_ps", n.deepest_queue.ps},
+          {"busiest_port_bytes", n.busiest_bytes}};
+}
+
 void add_waiting(const Outcome& outcome, Json& summary) {
   if (outcome.unfinished() == 0) return;
   Json waiting = Json::array();
@@ -167,6 +221,10 @@ double events_per_s(const pdes::RunResult& result) {
              : 0;
 }
 
+double slowdown_of(const model::JobTotals& job, core::Time alone) {
+  return alone.ps == 0 ? 0 : static_cast<double>(job.duration.ps) / static_cast<double>(alone.ps);
+}
+
 std::string summary_json(const RunReport& r) {
   const Study& study = *r.study;
   const Outcome& outcome = *r.outcome;
@@ -198,6 +256,9 @@ std::string summary_json(const RunReport& r) {
   add_waiting(outcome, summary);
   summary["breakdown"] = breakdown(outcome, outcome.total());
   summary["classes"] = classes(outcome);
+  summary["jobs"] = jobs_json(r);
+  if (!study.backgrounds.empty()) summary["background"] = background_json(outcome.background());
+  if (r.cluster->has_packets()) summary["packets"] = packet_counters(r);
   summary["engine"] = engine_statistics(*r.result);
   if (r.quality) summary["placement_quality"] = placement_quality(*r.quality);
   return dump(summary);

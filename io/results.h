@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "io/study.h"
 #include "model/outcome.h"
@@ -20,6 +21,7 @@ struct RunReport {
   const model::Cluster* cluster = nullptr;
   const model::Outcome* outcome = nullptr;
   const pdes::RunResult* result = nullptr;
+  std::vector<core::Time> alone = {};  // each job's duration by itself; empty: not asked for
   std::optional<partition::Quality> quality;  // of the placement; none: there is one partition
   RunStatus status = RunStatus::finished;
   std::uint32_t ranks = 1;
@@ -33,6 +35,9 @@ struct RunReport {
 
 // The keys are listed in docs/user_guide.md; `schema` is "exawarp-summary-1".
 std::string summary_json(const RunReport& report);
+
+// A job's duration over what it takes `alone`; 0 where that is not known.
+double slowdown_of(const model::JobTotals& job, core::Time alone);
 
 // As `phold --json` prints it.
 struct PholdReport {

@@ -5,7 +5,9 @@
 #include "core/error.h"
 #include "io/collectives_config.h"
 #include "io/faults_config.h"
+#include "io/packet_config.h"
 #include "model/compute/jitter.h"
+#include "model/workload/validate.h"
 
 namespace exawarp::io {
 namespace {
@@ -22,7 +24,9 @@ const std::vector<Choice<PlacementMethod>> kPlacement{
     {"topology-aware", PlacementMethod::topology_aware},
     {"metis", PlacementMethod::metis}};
 const std::vector<Choice<NetworkFidelity>> kNetwork{{"analytical", NetworkFidelity::analytical},
-                                                    {"message", NetworkFidelity::message}};
+                                                    {"message", NetworkFidelity::message},
+                                                    {"packet", NetworkFidelity::packet}};
+const std::vector<Choice<bool>> kInsideNodes{{"message", false}, {"packet", true}};
 const std::vector<Choice<ComputeFidelity>> kCompute{{"roofline", ComputeFidelity::roofline},
                                                     {"recorded", ComputeFidelity::recorded}};
 
@@ -48,21 +52,19 @@ std::string read_name(const YamlSection& root) {
   return name;
 }
 
-bool ends_in_xwg(const std::string& path) { return path.ends_with(".xwg"); }
-
-void read_workload(const YamlSection& root, Study& out) {
-  if (root.has_text("workload") && ends_in_xwg(root.text("workload"))) {
-    out.workload = root.path("workload");
-  } else {
-    out.workload = read_workload_spec(root.section("workload"));
+// Packets are described whatever the fidelity, so that one study serves all of them.
+void read_network(const YamlSection& section, Study& out) {
+  out.network_fidelity =
+      section.choice<NetworkFidelity>("fidelity", kNetwork, NetworkFidelity::message);
+  out.packets_inside_nodes = section.choice<bool>("inside_nodes", kInsideNodes, false);
+  out.packets.routing.policy = model::RoutingPolicy::ecmp;
+  if (const auto packet = section.optional_section("packet")) {
+    out.packets = read_packet_options(*packet);
   }
 }
 
 void read_fidelities(const YamlSection& root, Study& out) {
-  if (const auto network = root.optional_section("network")) {
-    out.network_fidelity =
-        network->choice<NetworkFidelity>("fidelity", kNetwork, NetworkFidelity::message);
-  }
+  if (const auto network = root.optional_section("network")) read_network(*network, out);
   if (const auto compute = root.optional_section("compute")) {
     out.compute_fidelity =
         compute->choice<ComputeFidelity>("fidelity", kCompute, ComputeFidelity::roofline);
@@ -110,7 +112,11 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   out.name = read_name(root);
   out.description = root.text("description", "");
   root.skip("source");
-  read_workload(root, out);
+  out.jobs = read_jobs(root, out.name);
+  out.by_jobs = root.has("jobs");
+  out.devices =
+      static_cast<std::uint32_t>(root.integer("devices", {1, model::kDevicesMax}, 0));
+  out.backgrounds = read_backgrounds(root);
   out.system = read_system(root.section("system"));
   if (const auto memory = root.optional_section("memory")) {
     out.ignore_memory = memory->flag("ignore", false);
@@ -131,11 +137,6 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   out.engine.seed = static_cast<std::uint64_t>(root.integer("seed", {}, 1));
   document.finish();
   return out;
-}
-
-model::WorkloadGraph graph_of(const Study& study) {
-  if (const auto* path = std::get_if<std::string>(&study.workload)) return open_workload(*path);
-  return generate(std::get<WorkloadSpec>(study.workload));
 }
 
 }  // namespace exawarp::io

@@ -1,32 +1,35 @@
-// A study: one workload on one system at chosen fidelities (configs/studies/*.yaml).
+// A study: one workload or several jobs on one system at chosen fidelities (configs/studies/).
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "io/jobs_config.h"
 #include "io/system_config.h"
-#include "io/workload_spec.h"
 #include "model/cluster.h"
 #include "pdes/engine.h"
 
 namespace exawarp::io {
 
-enum class NetworkFidelity { analytical, message };
+enum class NetworkFidelity { analytical, message, packet };
 enum class PlacementMethod { block, topology_aware, metis };
 
 struct Study {
   std::string file;
   std::string name;         // safe as the name of a directory
   std::string description;  // may be empty
-  // A checked specification, or the path of a .xwg file.
-  std::variant<WorkloadSpec, std::string> workload;
+  std::vector<JobConfig> jobs;  // at least one
+  bool by_jobs = false;         // given as `jobs:`, not as one `workload:`
+  std::uint32_t devices = 0;    // of the cluster; 0: as many as the jobs need
+  std::vector<BackgroundConfig> backgrounds;
   SystemConfig system;
   bool ignore_memory = false;  // goes on where the workload does not fit the accelerator
   NetworkFidelity network_fidelity = NetworkFidelity::message;
+  model::PacketOptions packets;      // at fidelity packet; the seed is the study's
+  bool packets_inside_nodes = false;
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();
   model::CollectiveRules collectives;  // empty: the defaults of model/collective/choice.h
   model::ComputeFidelity compute_fidelity = model::ComputeFidelity::roofline;
@@ -40,9 +43,6 @@ struct Study {
 
 // Reads, overrides (`path.to.key=value`) and checks a study. Throws core::InputError.
 Study read_study(const std::string& path, const std::vector<std::string>& overrides);
-
-// The study's workload, generated or mapped. Throws core::InputError.
-model::WorkloadGraph graph_of(const Study& study);
 
 // By name and in words: what --sync, --placement and the YAML keys accept.
 std::span<const Choice<pdes::Sync>> sync_choices();

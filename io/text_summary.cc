@@ -75,6 +75,47 @@ void add_breakdown(const Outcome& outcome, std::string& out) {
   }
 }
 
+// Shares of each job's own devices and duration.
+void add_jobs(const RunReport& r, std::string& out) {
+  fmt::format_to(append(out), "{:<20} {:>8} {:<9} {:>11} {:>11} {:>11} {:>8} {:>8} {:>8} {:>8}",
+                 "Jobs", "devices", "placement", "start", "finish", "step", "compute", "exposed",
+                 "waiting", "idle");
+  if (!r.alone.empty()) fmt::format_to(append(out), " {:>11} {:>9}", "alone", "slow-down");
+  out += "\n";
+  const std::vector<model::JobTotals> all = r.outcome->jobs();
+  for (std::size_t j = 0; j < std::min(all.size(), kClassRowsMax); ++j) {
+    const model::JobTotals& job = all[j];
+    double exposed = 0;
+    for (std::size_t i = 1; i <= model::kCommunicationKindCount; ++i) {
+      exposed += Outcome::fraction(job, static_cast<TimeClass>(i));
+    }
+    fmt::format_to(append(out), "  {:<{}.{}} {:>8} {:<9} {:>11} {:>11} {:>11}", job.name,
+                   kNameWidth, kNameWidth, format_grouped(job.totals.devices),
+                   to_name(r.study->jobs[j].placement.kind), core::format_time(job.totals.start),
+                   core::format_time(job.totals.last_finish), core::format_time(job.step_time));
+    for (const double share : {Outcome::fraction(job, TimeClass::compute), exposed,
+                               Outcome::fraction(job, TimeClass::waiting),
+                               Outcome::fraction(job, TimeClass::idle)}) {
+      fmt::format_to(append(out), " {:>6.1f} %", 100 * share);
+    }
+    if (j < r.alone.size()) {
+      fmt::format_to(append(out), " {:>11} {:>9.4f}", core::format_time(r.alone[j]),
+                     slowdown_of(job, r.alone[j]));
+    }
+    out += "\n";
+  }
+  if (all.size() > kClassRowsMax) {
+    fmt::format_to(append(out), "  ... and {} more jobs, see summary.json\n",
+                   all.size() - kClassRowsMax);
+  }
+}
+
+void add_background(const model::BackgroundTotals& b, std::string& out) {
+  fmt::format_to(append(out), "Background  {} sent, {}; {} received\n",
+                 plural(b.sent_messages, "message"), format_bytes(b.sent_bytes),
+                 format_grouped(b.received_messages));
+}
+
 void add_training(const Outcome& outcome, std::string& out) {
   const model::TrainingFigures t = outcome.training();
   if (t.tokens_per_s <= 0) return;
@@ -101,6 +142,18 @@ void add_step(const RunReport& r, std::string& out) {
                  r.status == RunStatus::deadlocked ? "Deadlock  " : "Stopped   ",
                  format_grouped(outcome.unfinished()), plural(outcome.devices(), "device"),
                  core::format_time(r.result->last_event));
+}
+
+void add_packets(const RunReport& r, std::string& out) {
+  if (!r.cluster->has_packets()) return;
+  const model::PacketTotals& n = r.outcome->packets();
+  const double run_s = r.result->run_s;
+  fmt::format_to(append(out), "Packets     {} hops ({}/s), {} dropped, {} sent again, {} marked\n",
+                 format_grouped(n.packet_hops),
+                 format_count(run_s > 0 ? static_cast<double>(n.packet_hops) / run_s : 0),
+                 format_grouped(n.drops), format_grouped(n.repeated), format_grouped(n.marks));
+  fmt::format_to(append(out), "            {}, deepest queue {} of its line\n",
+                 plural(n.pauses, "pause"), core::format_time(n.deepest_queue));
 }
 
 void add_engine(const pdes::RunResult& result, pdes::Sync sync, std::uint32_t ranks,
@@ -172,10 +225,14 @@ std::string text_summary(const RunReport& r) {
   out += "\n";
   add_step(r, out);
   out += "\n";
+  if (study.by_jobs || !r.alone.empty()) add_jobs(r, out);
+  if (!study.backgrounds.empty()) add_background(r.outcome->background(), out);
+  if (study.by_jobs || !r.alone.empty() || !study.backgrounds.empty()) out += "\n";
   if (r.status == RunStatus::finished) {  // shares of an unfinished step would mean nothing
     add_breakdown(*r.outcome, out);
     out += "\n";
   }
+  add_packets(r, out);
   add_engine(*r.result, r.sync, r.ranks, out);
   add_host(*r.result, r.setup_s, r.peak_rss_bytes, out);
   fmt::format_to(append(out), "Results     {}/summary.json\n", r.directory);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -16,11 +17,6 @@ using core::format_count;
 using core::format_grouped;
 using Json = nlohmann::ordered_json;
 
-// "160 GB", "12 B".
-std::string with_unit(double count, const char* unit) {
-  const std::string text = format_count(count);
-  return text + (text.find(' ') == std::string::npos ? " " : "") + unit;
-}
 std::string bytes_text(double bytes) { return with_unit(bytes, "B"); }
 
 auto append(std::string& out) { return std::back_inserter(out); }
@@ -77,9 +73,31 @@ void add_head(const model::WorkloadFacts& f, std::string& out) {
                  bytes_text(f.total.comm_bytes));
 }
 
+// The traffic matrix of messages, as far as a screen holds it.
+void add_messages(const model::WorkloadFacts& f, std::string& out) {
+  constexpr std::size_t kLinesMax = 40;
+  if (f.messages.empty()) return;
+  fmt::format_to(append(out), "\n  {:<22} {:>8} {:>8} {:>12} {:>12}\n", "messages along", "from",
+                 "to", "operations", "bytes");
+  for (std::size_t i = 0; i < std::min(f.messages.size(), kLinesMax); ++i) {
+    const model::MessageFacts& m = f.messages[i];
+    fmt::format_to(append(out), "  {:<22.22} {:>8} {:>8} {:>12} {:>12}\n", m.over, m.from, m.to,
+                   format_count(m.operations), bytes_text(m.bytes));
+  }
+  if (f.messages.size() > kLinesMax) {
+    fmt::format_to(append(out), "  ... and {} more; --json has all\n",
+                   f.messages.size() - kLinesMax);
+  }
+}
+
 }  // namespace
 
-std::string facts_text(const model::WorkloadFacts& f) {
+std::string with_unit(double count, const char* unit) {
+  const std::string text = format_count(count);
+  return text + (text.find(' ') == std::string::npos ? " " : "") + unit;
+}
+
+std::string facts_text(const model::WorkloadFacts& f, const std::string& critical_path) {
   std::string out;
   add_head(f, out);
   out += "\n";
@@ -92,17 +110,20 @@ std::string facts_text(const model::WorkloadFacts& f) {
                    format_count(p.per_device.flops), bytes_text(p.per_device.comm_bytes));
   }
   out += "\n";
-  fmt::format_to(append(out), "  {:<22} {:<16} {:>8} {:>12} {:>12}\n", "communication over", "type",
-                 "members", "operations", "bytes");
+  fmt::format_to(append(out), "  {:<22} {:<16} {:>8} {:>12} {:>12} {:>12}\n", "communication over",
+                 "type", "members", "operations", "bytes", "sent");
   for (const model::CommunicationFacts& c : f.communication) {
-    fmt::format_to(append(out), "  {:<22.22} {:<16} {:>8} {:>12} {:>12}\n", c.over, c.type,
-                   c.members_max, format_count(c.operations), bytes_text(c.bytes));
+    fmt::format_to(append(out), "  {:<22.22} {:<16} {:>8} {:>12} {:>12} {:>12}\n", c.over, c.type,
+                   c.members_max, format_count(c.operations), bytes_text(c.bytes),
+                   bytes_text(c.wire_bytes));
   }
+  add_messages(f, out);
   out += memory_text(f);
+  out += critical_path;
   return out;
 }
 
-std::string facts_json(const model::WorkloadFacts& f) {
+std::string facts_json(const model::WorkloadFacts& f, const std::string& critical_path) {
   Json axes = Json::array(), programs = Json::array(), communication = Json::array();
   for (const model::AxisFacts& a : f.axes) axes.push_back({{"name", a.name}, {"size", a.size}});
   for (const model::ProgramFacts& p : f.programs) {
@@ -118,7 +139,16 @@ std::string facts_json(const model::WorkloadFacts& f) {
                              {"type", c.type},
                              {"members_max", c.members_max},
                              {"operations", c.operations},
-                             {"bytes", c.bytes}});
+                             {"bytes", c.bytes},
+                             {"wire_bytes", c.wire_bytes}});
+  }
+  Json messages = Json::array();
+  for (const model::MessageFacts& m : f.messages) {
+    messages.push_back({{"over", m.over},
+                        {"from", m.from},
+                        {"to", m.to},
+                        {"operations", m.operations},
+                        {"bytes", m.bytes}});
   }
   const Json json{{"schema", "exawarp-workload-facts-1"},
                   {"name", f.name},
@@ -132,7 +162,10 @@ std::string facts_json(const model::WorkloadFacts& f) {
                   {"model_flops_per_step", f.model_flops_per_step},
                   {"total", totals_json(f.total)},
                   {"programs", std::move(programs)},
-                  {"communication", std::move(communication)}};
+                  {"communication", std::move(communication)},
+                  {"messages_complete", f.messages_complete},
+                  {"messages", std::move(messages)},
+                  {"critical_path", Json::parse(critical_path)}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

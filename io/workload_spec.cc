@@ -1,5 +1,6 @@
 #include "io/workload_spec.h"
 
+#include <algorithm>
 #include <array>
 
 #include "core/error.h"
@@ -22,15 +23,32 @@ model::MicrobenchmarkSpec read_microbenchmark(const YamlSection& section) {
   section.skip("description");
   model::MicrobenchmarkSpec spec;
   spec.kind = model::microbenchmark_from_name("kind", section.text("kind"));
-  const bool compute = spec.kind == model::MicrobenchmarkKind::kCompute;
+  const bool memory = spec.kind == model::MicrobenchmarkKind::kMemory;
+  const bool compute = spec.kind == model::MicrobenchmarkKind::kCompute || memory;
   if (section.has("name")) spec.name = section.text("name");
   if (spec.kind == model::MicrobenchmarkKind::kCollective) {
     spec.collective = model::collective_from_name("collective", section.text("collective"));
   }
+  if (const auto mesh = section.optional_section("mesh")) {
+    spec.devices = 1;
+    for (const std::string& axis : mesh->keys()) {
+      spec.mesh.push_back({axis, mesh->integer(axis, {.min = 1, .max = model::kDevicesMax})});
+      spec.devices = std::min<std::int64_t>(spec.devices * spec.mesh.back().size,
+                                            std::int64_t{model::kDevicesMax} + 1);
+    }
+  }
+  if (section.has("along")) spec.along = section.texts("along");
   spec.devices = section.integer("devices", kPositive, spec.devices);
   spec.repeats = section.integer("repeats", kPositive, 1);
   if (compute) {
-    spec.flops = section.integer("flops", kCount, 0);
+    if (!memory) spec.flops = section.integer("flops", kCount, 0);
+    if (memory && section.has("place")) {
+      const std::string place = section.text("place");
+      if (place != "device" && place != "host") {
+        throw SpecProblem("place", "is neither \"device\" nor \"host\"");
+      }
+      if (place == "host") spec.place = model::schema::MemoryPlace::HOST;
+    }
     spec.bytes_read = section.quantity("bytes_read", Dimension::size, 0, 0);
     spec.bytes_written = section.quantity("bytes_written", Dimension::size, 0, 0);
   } else {

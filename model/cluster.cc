@@ -3,14 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <utility>
 
 #include "core/check.h"
 #include "core/error.h"
-#include "model/collective/ring.h"
+#include "model/device/beside.h"
 #include "model/device/device.h"
 #include "model/device/supported.h"
+#include "model/switch/packet_switch.h"
 #include "model/switch/switch.h"
 
 namespace exawarp::model {
@@ -19,7 +21,7 @@ namespace {
 using core::LpId;
 
 constexpr std::uint32_t kDeviceType = 0;
-constexpr std::uint32_t kSwitchType = 1;
+constexpr std::uint32_t kSwitchType = 1;  // at packet fidelity: the first of them
 
 const ClusterOptions& checked(const ClusterOptions& options) {
   if (!(options.compute_jitter >= 0 && options.compute_jitter <= kJitterMax)) {
@@ -54,132 +56,177 @@ core::Time notice_latency(const Network& network) {
   return std::max(core::Time{1}, core::Time{network.least_latency().ps / kNetworkFanOut});
 }
 
-std::unique_ptr<DeviceModel> make_devices(const WorkloadGraph& graph,
-                                          const Accelerator& accelerator, const Fabric& fabric,
-                                          const ClusterOptions& options) {
-  check_supported(graph);
-  check_slow_devices(options, graph.device_count());
-  Network network(fabric, graph.device_count());
-  auto programs = make_program_tables({graph, accelerator, network, options.compute_fidelity,
-                                       options.collectives, options.eager_max_bytes,
-                                       options.analytical_network});
-  const DeviceSlots slots = slots_for(programs);
-  return std::make_unique<DeviceModel>(
-      DeviceModel{&graph, network, Jitter(options.compute_jitter, options.seed),
-                  options.slow_devices,
-                  options.analytical_network, notice_latency(network), std::move(programs),
-                  slots});
+std::unique_ptr<const PacketFabric> make_packets(const Network& network, const Fabric& fabric,
+                                                 const ClusterOptions& options,
+                                                 std::uint32_t devices) {
+  if (!options.packets) return nullptr;
+  std::unique_ptr<const Topology> topology = make_topology(fabric, devices);
+  PacketNetwork packets(*topology, *options.packets, network.layout().atom_shift());
+  return std::make_unique<const PacketFabric>(
+      PacketFabric{std::move(topology), std::move(packets), options.packets_inside_nodes});
 }
 
-// Directed edges between atoms, added up into a symmetric CSR graph.
-class TrafficBuilder {
- public:
-  explicit TrafficBuilder(std::uint32_t atoms) { traffic_.work.assign(atoms, 0); }
+// What devices without a job run: nothing.
+ProgramTable idle_program() {
+  ProgramTable table;
+  table.first_task.push_back(0);
+  return table;
+}
 
-  void add_work(std::uint32_t atom, std::uint64_t events) { traffic_.work[atom] += events; }
-  void add_edge(std::uint32_t a, std::uint32_t b, std::uint64_t weight) {
-    if (a == b || weight == 0) return;
-    edges_.push_back({a, b, weight});
-    edges_.push_back({b, a, weight});
-    if (edges_.size() > 2 * merged_ + kMergeEvery) merge();
+std::vector<Background> make_backgrounds(const ClusterOptions& options, const Network& network,
+                                         std::uint32_t devices) {
+  std::vector<Background> backgrounds;
+  if (options.backgrounds.size() > kBackgroundsMax) {
+    throw core::InputError(fmt::format("background: {} generators; expected at most {}",
+                                       options.backgrounds.size(), kBackgroundsMax));
   }
-
-  Traffic build() {
-    merge();
-    traffic_.first_edge.assign(traffic_.work.size() + 1, 0);
-    for (const Edge& e : edges_) {
-      ++traffic_.first_edge[e.from + 1];
-      traffic_.neighbour.push_back(e.to);
-      traffic_.weight.push_back(e.weight);
+  for (const BackgroundSpec& spec : options.backgrounds) {
+    if (options.analytical_network) {
+      throw core::InputError(
+          spec.place.empty() ? "background" : spec.place,
+          "nothing contends at network.fidelity analytical; expected network.fidelity: message");
     }
-    for (std::size_t a = 0; a < traffic_.work.size(); ++a) {
-      traffic_.first_edge[a + 1] += traffic_.first_edge[a];
-    }
-    return std::move(traffic_);
+    backgrounds.emplace_back(spec, devices, network.bandwidth(Interface::scale_out));
   }
+  return backgrounds;
+}
 
- private:
-  struct Edge {
-    std::uint32_t from, to;
-    std::uint64_t weight;
-  };
-  static constexpr std::size_t kMergeEvery = 1u << 16;  // bounds memory by the merged edges
-
-  void merge() {
-    std::sort(edges_.begin(), edges_.end(), [](const Edge& a, const Edge& b) {
-      return std::pair(a.from, a.to) < std::pair(b.from, b.to);
-    });
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < edges_.size(); ++i) {
-      if (kept != 0 && edges_[kept - 1].from == edges_[i].from &&
-          edges_[kept - 1].to == edges_[i].to) {
-        edges_[kept - 1].weight += edges_[i].weight;
-      } else {
-        edges_[kept++] = edges_[i];
-      }
-    }
-    edges_.resize(kept);
-    merged_ = kept;
+std::vector<PlacementRequest> requests_of(const std::vector<Job>& jobs) {
+  std::vector<PlacementRequest> requests;
+  for (const Job& job : jobs) {
+    requests.push_back({job.place, job.name, job.graph->device_count(), job.placement});
   }
+  return requests;
+}
 
-  Traffic traffic_;
-  std::vector<Edge> edges_;
-  std::size_t merged_ = 0;
-};
+std::vector<PlacedJob> placed(const std::vector<Job>& jobs, const Allocation& allocation,
+                              std::optional<std::uint32_t> only) {
+  std::vector<PlacedJob> out;
+  for (std::uint32_t j = 0; j < jobs.size(); ++j) {
+    check_supported(*jobs[j].graph);
+    out.push_back({.name = jobs[j].name,
+                   .graph = jobs[j].graph,
+                   .start = only ? core::Time{0} : jobs[j].start,
+                   .ranks = allocation.is_identity(j)
+                                ? nullptr
+                                : std::make_unique<const RankMap>(allocation, j),
+                   .ranks_in_node = allocation.ranks_in_node(j),
+                   .runs = !only || *only == j});
+  }
+  return out;
+}
+
+std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
+                                          const Accelerator& accelerator, const Fabric& fabric,
+                                          const ClusterOptions& options) {
+  const std::vector<PlacementRequest> requests = requests_of(jobs);
+  const std::uint32_t node = std::max(1u, fabric.node.devices);
+  const std::uint32_t devices =
+      options.devices != 0 ? options.devices : devices_needed(requests, node);
+  if (devices > kDevicesMax) {
+    throw core::InputError(
+        fmt::format("devices: {} in all; expected at most {}", devices, kDevicesMax));
+  }
+  check_slow_devices(options, devices);
+  auto allocation = std::make_unique<const Allocation>(
+      ClusterShape{devices, node, leaf_devices_of(fabric)}, requests);
+  Network network(fabric, devices, options.packets ? PortRates::any : PortRates::one);
+  auto packets = make_packets(network, fabric, options, devices);
+  std::vector<PlacedJob> all = placed(jobs, *allocation, options.only_job);
+  std::vector<ProgramTable> programs;
+  for (PlacedJob& job : all) {
+    job.first_program = static_cast<std::uint32_t>(programs.size());
+    if (!job.runs) continue;
+    auto tables = make_program_tables({job, *job.graph, accelerator, network,
+                                       options.compute_fidelity, options.collectives,
+                                       options.eager_max_bytes, options.analytical_network,
+                                       {packets && packets->carries(Interface::node),
+                                        packets && packets->carries(Interface::scale_out)}});
+    std::ranges::move(tables, std::back_inserter(programs));
+  }
+  if (allocation->idle_devices() != 0 || options.only_job) programs.push_back(idle_program());
+  DeviceSlots slots = slots_for(programs, packets.get());
+  std::vector<Background> backgrounds = make_backgrounds(options, network, devices);
+  slots.beside = !backgrounds.empty();
+  const core::Time notices = notice_latency(network);
+  return std::make_unique<DeviceModel>(
+      DeviceModel{std::move(network), Jitter(options.compute_jitter, options.seed),
+                  options.slow_devices, options.analytical_network, notices,
+                  std::move(packets), std::move(allocation), std::move(all), std::move(programs),
+                  slots,
+                  std::move(backgrounds)});
+}
 
 }  // namespace
 
+std::uint32_t leaf_devices_of(const Fabric& fabric) {
+  if (!fabric.topology) return fabric.scale_out.devices_per_leaf;
+  if (fabric.topology->networks.size() != 1) return 0;
+  const auto* clos = std::get_if<ClosSpec>(&fabric.topology->networks[0].shape);
+  if (clos == nullptr || clos->rails != 1) return 0;
+  return clos->devices_per_leaf;
+}
+
 Cluster::Cluster(const WorkloadGraph& graph, const Accelerator& accelerator,
                  const Fabric& fabric, const ClusterOptions& options)
-    : graph_(&graph),
-      accelerator_(checked(accelerator)),
+    : Cluster({Job{.name = "job", .graph = &graph}}, accelerator, fabric, options) {}
+
+Cluster::Cluster(const std::vector<Job>& jobs, const Accelerator& accelerator,
+                 const Fabric& fabric, const ClusterOptions& options)
+    : accelerator_(checked(accelerator)),
       fabric_(fabric),
       options_(checked(options)),
-      devices_(make_devices(graph, accelerator_, fabric_, options_)),
-      types_{device_type(devices_->slots), pdes::make_lp_type<Switch>("switch")} {
+      devices_(make_devices(jobs, accelerator_, fabric_, options_)),
+      types_{devices_->slots.beside ? beside_type(devices_->slots) : device_type(devices_->slots)},
+      ranges_{{LpId{0}, devices_->allocation->devices(), kDeviceType}},
+      atom_shift_(devices_->network.layout().atom_shift()),
+      device_count_(devices_->allocation->devices()) {
+  if (devices_->packets == nullptr) {
+    add_switches();
+  } else {
+    packet_network_ = &devices_->packets->network;
+    add_packet_switches();
+  }
+}
+
+void Cluster::add_switches() {
   const Network& network = devices_->network;
   lookahead_ = options_.analytical_network ? devices_->notice_latency
                                            : network.least_latency_between_atoms();
-  atom_shift_ = network.layout().atom_shift();
   switch_count_ = network.switches();
   const std::uint32_t atom = 1u << atom_shift_;
   const std::uint32_t first_switch = (device_count() + atom - 1) / atom * atom;
-  ranges_ = {{LpId{0}, device_count(), kDeviceType},
-             {LpId{first_switch}, switch_count_, kSwitchType}};
+  types_.push_back(pdes::make_lp_type<Switch>("switch"));
+  ranges_.push_back({LpId{first_switch}, switch_count_, kSwitchType});
   lp_count_ = first_switch + switch_count_;
+}
+
+// Beside packets there are messages inside nodes and notices of in-network collectives.
+void Cluster::add_packet_switches() {
+  lookahead_ = std::min(packet_network_->lookahead(), devices_->network.least_latency());
+  switch_count_ = packet_network_->topology().switches();
+  for (const SwitchRun& run : packet_network_->switch_runs()) {
+    ranges_.push_back({run.first_lp, run.count, static_cast<std::uint32_t>(types_.size())});
+    types_.push_back(packet_switch_type<Cluster>(*packet_network_, run.ports));
+  }
+  lp_count_ = packet_network_->lp_count();
 }
 
 Cluster::~Cluster() = default;
 
+std::span<const PlacedJob> Cluster::jobs() const { return devices_->jobs; }
+
 void Cluster::initialise(LpId lp, void* state, pdes::Context& context) const {
+  if (lp.value < device_count()) {
+    start_device(*devices_, core::DeviceId{lp.value}, state, context);
+    if (!devices_->slots.beside) return;
+    return start_beside(*devices_, *static_cast<DeviceState*>(state), context);
+  }
+  if (has_packets()) return start_packet_switch(*packet_network_, lp, state);
   const LpId first_switch = ranges_[kSwitchType].first;
-  if (lp < first_switch) return start_device(*devices_, core::DeviceId{lp.value}, state, context);
   ::new (state) Switch::State{.index = lp.value - first_switch.value};
 }
 
 std::uint32_t Cluster::atom_count() const { return ((lp_count_ - 1) >> atom_shift_) + 1; }
-
-Traffic Cluster::traffic() const {
-  TrafficBuilder builder(atom_count());
-  for (std::uint32_t d = 0; d < device_count(); ++d) {
-    const core::DeviceId device{d};
-    const std::uint32_t atom = d >> atom_shift_;
-    const ProgramTable& program = devices_->programs[graph_->program_of(device)];
-    builder.add_work(atom, program.events);
-    for (const Channel& channel : program.channels) {
-      const Membership in = channel.among.membership(*graph_, device);
-      if (in.size == 1) continue;
-      const core::DeviceId next =
-          channel.among.member(*graph_, device, next_in_ring(in.position, in.size));
-      builder.add_edge(atom, next.value >> atom_shift_, channel.collectives);
-    }
-    for (const PeerSends& to : program.sends) {
-      const auto offset = static_cast<std::uint32_t>(to.peer);
-      const std::uint32_t peer = to.absolute ? offset : d + offset;
-      builder.add_edge(atom, peer >> atom_shift_, to.sends);
-    }
-  }
-  return builder.build();
-}
 
 }  // namespace exawarp::model

@@ -1,16 +1,19 @@
 // The cluster as logical processes: what the engine runs and the only place that knows how a
 // workload, an accelerator and a fabric become LPs.
 //
-// LP ids: devices 0 .. N-1 (the id is the device id of the workload), then, from the next multiple
-// of the atom, switches. An atom is a node's devices where their number is a power of two, else one
-// device. Devices start in initialise(), at time 0 itself: there is no start event, so the closed
-// forms of docs/model.md hold exactly and every reported time counts from 0.
+// LP ids: devices 0 .. N-1 of the cluster, then, from the next multiple of the atom, switches; at
+// packet fidelity in runs of equal radix, each from a multiple of the atom. An atom is a node's
+// devices where their number is a power of two, else one device. Jobs are dealt out over the
+// devices by model/job/placement.h; one job alone, placed linearly, has its rank r on device r.
+// Devices start in initialise(), at time 0 itself: there is no start event, so the closed forms of
+// docs/model.md hold exactly and every reported time counts from 0; the devices of a job that
+// begins later have one.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,7 +23,10 @@
 #include "model/compute/accelerator.h"
 #include "model/compute/roofline.h"
 #include "model/compute/slowdown.h"
+#include "model/job/job.h"
+#include "model/network/background.h"
 #include "model/network/fabric.h"
+#include "model/network/packet_network.h"
 #include "model/workload/graph.h"
 #include "pdes/logical_process.h"
 
@@ -29,14 +35,20 @@ namespace exawarp::model {
 struct ClusterOptions {
   ComputeFidelity compute_fidelity = ComputeFidelity::roofline;
   bool analytical_network = false;  // closed forms instead of messages (docs/model.md)
+  std::optional<PacketOptions> packets = {};  // packets instead of messages, across nodes
+  bool packets_inside_nodes = false;          // and inside them
   CollectiveRules collectives = {};  // which algorithm runs which collective (choice.h)
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();  // point to point
   double compute_jitter = 0;  // relative standard deviation, 0 to kJitterMax (compute/jitter.h)
   std::uint64_t seed = 1;     // of the jitter
   std::vector<Slowdown> slow_devices = {};
+  std::uint32_t devices = 0;  // of the cluster; 0: as many as the jobs need
+  std::vector<BackgroundSpec> backgrounds = {};
+  std::optional<std::uint32_t> only_job = {};  // all others' devices stay idle; its start is 0
 };
 
-// Who synchronises with whom, as a symmetric weighted graph of atoms in CSR form.
+// Who synchronises with whom, as a symmetric weighted graph of atoms in CSR form. At packet
+// fidelity packets count, along one shortest way each.
 struct Traffic {
   std::vector<std::uint64_t> work;         // per atom: events that its LPs will execute
   std::vector<std::uint64_t> first_edge;   // atom a's edges are [first_edge[a], first_edge[a + 1])
@@ -46,6 +58,9 @@ struct Traffic {
 
 struct DeviceModel;  // model/device/device_model.h: what device handlers read
 
+// Devices below a leaf switch of a fat tree or leaf-spine; 0 where there is no such thing.
+std::uint32_t leaf_devices_of(const Fabric& fabric);
+
 // Thread safety: const methods from any thread, after construction.
 class Cluster final : public pdes::Model {
  public:
@@ -53,6 +68,9 @@ class Cluster final : public pdes::Model {
   // node or the key, where the workload asks for what this fidelity does not simulate, or the
   // accelerator or fabric lacks a figure.
   Cluster(const WorkloadGraph& graph, const Accelerator& accelerator, const Fabric& fabric,
+          const ClusterOptions& options);
+  // The same for several jobs. Requires at least one; InputError also where placements cannot be.
+  Cluster(const std::vector<Job>& jobs, const Accelerator& accelerator, const Fabric& fabric,
           const ClusterOptions& options);
   ~Cluster() override;
 
@@ -64,29 +82,38 @@ class Cluster final : public pdes::Model {
   [[nodiscard]] std::uint32_t atom_shift() const { return atom_shift_; }
   [[nodiscard]] std::uint32_t atom_count() const;
   [[nodiscard]] std::uint32_t lp_count() const { return lp_count_; }  // ids end here
-  [[nodiscard]] std::uint32_t device_count() const { return graph_->device_count(); }
+  [[nodiscard]] std::uint32_t device_count() const { return device_count_; }
   [[nodiscard]] std::uint32_t switch_count() const { return switch_count_; }
   [[nodiscard]] std::uint32_t device_state_bytes() const { return types_[0].state_bytes; }
 
-  // Cost: O(devices x (communicators + peers) of a program), no (device, node) pair is visited.
+  // Requires packet fidelity.
+  [[nodiscard]] const PacketNetwork& packet_network() const { return *packet_network_; }
+  [[nodiscard]] bool has_packets() const { return packet_network_ != nullptr; }
+
+  // Cost: O(devices x (communicators + peers) of a program), no (device, node) pair is visited; at
+  // packet fidelity times the links of a way.
   [[nodiscard]] Traffic traffic() const;
 
-  [[nodiscard]] const WorkloadGraph& graph() const { return *graph_; }
+  [[nodiscard]] std::span<const PlacedJob> jobs() const;
   [[nodiscard]] const Accelerator& accelerator() const { return accelerator_; }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   [[nodiscard]] const ClusterOptions& options() const { return options_; }
   [[nodiscard]] const DeviceModel& devices() const { return *devices_; }
 
  private:
-  const WorkloadGraph* graph_;
+  void add_switches();
+  void add_packet_switches();
+
   Accelerator accelerator_;
   Fabric fabric_;
   ClusterOptions options_;
   std::unique_ptr<DeviceModel> devices_;
-  std::array<pdes::LpType, 2> types_{};
+  const PacketNetwork* packet_network_ = nullptr;  // of devices_; null but at packet fidelity
+  std::vector<pdes::LpType> types_;
   std::vector<pdes::LpRange> ranges_;
   core::Time lookahead_;
   std::uint32_t atom_shift_ = 0;
+  std::uint32_t device_count_ = 0;
   std::uint32_t lp_count_ = 0;
   std::uint32_t switch_count_ = 0;
 };

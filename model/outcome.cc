@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/check.h"
+#include "model/device/beside.h"
 #include "model/device/device.h"
 #include "pdes/transport.h"
 
@@ -17,7 +18,8 @@ using core::DeviceId;
 using core::Time;
 
 constexpr std::size_t kWordsPerTime = 3;  // 32 + 32 + 64 bits, each of which sums over 2^32 ranks
-constexpr std::size_t kTimes = kTimeClassCount + 1;
+constexpr std::size_t kTimes = kTimeClassCount + 2;
+constexpr std::size_t kBackgroundWords = 4;
 constexpr std::size_t kWordsPerClass = 2 + kTimes * kWordsPerTime;
 
 void put(std::vector<std::uint64_t>& words, DeviceTime t) {
@@ -33,22 +35,38 @@ DeviceTime get(const std::uint64_t* words) {
 
 DeviceTime to_sum(Time t) { return static_cast<DeviceTime>(t.ps); }
 
+// The job that a program is of. Requires that it is one's: idle devices finish.
+const PlacedJob& job_of(const Cluster& cluster, std::uint32_t program) {
+  const PlacedJob* job = nullptr;
+  for (const PlacedJob& j : cluster.jobs()) {
+    if (j.runs && j.first_program <= program) job = &j;
+  }
+  EXAWARP_CHECK(job != nullptr, program);
+  return *job;
+}
+
 // Says why one device did not finish.
 class Explainer {
  public:
   Explainer(const Cluster& cluster, DeviceId device, const DeviceState& state)
       : model_(cluster.devices()),
-        graph_(cluster.graph()),
+        table_(model_.programs[state.program]),
+        job_(job_of(cluster, state.program)),
+        graph_(*job_.graph),
         device_(device),
+        rank_(table_.ranks == nullptr ? device : state.get_rank()),
         state_(state),
         parts_(state),
-        program_(graph_.program(state.program)),
-        table_(model_.programs[state.program]) {}
+        program_(graph_.program(state.program - job_.first_program)),
+        many_(cluster.jobs().size() > 1) {}
 
   // A stream that waits for another device says more than one that waits for its own.
   [[nodiscard]] std::string text() const {
-    const std::string who = fmt::format("device {} ({}): ", device_.value,
-                                        printable(program_.name()));
+    std::string who = fmt::format("device {} ({}): ", device_.value, printable(program_.name()));
+    if (many_) {
+      who = fmt::format("device {} (job \"{}\" rank {}, {}): ", device_.value,
+                        printable(job_.name), rank_.value, printable(program_.name()));
+    }
     if (state_.busy != 0) {
       return who + in_progress(static_cast<std::uint32_t>(std::countr_zero(state_.busy)));
     }
@@ -73,7 +91,12 @@ class Explainer {
     const Task& task = table_.task(s, parts_.streams[s].cursor);
     if (task.kind == TaskKind::receive) {
       return fmt::format("{} for a message from device {}, tag {}", at(s, task),
-                         ProgramTable::peer_of(task, device_).value, task.tag);
+                         table_.peer_of(task, rank_).value, task.tag);
+    }
+    const bool is_collective = task.kind == TaskKind::stepped || task.kind == TaskKind::collective;
+    if (is_collective && parts_.endpoint != nullptr && parts_.channels[task.channel].steps == 0 &&
+        parts_.channel_packets[task.channel].leaving != 0) {
+      return at(s, task) + " for the network to take its last messages";
     }
     if (task.kind == TaskKind::stepped) {
       return fmt::format("{} in group \"{}\" for the other members", at(s, task),
@@ -81,13 +104,12 @@ class Explainer {
     }
     if (task.kind != TaskKind::collective) return at(s, task) + " for its end";
     const Channel& ring = table_.channels[task.channel];
-    const Membership in = ring.among.membership(graph_, device_);
+    const Membership in = table_.membership(ring, rank_);
     const std::uint32_t before = in.position == 0 ? in.size - 1 : in.position - 1;
     const ChannelState& channel = parts_.channels[task.channel];
     return fmt::format("{} in group \"{}\" for chunk {} of {} from device {}", at(s, task),
                        printable(graph_.group(ring.among.group).name), channel.arrived + 1,
-                       channel.steps,
-                       ring.among.member(graph_, device_, before).value);
+                       channel.steps, table_.member(ring, rank_, before).value);
   }
 
   [[nodiscard]] std::string waits_for_stream(std::uint32_t s) const {
@@ -103,34 +125,55 @@ class Explainer {
   }
 
   const DeviceModel& model_;
+  const ProgramTable& table_;
+  const PlacedJob& job_;
   const WorkloadGraph& graph_;
-  DeviceId device_;
+  DeviceId device_, rank_;
   const DeviceState& state_;
   DeviceParts<const DeviceState> parts_;
   const Program& program_;
-  const ProgramTable& table_;
+  bool many_;  // jobs
 };
 
 }  // namespace
 
 Outcome::Outcome(const Cluster& cluster) : cluster_(&cluster) {
-  for (std::uint32_t p = 0; p < cluster.graph().program_count(); ++p) {
-    classes_.emplace_back().name = printable(cluster.graph().program(p).name());
+  for (const PlacedJob& job : cluster.jobs()) {
+    if (!job.runs) continue;
+    for (std::uint32_t p = 0; p < job.graph->program_count(); ++p) {
+      const std::string name = printable(job.graph->program(p).name());
+      ClassTotals& totals = classes_.emplace_back();
+      totals.name = cluster.jobs().size() > 1 ? printable(job.name) + ": " + name : name;
+      totals.start = job.start;
+    }
   }
+  if (cluster.devices().programs.size() > classes_.size()) classes_.emplace_back().name = "no job";
 }
 
 void Outcome::add(core::LpId lp, const void* memory) {
-  if (lp.value >= cluster_->device_count()) return;
+  if (lp.value >= cluster_->device_count()) {
+    if (cluster_->has_packets()) packets_.add(*static_cast<const PacketSwitchState*>(memory));
+    return;
+  }
   const auto& state = *static_cast<const DeviceState*>(memory);
   const DeviceParts<const DeviceState> parts(state);
+  if (parts.endpoint != nullptr) packets_.add(*parts.endpoint);
   ClassTotals& totals = classes_[state.program];
   ++totals.devices;
   for (std::size_t c = 0; c < parts.account->spent.size(); ++c) {
     totals.time_ps[c] += to_sum(parts.account->spent[c]);
   }
+  if (!cluster_->devices().backgrounds.empty()) {
+    const BesideState& b = beside(state);
+    background_.sent_messages += b.sent_messages;
+    background_.sent_bytes += b.sent_bytes;
+    background_.received_messages += b.received_messages;
+    background_.received_bytes += b.received_bytes;
+  }
   if (parts.account->finish >= Time{0}) {
     ++totals.finished;
     totals.finish_ps += to_sum(parts.account->finish);
+    totals.start_ps += to_sum(totals.start);
     totals.last_finish = std::max(totals.last_finish, parts.account->finish);
     return;
   }
@@ -146,6 +189,7 @@ void Outcome::combine(pdes::Transport& transport) {
   auto maxima = maxima_to_words();
   transport.all_reduce_max(maxima);
   maxima_from_words(maxima);
+  packets_.combine(transport);
   const auto gathered = transport.gather(waiting_to_bytes());
   waiting_.clear();
   waiting_from_bytes(gathered);
@@ -159,12 +203,16 @@ std::vector<std::uint64_t> Outcome::sums_to_words() const {
     words.push_back(c.finished);
     for (const DeviceTime t : c.time_ps) put(words, t);
     put(words, c.finish_ps);
+    put(words, c.start_ps);
   }
+  words.insert(words.end(), {background_.sent_messages, background_.sent_bytes,
+                             background_.received_messages, background_.received_bytes});
   return words;
 }
 
 void Outcome::sums_from_words(std::span<const std::uint64_t> words) {
-  EXAWARP_CHECK(words.size() == classes_.size() * kWordsPerClass, words.size());
+  EXAWARP_CHECK(words.size() == classes_.size() * kWordsPerClass + kBackgroundWords,
+                words.size());
   const std::uint64_t* at = words.data();
   for (ClassTotals& c : classes_) {
     c.devices = *at++;
@@ -175,7 +223,10 @@ void Outcome::sums_from_words(std::span<const std::uint64_t> words) {
     }
     c.finish_ps = get(at);
     at += kWordsPerTime;
+    c.start_ps = get(at);
+    at += kWordsPerTime;
   }
+  background_ = {at[0], at[1], at[2], at[3]};
 }
 
 std::vector<std::uint64_t> Outcome::maxima_to_words() const {
@@ -224,16 +275,19 @@ void Outcome::waiting_from_bytes(std::span<const std::byte> bytes) {
   if (waiting_.size() > kWaitingDevicesMax) waiting_.resize(kWaitingDevicesMax);
 }
 
+void ClassTotals::add(const ClassTotals& other) {
+  devices += other.devices;
+  finished += other.finished;
+  for (std::size_t i = 0; i < kTimeClassCount; ++i) time_ps[i] += other.time_ps[i];
+  finish_ps += other.finish_ps;
+  start_ps += other.start_ps;
+  last_finish = std::max(last_finish, other.last_finish);
+}
+
 ClassTotals Outcome::total() const {
   ClassTotals all;
   all.name = "all";
-  for (const ClassTotals& c : classes_) {
-    all.devices += c.devices;
-    all.finished += c.finished;
-    for (std::size_t i = 0; i < kTimeClassCount; ++i) all.time_ps[i] += c.time_ps[i];
-    all.finish_ps += c.finish_ps;
-    all.last_finish = std::max(all.last_finish, c.last_finish);
-  }
+  for (const ClassTotals& c : classes_) all.add(c);
   return all;
 }
 
@@ -247,14 +301,45 @@ std::uint64_t Outcome::unfinished() const {
 Time Outcome::simulated_time() const { return total().last_finish; }
 
 Time Outcome::iteration_time() const {
-  const std::int64_t steps =
-      std::max<std::int64_t>(1, cluster_->graph().training().getSteps());
-  return Time{simulated_time().ps / steps};
+  Time longest;
+  for (const JobTotals& job : jobs()) longest = std::max(longest, job.step_time);
+  return longest;
+}
+
+JobTotals Outcome::job(std::size_t index) const {
+  const PlacedJob& placed = cluster_->jobs()[index];
+  JobTotals job{.name = placed.name, .totals = {}, .duration = {}, .step_time = {}};
+  job.totals.start = placed.start;
+  for (std::uint32_t p = 0; p < placed.graph->program_count(); ++p) {
+    job.totals.add(classes_[placed.first_program + p]);
+  }
+  job.finished = job.totals.finished == job.totals.devices;
+  const Time last = job.totals.last_finish;
+  job.duration = std::max(Time{0}, last - placed.start);
+  job.idle_ps = job.totals.finished * to_sum(last) - job.totals.finish_ps;
+  const auto steps = std::max<std::int64_t>(1, placed.graph->training().getSteps());
+  job.step_time = Time{job.duration.ps / steps};
+  return job;
+}
+
+std::vector<JobTotals> Outcome::jobs() const {
+  std::vector<JobTotals> all;
+  for (std::size_t j = 0; j < cluster_->jobs().size(); ++j) {
+    if (cluster_->jobs()[j].runs) all.push_back(job(j));
+  }
+  return all;
+}
+
+double Outcome::fraction(const JobTotals& job, TimeClass c) {
+  const DeviceTime whole = job.totals.devices * to_sum(job.duration);
+  const DeviceTime part = c == TimeClass::idle ? job.idle_ps : job.totals.time_ps[index_of(c)];
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
 DeviceTime Outcome::time_in(const ClassTotals& totals, TimeClass c) const {
   if (c != TimeClass::idle) return totals.time_ps[index_of(c)];
-  return totals.finished * to_sum(simulated_time()) - totals.finish_ps;
+  return totals.finished * to_sum(simulated_time()) - totals.finish_ps +
+         totals.start_ps;
 }
 
 double Outcome::fraction(const ClassTotals& totals, TimeClass c) const {
@@ -262,19 +347,41 @@ double Outcome::fraction(const ClassTotals& totals, TimeClass c) const {
   return whole == 0 ? 0 : static_cast<double>(time_in(totals, c)) / static_cast<double>(whole);
 }
 
-TrainingFigures Outcome::training() const {
-  const auto training = cluster_->graph().training();
-  const double step_s = core::to_seconds(iteration_time());
-  TrainingFigures figures;
-  if (step_s <= 0 || devices() == 0) return figures;
-  figures.tokens_per_s = static_cast<double>(training.getTokensPerStep()) / step_s;
-  const double flops_per_s =
-      training.getModelFlopsPerStep() / step_s / static_cast<double>(devices());
+TrainingFigures Outcome::figures(double tokens_per_s, double flops_per_s,
+                                 std::uint64_t devices) const {
+  TrainingFigures figures{.tokens_per_s = tokens_per_s};
+  if (devices == 0) return figures;
+  flops_per_s /= static_cast<double>(devices);
   figures.tflops_per_device = flops_per_s / 1e12;
   const double peak =
       peak_flops_per_s(cluster_->accelerator(), schema::Operation::GEMM, schema::DataType::BF16);
   if (peak > 0) figures.model_flops_utilisation = flops_per_s / peak;
   return figures;
+}
+
+TrainingFigures Outcome::training_of(std::size_t index) const {
+  const auto training = cluster_->jobs()[index].graph->training();
+  const JobTotals totals = job(index);
+  const double step_s = core::to_seconds(totals.step_time);
+  if (step_s <= 0) return {};
+  return figures(static_cast<double>(training.getTokensPerStep()) / step_s,
+                 training.getModelFlopsPerStep() / step_s, totals.totals.devices);
+}
+
+TrainingFigures Outcome::training() const {
+  double tokens_per_s = 0, flops_per_s = 0;
+  std::uint64_t devices = 0;
+  for (std::size_t j = 0; j < cluster_->jobs().size(); ++j) {
+    if (!cluster_->jobs()[j].runs) continue;
+    const auto training = cluster_->jobs()[j].graph->training();
+    const JobTotals totals = job(j);
+    const double step_s = core::to_seconds(totals.step_time);
+    if (step_s <= 0) continue;
+    tokens_per_s += static_cast<double>(training.getTokensPerStep()) / step_s;
+    flops_per_s += training.getModelFlopsPerStep() / step_s;
+    devices += totals.totals.devices;
+  }
+  return figures(tokens_per_s, flops_per_s, devices);
 }
 
 }  // namespace exawarp::model

@@ -16,6 +16,7 @@
 #include "core/time.h"
 #include "model/cluster.h"
 #include "model/device/time_class.h"
+#include "model/network/packet_totals.h"
 
 namespace exawarp::pdes {
 class Transport;
@@ -26,20 +27,41 @@ namespace exawarp::model {
 // A sum of picoseconds over devices: 64 bits would overflow at 100,000 devices and 184 s.
 __extension__ typedef unsigned __int128 DeviceTime;
 
-// A device class is a program (of a transformer: a pipeline stage).
+// A device class is a program (of a transformer: a pipeline stage) of a job, or, last, the devices
+// without a job, if there are any.
 struct ClassTotals {
   std::string name;
+  core::Time start;  // of the job; before that its devices are idle
   std::uint64_t devices = 0;
   std::uint64_t finished = 0;
   std::array<DeviceTime, kTimeClassCount> time_ps{};  // index: TimeClass
   DeviceTime finish_ps = 0;                           // sum of the finished devices' finish times
+  DeviceTime start_ps = 0;                            // sum of their start times
   core::Time last_finish;                             // maximum
+
+  void add(const ClassTotals& other);  // but for name and start
 };
 
 // A device that could not finish.
 struct WaitingDevice {
   std::uint32_t device = 0;
   std::string text;  // one line, see Outcome::waiting
+};
+
+// One job. Its time, and all shares of it, count from its start to its last device's end.
+struct JobTotals {
+  std::string name;
+  ClassTotals totals;             // of its devices
+  core::Time duration;            // 0 where a device did not finish
+  core::Time step_time;           // of one of the workload's steps, at least one
+  bool finished = false;
+  DeviceTime idle_ps = 0;         // of devices that wait for the job's last one to end
+};
+
+// Messages of background traffic, over all devices.
+struct BackgroundTotals {
+  std::uint64_t sent_messages = 0, sent_bytes = 0;
+  std::uint64_t received_messages = 0, received_bytes = 0;
 };
 
 struct TrainingFigures {
@@ -54,7 +76,7 @@ class Outcome {
  public:
   explicit Outcome(const Cluster& cluster);
 
-  // Adds the final state of `lp`; switches are passed over.
+  // Adds the final state of `lp`; switches count at packet fidelity alone.
   void add(core::LpId lp, const void* state);
   // Adds up over all ranks; collective. Call once, after the last add().
   void combine(pdes::Transport& transport);
@@ -70,7 +92,10 @@ class Outcome {
 
   [[nodiscard]] std::span<const ClassTotals> classes() const { return classes_; }  // by program
   [[nodiscard]] ClassTotals total() const;
+  [[nodiscard]] const BackgroundTotals& background() const { return background_; }
   [[nodiscard]] std::uint64_t devices() const;
+  // What the network counted; zeros but at packet fidelity.
+  [[nodiscard]] const PacketTotals& packets() const { return packets_; }
   [[nodiscard]] std::uint64_t unfinished() const;  // > 0: the simulated system deadlocked
   // The unfinished devices of lowest id, at most kWaitingDevicesMax; on rank 0. E.g.
   // `device 17 (stage 2): stream "recv_fwd" waits at node 153 "forward 3" for a message from
@@ -79,19 +104,31 @@ class Outcome {
 
   // When the last device finished: what a report calls simulated time.
   [[nodiscard]] core::Time simulated_time() const;
-  // Simulated time per training step (the workload's `steps`, at least one).
+  // Time per training step (the workload's `steps`, at least one); of the job with the longest.
   [[nodiscard]] core::Time iteration_time() const;
+  // As many as the cluster has, in order; ClusterOptions::only_job alone where that is set.
+  [[nodiscard]] std::vector<JobTotals> jobs() const;
+  // Of the job's devices and duration, in [0, 1]; 0 where no time passed.
+  [[nodiscard]] static double fraction(const JobTotals& job, TimeClass c);
   // Time in `c` of `totals`, with idle measured to the end of the simulation, so that all classes
   // add up to devices x simulated_time() where every device finished.
   [[nodiscard]] DeviceTime time_in(const ClassTotals& totals, TimeClass c) const;
   // time_in over devices x simulated_time(), in [0, 1]; 0 where no time passed.
   [[nodiscard]] double fraction(const ClassTotals& totals, TimeClass c) const;
-  // Zeros where the workload is no training step or no time passed.
+  // Zeros where no workload is a training step or no time passed. Of several jobs: tokens and FLOPs
+  // of all, each over its own step time; per device of these jobs.
   [[nodiscard]] TrainingFigures training() const;
+  [[nodiscard]] TrainingFigures training_of(std::size_t job) const;
 
  private:
+  [[nodiscard]] JobTotals job(std::size_t index) const;
+  [[nodiscard]] TrainingFigures figures(double tokens_per_s, double flops_per_s,
+                                        std::uint64_t devices) const;
+
   const Cluster* cluster_;
   std::vector<ClassTotals> classes_;
+  BackgroundTotals background_;
+  PacketTotals packets_;
   std::vector<WaitingDevice> waiting_;  // ascending by device
 };
 

@@ -124,7 +124,8 @@ EventStream stream_of(const std::vector<Handled>& handled) {
 
 EventStream record_stream(const std::string& study_file) {
   const io::Study study = io::read_study(study_file, {});
-  const model::WorkloadGraph graph = io::generate(std::get<io::WorkloadSpec>(study.workload));
+  const model::WorkloadGraph graph =
+      io::generate(std::get<io::WorkloadSpec>(study.jobs[0].workload));
   model::Cluster cluster(graph, study.system.accelerator, study.system.fabric,
                          {.compute_fidelity = study.compute_fidelity,
                           .compute_jitter = study.compute_jitter,

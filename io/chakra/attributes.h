@@ -17,6 +17,9 @@ inline constexpr const char* kPositionAttribute = "exawarp_position";
 inline constexpr const char* kFieldsAttribute = "exawarp_fields";    // uint64 list, export.cc
 inline constexpr const char* kStreamsAttribute = "exawarp_streams";  // of the metadata
 
+// What duration_micros is too coarse for: nanoseconds (uint64).
+inline constexpr const char* kDurationAttribute = "exawarp_duration_ns";
+
 // Sets the attribute to `value`, whichever kind of integer or text it holds.
 void set_number(chakra::Attribute& attribute, std::int64_t value);
 

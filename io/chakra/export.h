@@ -14,4 +14,7 @@ namespace exawarp::io {
 // form, SystemError where a file cannot be written.
 void export_chakra(const model::WorkloadGraph& graph, const std::string& prefix);
 
+// The same as PREFIX.<rank>.json (json_trace.h).
+void export_json(const model::WorkloadGraph& graph, const std::string& prefix);
+
 }  // namespace exawarp::io

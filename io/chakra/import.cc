@@ -9,7 +9,6 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/mapped_file.h"
 #include "io/chakra/rank_program.h"
 
 namespace exawarp::io {
@@ -166,18 +165,18 @@ class Emitter {
   std::uint8_t stream_of(const RankNode& node) {
     switch (node.fields.kind) {
       case schema::NodeKind::COMPUTE: return node.fields.stream;
-      case schema::NodeKind::MEMORY: return 2;
-      case schema::NodeKind::COLLECTIVE: return 3;
-      case schema::NodeKind::SEND: return 4;
+      case schema::NodeKind::MEMORY: return kMemoryStream;
+      case schema::NodeKind::COLLECTIVE: return kCollectivesStream;
+      case schema::NodeKind::SEND: return kSendStream;
       case schema::NodeKind::RECEIVE: break;
-      default: return 1;
+      default: return kHostStream;
     }
     // A message that is late holds up only those of the same peer, up to some number of peers.
     const auto [at, is_new] =
         receive_stream_.try_emplace(node.fields.peer, static_cast<std::uint8_t>(0));
     if (!is_new) return at->second;
     const std::size_t number = receive_stream_.size() - 1;
-    at->second = static_cast<std::uint8_t>(5 + number % kPeerStreamsMax);
+    at->second = static_cast<std::uint8_t>(kReceiveStream + number % kPeerStreamsMax);
     if (number < kPeerStreamsMax) {
       out_.add_stream(fmt::format("receive {}", number), schema::StreamKind::COMMUNICATION);
     }
@@ -280,12 +279,13 @@ class Emitter {
 
 class Importer {
  public:
-  Importer(const std::string& prefix, const ChakraImportOptions& options,
+  Importer(const TraceSource& source, const std::string& name, const ChakraImportOptions& options,
            ChakraImportReport& report)
-      : prefix_(prefix),
+      : source_(source),
+        name_(name),
         options_(options),
         report_(report),
-        ranks_(count_traces(prefix)),
+        ranks_(source.ranks),
         families_(ranks_) {}
 
   model::WorkloadGraph run() {
@@ -298,7 +298,7 @@ class Importer {
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) read(rank);
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
       for (const std::uint32_t id : communicators_[rank]) {
-        families_.require(id, rank, trace_path(prefix_, rank));
+        families_.require(id, rank, source_.place(rank));
       }
     }
     unite();
@@ -307,17 +307,15 @@ class Importer {
 
  private:
   void read(std::uint32_t rank) {
-    const std::string path = trace_path(prefix_, rank);
-    const core::MappedFile file(path);
-    const std::string_view bytes(reinterpret_cast<const char*>(file.bytes().data()),
-                                 file.bytes().size());
-    RankProgram program = read_rank(bytes, path, rank, ranks_, options_);
-    report_.bytes += bytes.size();
+    RankProgram program = read_rank(source_, rank, options_);
+    report_.bytes += program.bytes;
     report_.nodes += program.nodes.size();
     report_.dangling += program.dangling;
     report_.control_given |= program.control_given;
     if (program.control_given && !program.control_used) ++report_.ranks_without_control;
-    for (CommunicatorList& list : program.defined) families_.define(std::move(list), path);
+    for (CommunicatorList& list : program.defined) {
+      families_.define(std::move(list), source_.place(rank));
+    }
     communicators_.push_back(program.communicators);
     const auto [at, is_new] = shared_.try_emplace(fingerprint(program), programs_.size());
     if (is_new) programs_.push_back({std::move(program), {}});
@@ -359,7 +357,7 @@ class Importer {
   }
 
   model::WorkloadGraph write() {
-    model::WorkloadBuilder workload(prefix_);
+    model::WorkloadBuilder workload(name_);
     const std::uint8_t axis = workload.add_axis("rank", ranks_);
     report_.communicators = static_cast<std::uint32_t>(families_.communicators());
     report_.group_families = static_cast<std::uint32_t>(families_.write(workload, axis));
@@ -367,7 +365,7 @@ class Importer {
     for (const SharedProgram& shared : programs_) {
       Emitter emitter(shared.program, families_, ranks_, options_, workload,
                       fmt::format("ranks like {}", shared.ranks[0]));
-      const std::uint32_t index = emitter.emit(trace_path(prefix_, shared.ranks[0]));
+      const std::uint32_t index = emitter.emit(source_.place(shared.ranks[0]));
       report_.program_nodes += shared.program.nodes.size();
       const bool block = shared.ranks.back() - shared.ranks.front() + 1 == shared.ranks.size();
       if (block) {
@@ -380,7 +378,8 @@ class Importer {
     return workload.build();
   }
 
-  const std::string& prefix_;
+  const TraceSource& source_;
+  const std::string& name_;
   const ChakraImportOptions& options_;
   ChakraImportReport& report_;
   std::uint32_t ranks_;
@@ -392,9 +391,15 @@ class Importer {
 
 }  // namespace
 
+model::WorkloadGraph import_traces(const TraceSource& source, const std::string& name,
+                                   const ChakraImportOptions& options,
+                                   ChakraImportReport& report) {
+  return Importer(source, name, options, report).run();
+}
+
 model::WorkloadGraph import_chakra(const std::string& prefix, const ChakraImportOptions& options,
                                    ChakraImportReport& report) {
-  return Importer(prefix, options, report).run();
+  return import_traces(trace_files(prefix), prefix, options, report);
 }
 
 }  // namespace exawarp::io

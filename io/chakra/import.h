@@ -13,16 +13,19 @@
 
 namespace exawarp::io {
 
+struct TraceSource;
+
 // How a trace counts what it counts; the defaults are ASTRA-sim's.
 struct ChakraImportOptions {
   enum class CommSize { input, output };
   enum class ControlDependencies { automatic, use, ignore };
-  std::string comm_groups;          // a file; empty: none
+  std::string comm_groups = {};     // a file; empty: none
   CommSize comm_size = CommSize::input;
   std::uint64_t element_bytes = 1;  // above 1: comm_size and tensor_size count elements
   bool macs = false;                // num_ops of matrix products (op_type "M") counts them
   ControlDependencies control = ControlDependencies::automatic;
   bool drop_dangling = false;       // data dependencies on nodes that are not there
+  bool recorded_collectives = false;  // collectives take the durations that were recorded
 };
 
 struct ChakraImportReport {
@@ -36,7 +39,12 @@ struct ChakraImportReport {
   std::uint64_t dangling = 0;               // dropped
 };
 
-// Throws core::InputError. The graph is not validated.
+// The graph of `source`, called `name`. Throws core::InputError. The graph is not validated.
+[[nodiscard]] model::WorkloadGraph import_traces(const TraceSource& source,
+                                                 const std::string& name,
+                                                 const ChakraImportOptions& options,
+                                                 ChakraImportReport& report);
+// The same of the files of trace_files(prefix).
 [[nodiscard]] model::WorkloadGraph import_chakra(const std::string& prefix,
                                                  const ChakraImportOptions& options,
                                                  ChakraImportReport& report);

@@ -65,7 +65,7 @@ class RankReader {
     out.control.assign(node.ctrl_deps().begin(), node.ctrl_deps().end());
     convert(node, attributes, out);
     read_our_fields(node, attributes, out);
-    out.record = record_of(node);
+    out.record = record_of(node, out.fields.kind);
     if (node.type() == chakra::METADATA_NODE) {
       for (CommunicatorList& group : groups_of_metadata(node, path_)) {
         out_.defined.push_back(std::move(group));
@@ -82,6 +82,9 @@ class RankReader {
       attributes.refuse(fmt::format("duration of {} us is out of range", us));
     }
     if (us > 0) fields.duration_ps = us * kPsPerUs;
+    if (const auto ns = attributes.integer(kDurationAttribute, std::uint64_t{1} << 52)) {
+      fields.duration_ps = *ns * 1'000;
+    }
     const std::uint64_t bytes =
         scaled(attributes.integer("tensor_size").value_or(0), options_.element_bytes, attributes);
     switch (node.type()) {
@@ -100,6 +103,7 @@ class RankReader {
         if (host && !attributes.integer("comm_type")) {  // the framework's launch of it
           return convert_compute(host, 0, attributes, fields);
         }
+        if (options_.recorded_collectives) return replay(fields);
         return convert_collective(attributes, out);
       default: fields.kind = schema::NodeKind::MARKER;
     }
@@ -108,7 +112,7 @@ class RankReader {
   void convert_compute(bool host, std::uint64_t bytes, const NodeAttributes& attributes,
                        model::NodeFields& fields) const {
     fields.kind = schema::NodeKind::COMPUTE;
-    fields.stream = host ? 1 : 0;
+    fields.stream = host ? kHostStream : kComputeStream;
     if (host) {
       if (fields.duration_ps == schema::NO_DURATION) fields.duration_ps = kHostPs;
       return;
@@ -126,6 +130,13 @@ class RankReader {
     } else if (type == "A" || type == "E" || type == "E2") {
       fields.operation = schema::Operation::ELEMENTWISE;
     }
+  }
+
+  // A collective as what it took when the trace was recorded.
+  static void replay(model::NodeFields& fields) {
+    fields.kind = schema::NodeKind::COMPUTE;
+    fields.stream = kCollectivesStream;
+    if (fields.duration_ps == schema::NO_DURATION) fields.duration_ps = kHostPs;
   }
 
   void convert_message(const chakra::Node& node, const NodeAttributes& attributes,
@@ -149,7 +160,9 @@ class RankReader {
 
   void convert_collective(const NodeAttributes& attributes, RankNode& out) {
     const std::optional<std::uint64_t> type = attributes.integer("comm_type");
-    if (!type) attributes.refuse("has no comm_type");
+    if (!type) {
+      attributes.refuse("has no comm_type; --recorded-collectives takes what it recorded instead");
+    }
     out.fields.kind = schema::NodeKind::COLLECTIVE;
     out.fields.collective = collective_type(*type, attributes);
     out.fields.comm_bytes = scaled(attributes.integer("comm_size").value_or(0),
@@ -193,12 +206,15 @@ class RankReader {
     }
   }
 
-  static std::string record_of(const chakra::Node& node) {
+  static std::string record_of(const chakra::Node& node, schema::NodeKind kind) {
     chakra::Node rest = node;
     rest.clear_id();
     rest.clear_name();
     rest.clear_data_deps();
+    const bool has_partners = kind == schema::NodeKind::COLLECTIVE ||
+                              kind == schema::NodeKind::SEND || kind == schema::NodeKind::RECEIVE;
     for (chakra::Attribute& a : *rest.mutable_attr()) {
+      if (!has_partners) break;
       if (std::ranges::find(kRankAttributes, a.name()) != std::end(kRankAttributes)) {
         set_number(a, 0);
       }
@@ -341,13 +357,14 @@ Fingerprint fingerprint(const RankProgram& program) {
   return print;
 }
 
-RankProgram read_rank(std::string_view bytes, const std::string& path, std::uint32_t rank,
-                      std::uint32_t ranks, const ChakraImportOptions& options) {
+RankProgram read_rank(const TraceSource& source, std::uint32_t rank,
+                      const ChakraImportOptions& options) {
+  const std::string path = source.place(rank);
   RankProgram program;
-  RankReader reader(path, rank, ranks, options, program);
-  read_trace(bytes, path,
-             {.metadata = [&](const chakra::GlobalMetadata& m) { reader.metadata(m); },
-              .node = [&](const chakra::Node& n) { reader.node(n); }});
+  RankReader reader(path, rank, source.ranks, options, program);
+  program.bytes =
+      source.read(rank, {.metadata = [&](const chakra::GlobalMetadata& m) { reader.metadata(m); },
+                         .node = [&](const chakra::Node& n) { reader.node(n); }});
   std::ranges::sort(program.nodes, {}, &RankNode::id);
   for (std::size_t i = 1; i < program.nodes.size(); ++i) {
     if (program.nodes[i].id == program.nodes[i - 1].id) {

@@ -8,10 +8,14 @@
 #include <vector>
 
 #include "io/chakra/import.h"
-#include "io/chakra/reader.h"
+#include "io/chakra/source.h"
 #include "model/workload/builder.h"
 
 namespace exawarp::io {
+
+// Streams of a program whose trace does not say otherwise; those of receives follow.
+constexpr std::uint8_t kComputeStream = 0, kHostStream = 1, kMemoryStream = 2,
+                       kCollectivesStream = 3, kSendStream = 4, kReceiveStream = 5;
 
 constexpr std::uint32_t kNoCommunicator = 0xffffffff;  // no collective
 
@@ -38,6 +42,7 @@ struct RankProgram {
   std::vector<CommunicatorList> defined;     // by METADATA nodes
   bool control_given = false, control_used = false;
   std::uint64_t dangling = 0;
+  std::uint64_t bytes = 0;  // read
 };
 
 // 128 bits: programs with one fingerprint are taken to be equal.
@@ -48,9 +53,8 @@ struct Fingerprint {
   friend constexpr auto operator<=>(const Fingerprint&, const Fingerprint&) = default;
 };
 
-// Reads the trace of `rank` at `path`; `ranks` bounds peers.
-[[nodiscard]] RankProgram read_rank(std::string_view bytes, const std::string& path,
-                                    std::uint32_t rank, std::uint32_t ranks,
+// Reads the trace of `rank`.
+[[nodiscard]] RankProgram read_rank(const TraceSource& source, std::uint32_t rank,
                                     const ChakraImportOptions& options);
 [[nodiscard]] Fingerprint fingerprint(const RankProgram& program);
 

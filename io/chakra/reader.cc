@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/mapped_file.h"
 #include "io/suggest.h"
+#include "io/text_file.h"
 
 namespace exawarp::io {
 namespace {
@@ -70,10 +71,10 @@ std::uint32_t count_traces(const std::string& prefix) {
   return count;
 }
 
-void read_trace(const std::string& path, const TraceVisitor& visitor) {
+std::uint64_t read_trace(const std::string& path, const TraceVisitor& visitor) {
   const core::MappedFile file(path);
-  const auto bytes = file.bytes();
-  read_trace({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path, visitor);
+  read_trace(text_of(file), path, visitor);
+  return file.bytes().size();
 }
 
 void read_trace(std::string_view bytes, const std::string& place, const TraceVisitor& visitor) {

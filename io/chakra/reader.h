@@ -24,8 +24,9 @@ struct TraceVisitor {
   std::function<void(const chakra::GlobalMetadata&)> metadata;  // may be empty
   std::function<void(const chakra::Node&)> node;
 };
-// Throws core::InputError, with the byte offset of a record that is no such message.
-void read_trace(const std::string& path, const TraceVisitor& visitor);
+// Returns the size of the file. Throws core::InputError, with the byte offset of a record that is
+// no such message.
+std::uint64_t read_trace(const std::string& path, const TraceVisitor& visitor);
 // The same from memory; `place` is what messages start with.
 void read_trace(std::string_view bytes, const std::string& place, const TraceVisitor& visitor);
 

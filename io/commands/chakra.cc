@@ -3,18 +3,21 @@
 #include <fmt/format.h>
 
 #include <ostream>
+#include <utility>
 
 #include "core/units.h"
 #include "io/chakra/export.h"
 #include "io/chakra/import.h"
+#include "io/pytorch/import.h"
 #include "io/workload_spec.h"
 #include "model/workload/validate.h"
 
 namespace exawarp::io {
 
-void import_chakra_file(const WorkloadArguments& a, const Console& console) {
-  ChakraImportReport report;
-  model::WorkloadGraph graph = import_chakra(a.input, a.chakra, report);
+namespace {
+
+void finish_import(model::WorkloadGraph graph, const ChakraImportReport& report,
+                   const WorkloadArguments& a, const Console& console) {
   model::validate(graph);
   graph.write(a.output);
   const double share =
@@ -39,10 +42,37 @@ void import_chakra_file(const WorkloadArguments& a, const Console& console) {
   console.out << std::flush;
 }
 
-void export_chakra_file(const WorkloadArguments& a, const Console& console) {
+}  // namespace
+
+void import_chakra_file(const WorkloadArguments& a, const Console& console) {
+  ChakraImportReport report;
+  model::WorkloadGraph graph = import_chakra(a.input, a.chakra, report);
+  finish_import(std::move(graph), report, a, console);
+}
+
+void import_pytorch_file(const WorkloadArguments& a, const Console& console) {
+  ChakraImportReport report;
+  pytorch::LinkReport links;
+  model::WorkloadGraph graph = import_pytorch(a.input, a.kineto, a.chakra, report, links);
+  finish_import(std::move(graph), report, a, console);
+  console.out << fmt::format("{} host operations, {} of them timed; {} device operations; {} "
+                             "transfers\n",
+                             core::format_grouped(links.host_nodes),
+                             core::format_grouped(links.host_timed),
+                             core::format_grouped(links.device_nodes),
+                             core::format_grouped(links.transfers))
+              << std::flush;
+  if (links.device_unlaunched > 0) {
+    console.err << fmt::format("{}: {} device operations were launched by none of the host "
+                               "operations\n", a.kineto, links.device_unlaunched);
+  }
+}
+
+void export_trace_files(const WorkloadArguments& a, const Console& console) {
   const model::WorkloadGraph graph = open_workload(a.input);
-  export_chakra(graph, a.output);
-  console.out << fmt::format("{}.<rank>.et: {} ranks\n", a.output,
+  const bool json = a.action == WorkloadArguments::Action::export_json;
+  json ? export_json(graph, a.output) : export_chakra(graph, a.output);
+  console.out << fmt::format("{}.<rank>.{}: {} ranks\n", a.output, json ? "json" : "et",
                              core::format_grouped(graph.device_count()))
               << std::flush;
 }

@@ -1,4 +1,4 @@
-// `exawarp workload import chakra` and `workload export chakra`.
+// `exawarp workload import chakra|pytorch` and `workload export chakra|json`.
 #pragma once
 
 #include "io/command_line.h"
@@ -8,6 +8,7 @@ namespace exawarp::io {
 
 // Import: writes a.output and says what was shared.
 void import_chakra_file(const WorkloadArguments& a, const Console& console);
-void export_chakra_file(const WorkloadArguments& a, const Console& console);
+void import_pytorch_file(const WorkloadArguments& a, const Console& console);
+void export_trace_files(const WorkloadArguments& a, const Console& console);
 
 }  // namespace exawarp::io

@@ -16,6 +16,7 @@
 #include "io/progress.h"
 #include "io/results.h"
 #include "io/stats_file.h"
+#include "io/study_cluster.h"
 #include "io/text_summary.h"
 #include "io/workers.h"
 #include "partition/block.h"
@@ -35,7 +36,7 @@ double seconds_since(Clock::time_point start) {
 // All that stands between the command line and the first event, on one rank.
 struct Prepared {
   Study study;
-  std::unique_ptr<model::WorkloadGraph> graph;
+  LoadedJobs jobs;
   std::unique_ptr<model::Cluster> cluster;
   Workers workers;
   core::Placement placement;
@@ -115,32 +116,28 @@ void check_same_placement(const core::Placement& placement, pdes::Transport& tra
 }
 
 // Several partitions a thread let a thread take over what another has left, where the workload's
-// phases load partitions unevenly; they pay only if little is cut (docs/partitioning.md).
-std::uint32_t partitions_per_thread(PlacementMethod method) {
-  return method == PlacementMethod::block ? 1 : 4;
+// phases load partitions unevenly; they pay only if little is cut (docs/partitioning.md), which at
+// packet fidelity is never so.
+std::uint32_t partitions_per_thread(const Study& study) {
+  const bool cuts_much = study.placement == PlacementMethod::block ||
+                         study.network_fidelity == NetworkFidelity::packet;
+  return cuts_much ? 1 : 4;
 }
 
 Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
   Prepared p;
   p.study = study_of(a);
-  p.graph = std::make_unique<model::WorkloadGraph>(graph_of(p.study));
+  p.jobs = load_jobs(p.study);
   if (!a.ignore_memory && !p.study.ignore_memory) {
-    check_memory(*p.graph, p.study.system.accelerator, p.study.file);
+    for (const auto& graph : p.jobs.graphs) {
+      check_memory(*graph, p.study.system.accelerator, p.study.file);
+    }
   }
-  p.cluster = std::make_unique<model::Cluster>(
-      *p.graph, p.study.system.accelerator, p.study.system.fabric,
-      model::ClusterOptions{.compute_fidelity = p.study.compute_fidelity,
-                            .analytical_network =
-                                p.study.network_fidelity == NetworkFidelity::analytical,
-                            .collectives = p.study.collectives,
-                            .eager_max_bytes = p.study.eager_max_bytes,
-                            .compute_jitter = p.study.compute_jitter,
-                            .seed = p.study.engine.seed,
-                            .slow_devices = p.study.slow_devices});
+  p.cluster = cluster_of(p.study, p.jobs);
   p.workers = choose_workers({.sync = p.study.engine.sync,
                               .threads = p.study.threads,
                               .partitions_per_rank = p.study.partitions_per_rank,
-                              .partitions_per_thread = partitions_per_thread(p.study.placement),
+                              .partitions_per_thread = partitions_per_thread(p.study),
                               .atoms = p.cluster->atom_count()},
                              transport);
   const model::Traffic traffic = p.cluster->traffic();
@@ -203,6 +200,30 @@ RunStatus status_of(const pdes::RunResult& result, const model::Outcome& outcome
   return result.stopped_at_limit ? RunStatus::stopped : RunStatus::deadlocked;
 }
 
+model::Outcome outcome_of(const model::Cluster& cluster, const pdes::Engine& engine,
+                          pdes::Transport& transport) {
+  model::Outcome outcome(cluster);
+  engine.visit([&](core::LpId lp, const void* state) { outcome.add(lp, state); });
+  outcome.combine(transport);
+  return outcome;
+}
+
+// How long each job takes with nothing else on the cluster, on the devices that it has beside the
+// others; 0 where it does not end. Collective.
+std::vector<core::Time> run_alone(const Prepared& p, pdes::Transport& transport) {
+  std::vector<core::Time> durations;
+  pdes::EngineOptions options = p.study.engine;
+  options.sample_interval_s = 0;
+  for (std::uint32_t j = 0; j < p.jobs.jobs.size(); ++j) {
+    const auto cluster = cluster_of(p.study, p.jobs, j);
+    pdes::Engine engine(*cluster, p.placement, options, transport);
+    engine.run();
+    const model::JobTotals job = outcome_of(*cluster, engine, transport).jobs().front();
+    durations.push_back(job.finished ? job.duration : core::Time{0});
+  }
+  return durations;
+}
+
 }  // namespace
 
 int run_study(const RunArguments& a, const Console& console, pdes::Transport& transport) {
@@ -221,9 +242,9 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
       engine.run(show_progress ? pdes::ProgressListener(std::ref(progress)) : nullptr);
   if (show_progress) progress.finish();
 
-  model::Outcome outcome(*p.cluster);
-  engine.visit([&](core::LpId lp, const void* state) { outcome.add(lp, state); });
-  outcome.combine(transport);
+  const model::Outcome outcome = outcome_of(*p.cluster, engine, transport);
+  std::vector<core::Time> alone;
+  if (a.compare_alone && outcome.unfinished() == 0) alone = run_alone(p, transport);
   std::array<std::uint64_t, 1> memory{peak_rss_bytes()};
   transport.all_reduce_sum(memory);
 
@@ -231,6 +252,7 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
                          .cluster = p.cluster.get(),
                          .outcome = &outcome,
                          .result = &result,
+                         .alone = alone,
                          .quality = p.quality,
                          .status = status_of(result, outcome),
                          .ranks = transport.ranks(),

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "io/agreement.h"
 #include "io/results.h"
+#include "io/study_cluster.h"
 #include "io/suggest.h"
 #include "io/topology_dot.h"
 #include "io/topology_facts.h"
@@ -22,7 +23,7 @@ void show(const TopologyArguments& a, const Console& console) {
   }
   const Study study = read_study(a.study_file, a.overrides);
   const std::unique_ptr<model::Topology> topology =
-      model::make_topology(study.system.fabric, graph_of(study).device_count());
+      model::make_topology(study.system.fabric, devices_of(study, load_jobs(study)));
   if (svg) return write_atomically(a.output, svg_of(*topology));
   if (dot) return write_atomically(a.output, dot_of(*topology, a.output));
   const TopologyFacts facts = facts_of(*topology);

@@ -4,17 +4,24 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 
 #include "core/error.h"
 #include "core/units.h"
 #include "io/agreement.h"
+#include "io/chakra/json_trace.h"
+#include "io/commands/chakra.h"
+#include "io/critical_path.h"
 #include "io/goal/import.h"
 #include "io/goal/text_reader.h"
 #include "io/memory_report.h"
 #include "io/stablehlo/import.h"
+#include "io/suggest.h"
 #include "io/system_config.h"
-#include "io/commands/chakra.h"
+#include "io/text_file.h"
+#include "io/text_workload/import.h"
+#include "io/workload_drawing.h"
 #include "io/workload_facts.h"
 #include "io/workload_spec.h"
 #include "model/workload/diff.h"
@@ -53,6 +60,17 @@ void generate_file(const WorkloadArguments& a, const Console& console) {
 
 void import_goal_file(const WorkloadArguments& a, const Console& console) {
   write_workload(import_goal(open_goal(a.input)), a.output, console);
+}
+
+void import_text_file(const WorkloadArguments& a, const Console& console) {
+  model::WorkloadGraph graph = import_text_workload(a.input, a.text);
+  model::validate(graph);
+  write_workload(graph, a.output, console);
+}
+
+void convert_file(const WorkloadArguments& a, const Console& console) {
+  convert_trace(a.input, a.output);
+  console.out << a.output << "\n" << std::flush;
 }
 
 void import_stablehlo_file(const WorkloadArguments& a, const Console& console) {
@@ -97,9 +115,46 @@ void diff_files(const WorkloadArguments& a, const Console& console) {
   if (!lines.empty()) throw core::InputError(a.output, "differs from " + a.input);
 }
 
+void check_device(const WorkloadArguments& a, const model::WorkloadGraph& graph) {
+  if (!a.device || *a.device < graph.device_count()) return;
+  throw core::InputError("--device",
+                         fmt::format("{}; expected less than {}", *a.device, graph.device_count()));
+}
+
+TimelineForm timeline_form(const std::string& path) {
+  if (path.ends_with(".txt")) return TimelineForm::text;
+  if (path.ends_with(".svg")) return TimelineForm::svg;
+  if (path.ends_with(".json")) return TimelineForm::chrome;
+  throw core::InputError("--timeline", in_quotes(path) + "; expected FILE.txt, .svg or .json");
+}
+
+void draw_file(const WorkloadArguments& a, const Console& console) {
+  const model::WorkloadGraph graph = open_workload(a.input);
+  check_device(a, graph);
+  const bool dot = a.action == Action::export_dot;
+  write_text_file(a.output,
+                  dot ? workload_dot(graph, a.device) : workload_graphml(graph, a.device));
+  console.out << a.output << "\n" << std::flush;
+}
+
 void inspect_file(const WorkloadArguments& a, const Console& console) {
-  const model::WorkloadFacts facts = model::inspect(open_workload(a.input));
-  console.out << (a.json ? facts_json(facts) : facts_text(facts)) << std::flush;
+  const model::WorkloadGraph graph = open_workload(a.input);
+  check_device(a, graph);
+  std::optional<model::Accelerator> accelerator;
+  if (!a.accelerator.empty()) {
+    YamlDocument document(a.accelerator, {});
+    accelerator = read_accelerator(document.root());
+    document.finish();
+  }
+  const TimedWorkload workload = timed(graph, accelerator ? &*accelerator : nullptr);
+  if (!a.timeline.empty()) {
+    const TimelineForm form = timeline_form(a.timeline);
+    write_text_file(a.timeline, timeline(graph, workload, a.device.value_or(0), form));
+  }
+  const model::WorkloadFacts facts = model::inspect(graph);
+  console.out << (a.json ? facts_json(facts, critical_path_json(graph, workload))
+                         : facts_text(facts, critical_path_text(graph, workload)))
+              << std::flush;
 }
 
 }  // namespace
@@ -115,7 +170,13 @@ int handle_workload(const WorkloadArguments& a, const Console& console,
       case Action::inspect: return inspect_file(a, console);
       case Action::validate: return validate_file(a, console);
       case Action::import_chakra: return import_chakra_file(a, console);
-      case Action::export_chakra: return export_chakra_file(a, console);
+      case Action::import_pytorch: return import_pytorch_file(a, console);
+      case Action::import_text: return import_text_file(a, console);
+      case Action::export_chakra:
+      case Action::export_json: return export_trace_files(a, console);
+      case Action::export_dot:
+      case Action::export_graphml: return draw_file(a, console);
+      case Action::convert: return convert_file(a, console);
       case Action::diff: return diff_files(a, console);
     }
   });

@@ -33,8 +33,8 @@ std::optional<std::uint32_t> uniform_size(const WorkloadGraph& graph, const Grou
 }
 
 // Consecutive positions that share a node, where that is a constant that divides the size; else 1.
-std::uint32_t members_in_node(const WorkloadGraph& graph, const Network& network,
-                              const GroupTable& table) {
+std::uint32_t members_in_node(const PlacedJob& job, const GroupTable& table) {
+  const WorkloadGraph& graph = *job.graph;
   if (table.axes.empty()) return 1;
   const std::uint32_t stride = graph.axis_stride(table.axes[0]);
   std::uint32_t next = stride;
@@ -42,7 +42,7 @@ std::uint32_t members_in_node(const WorkloadGraph& graph, const Network& network
     if (graph.axis_stride(axis) != next) return 1;
     next *= graph.axis_size(axis);
   }
-  const std::uint32_t node = network.layout().devices();
+  const std::uint32_t node = job.ranks_in_node;
   const std::uint32_t members = node % stride == 0 ? node / stride : 1;
   return table.size % members == 0 ? members : 1;
 }
@@ -74,15 +74,16 @@ DeviceId Among::member(const WorkloadGraph& graph, DeviceId device,
                       across ? here % width + position * width : here - here % width + position);
 }
 
-CollectiveStages::CollectiveStages(const WorkloadGraph& graph, const Network& network,
+CollectiveStages::CollectiveStages(const PlacedJob& job, const Network& network,
                                    const CollectiveRules& rules)
-    : graph_(graph), network_(network), rules_(rules) {
+    : graph_(*job.graph), network_(network), rules_(rules) {
+  const WorkloadGraph& graph = graph_;
   for (std::uint32_t g = 0; g < graph.group_count(); ++g) {
     const GroupTable& table = graph.group(g);
     Group& group = groups_.emplace_back();
     group.size = uniform_size(graph, table);
     group.most = largest_size(table);
-    group.in_node = members_in_node(graph, network, table);
+    group.in_node = members_in_node(job, table);
     for (const std::uint8_t axis : table.axes) {
       if (graph.axis_size(axis) > 1) group.axes.push_back(axis);
     }

@@ -9,6 +9,10 @@
 //                    the rest. All-reduce: reduce-scatter along each dimension but the last,
 //                    all-reduce along that, all-gather back. Reduce-scatter and all-gather: the
 //                    way up and the way down alone. Barrier: along each.
+//
+// What shares a node is asked of the job's placement, not of rank numbers. Where that scatters
+// ranks, no dimension lies inside nodes: a hierarchical collective over one axis then runs as one
+// stage, and the lanes of a ring follow positions.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +20,7 @@
 #include <vector>
 
 #include "model/collective/choice.h"
+#include "model/job/job.h"
 #include "model/network/network.h"
 #include "model/workload/graph.h"
 
@@ -23,7 +28,8 @@ namespace exawarp::model {
 
 constexpr std::uint32_t kWholeGroup = 0xffffffff;
 
-// The members that a stage's collective is among: those of a group, or fewer.
+// The members that a stage's collective is among: those of a group, or fewer. Devices are ranks of
+// the job, as in its graph.
 struct Among {
   std::uint32_t group = 0;
   std::uint32_t axis = kWholeGroup;  // kWholeGroup: all of the group's
@@ -49,8 +55,7 @@ struct CollectiveStage {
 
 class CollectiveStages {
  public:
-  CollectiveStages(const WorkloadGraph& graph, const Network& network,
-                   const CollectiveRules& rules);
+  CollectiveStages(const PlacedJob& job, const Network& network, const CollectiveRules& rules);
 
   // The stages of a collective node; at least one.
   [[nodiscard]] std::vector<CollectiveStage> of(const schema::Node::Reader& node) const;

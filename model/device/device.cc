@@ -37,6 +37,13 @@ using pdes::Context;
 
 // ---- events
 
+void Device::on_start() {
+  for (std::uint32_t s = 0; s < program_.streams(); ++s) {
+    if (program_.length(s) != 0) ready_ |= bit(s);
+  }
+  settle();
+}
+
 void Device::on_node_done(const NodeDone& done) {
   const bool expected = done.stream < program_.streams() && (busy_ & bit(done.stream)) != 0 &&
                         done.position == cursor(done.stream);
@@ -60,6 +67,10 @@ void Device::on_chunk(const Chunk& chunk, bool waited) {
     ctx_.send(ctx_.self(), free_at - ctx_.now(), kind_of(DeviceEvent::chunk_received), chunk);
     return;
   }
+  take_chunk(local, chunk);
+}
+
+void Device::take_chunk(std::uint8_t local, const Chunk& chunk) {
   ChannelState& channel = parts_.channels[local];
   const bool in_order = chunk.ordinal == channel.ordinal && chunk.step == channel.arrived;
   ctx_.check(in_order, "a chunk of a collective arrived out of order");
@@ -188,11 +199,12 @@ bool Device::start_collective(std::uint32_t stream, const Task& task) {
   Time wire = task.wire[static_cast<std::size_t>(interface)];
   if (steps == kStepsVary) [[unlikely]] {
     const std::uint32_t members =
-        program_.channels[task.channel].among.membership(*model_.graph, self()).size;
+        program_.membership(program_.channels[task.channel], rank()).size;
     const RingPlan plan = ring_plan(static_cast<schema::CollectiveType>(task.collective),
                                     task.wire[0].ps, members);
     steps = plan.steps;
-    wire = model_.network.wire_time(plan.chunk_bytes, interface);
+    wire = by_packets(interface) ? Time{plan.chunk_bytes}
+                                 : model_.network.wire_time(plan.chunk_bytes, interface);
   }
   if (steps == 0) return true;
   ctx_.set(channel.steps, steps);
@@ -210,9 +222,19 @@ void Device::send_chunk(ChannelState& channel, std::uint16_t number, std::uint32
   const Tier tier = tier_of(channel);
   const Interface interface = interface_of(tier);
   const Time wire = channel.wire;
+  if (by_packets(interface)) {
+    ChannelPackets& packets = parts_.channel_packets[&channel - parts_.channels];
+    ctx_.set(packets.leaving, packets.leaving + 1);
+    return post({channel.next().value}, wire.ps,
+                {.time_ps = channel.last_entry.ps,
+                 .first = channel.ordinal,
+                 .second = step,
+                 .kind = Carried::chunk,
+                 .channel = number});
+  }
   const Time sent = use_send_side(interface, wire);
   if (step + 1 == channel.steps) ctx_.set(channel.wire, sent);
-  ctx_.send(channel.next(), sent - ctx_.now() + model_.network.latency(tier),
+  ctx_.send(channel.next(), sent - ctx_.now() + model_.network.travel(tier, wire),
             kind_of(DeviceEvent::chunk_arrives),
             Chunk{wire.ps, channel.last_entry.ps, channel.ordinal, step, number,
                   static_cast<std::uint16_t>(interface), 0});
@@ -224,8 +246,14 @@ bool Device::end_collective(ChannelState& channel, std::uint32_t stream) {
   ctx_.set(channel.steps, 0u);
   ctx_.set(channel.arrived, 0u);
   ctx_.set(channel.ordinal, channel.ordinal + 1);
-  if (channel.wire <= ctx_.now()) return true;
-  done_in(channel.wire - ctx_.now(), stream);
+  Time left_at = channel.wire;
+  if (endpoint_ != nullptr && by_packets(interface_of(tier_of(channel)))) {
+    const ChannelPackets& packets = parts_.channel_packets[&channel - parts_.channels];
+    if (packets.leaving != 0) return false;  // on_left() ends the node
+    left_at = packets.left_at;
+  }
+  if (left_at <= ctx_.now()) return true;
+  done_in(left_at - ctx_.now(), stream);
   return false;
 }
 
@@ -266,11 +294,7 @@ void Device::split_wait(Time from, TimeClass counted_as, TimeClass after) {
 
 // ---- the type
 
-namespace {
-
-void handle_device(void* state, const pdes::Event& event, Context& ctx) {
-  const DeviceModel& model = ctx.model<Cluster>().devices();
-  Device device(model, *static_cast<DeviceState*>(state), ctx);
+void handle_device_event(Device& device, const pdes::Event& event, Context& ctx) {
   switch (static_cast<DeviceEvent>(event.kind)) {
     case DeviceEvent::node_done: return device.on_node_done(event.as<NodeDone>());
     case DeviceEvent::chunk_arrives: return device.on_chunk(event.as<Chunk>(), false);
@@ -282,8 +306,20 @@ void handle_device(void* state, const pdes::Event& event, Context& ctx) {
     case DeviceEvent::request_arrives: return device.on_request(event.as<Message>());
     case DeviceEvent::ready_arrives: return device.on_ready(event.as<Ready>());
     case DeviceEvent::steps_begin: return device.on_steps_begin(event.as<NodeDone>());
+    case DeviceEvent::job_starts: return device.on_start();
+    case DeviceEvent::background_due:
+    case DeviceEvent::background_arrives:
+    case DeviceEvent::census: break;
   }
   ctx.check(false, "a device received an event of unknown kind");
+}
+
+void handle_device(void* memory, const pdes::Event& event, Context& ctx) {
+  const DeviceModel& model = ctx.model<Cluster>().devices();
+  auto& state = *static_cast<DeviceState*>(memory);
+  if (model.packets != nullptr) return handle_device_on_packets(model, state, event, ctx);
+  Device device(model, state, ctx);
+  handle_device_event(device, event, ctx);
 }
 
 std::uint64_t digest_device(const void* state) {
@@ -305,6 +341,11 @@ std::uint64_t digest_device(const void* state) {
     for (const SteppedLane& lane : parts.stepped->lanes) hash.bytes(&lane, sizeof lane);
     for (const EarlySteps& early : parts.stepped->early) hash.bytes(&early, sizeof early);
   }
+  if (parts.endpoint != nullptr) {
+    for (const EarlySteps& chunk : parts.packets->overtaken) hash.bytes(&chunk, sizeof chunk);
+    hash.bytes(parts.channel_packets, device.channel_slots * sizeof(ChannelPackets));
+    Endpoint::hash(hash, *parts.endpoint);
+  }
   return hash.value();
 }
 
@@ -313,11 +354,33 @@ static_assert(std::has_unique_object_representations_v<ChannelState>);
 static_assert(std::has_unique_object_representations_v<StreamState>);
 static_assert(std::has_unique_object_representations_v<SteppedLane>);
 static_assert(std::has_unique_object_representations_v<EarlySteps>);
+static_assert(std::has_unique_object_representations_v<ChannelPackets>);
+
+namespace {
+
+// What a device runs, as which rank, from when on.
+struct Place {
+  std::uint32_t program;
+  DeviceId rank;
+  Time start;
+};
+
+Place place_of(const DeviceModel& model, DeviceId id) {
+  const auto seat = model.allocation->seat_of(id);
+  if (!seat || !model.jobs[seat->job].runs) {
+    return {static_cast<std::uint32_t>(model.programs.size()) - 1, id, Time{0}};
+  }
+  const PlacedJob& job = model.jobs[seat->job];
+  const DeviceId rank{seat->rank};
+  return {job.first_program + job.graph->program_of(rank), rank, job.start};
+}
 
 }  // namespace
 
-DeviceSlots slots_for(const std::vector<ProgramTable>& programs) {
+DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const PacketFabric* packets) {
   DeviceSlots slots;
+  slots.packets = packets != nullptr;
+  if (packets != nullptr) slots.endpoint_bytes = Endpoint::state_bytes(packets->network);
   for (const ProgramTable& p : programs) {
     slots.streams = std::max(slots.streams, static_cast<std::uint8_t>(p.streams()));
     slots.channels = std::max(slots.channels, static_cast<std::uint8_t>(p.channels.size()));
@@ -336,28 +399,39 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   state.stream_slots = model.slots.streams;
   state.channel_slots = model.slots.channels;
   state.stepped = model.slots.stepped;
-  state.program = model.graph->program_of(id);
-  const DeviceParts<DeviceState> parts(state);
+  state.packets = model.slots.packets;
+  state.beside = model.slots.beside;
+  const Place place = place_of(model, id);
+  state.program = place.program;
   const ProgramTable& program = model.programs[state.program];
+  if (program.ranks != nullptr) state.set_rank(place.rank);
+  const DeviceParts<DeviceState> parts(state);
   for (std::uint32_t c = 0; c < state.channel_slots; ++c) {
     ChannelState& channel = *::new (&parts.channels[c]) ChannelState{};
     if (c >= program.channels.size()) continue;
     const Channel& ring = program.channels[c];
-    const Membership in = ring.among.membership(*model.graph, id);
+    const Membership in = program.membership(ring, place.rank);
     if (in.size == 1) continue;
-    const DeviceId next = ring.among.member(*model.graph, id, next_in_ring(in.position, in.size));
+    const DeviceId next = program.member(ring, place.rank, next_in_ring(in.position, in.size));
     channel.next_and_tier = ChannelState::pack(next, model.network.tier_between(id, next));
   }
   for (std::uint32_t s = 0; s < state.stream_slots; ++s) ::new (&parts.streams[s]) StreamState{};
   ::new (parts.account) DeviceAccount{};
   if (parts.stepped != nullptr) ::new (parts.stepped) SteppedState{};
-  std::uint32_t streams = 0;
-  for (std::uint32_t s = 0; s < program.streams(); ++s) {
-    if (program.length(s) == 0) continue;
-    streams |= bit(s);
-    ++state.unfinished;
+  if (parts.endpoint != nullptr) {
+    ::new (parts.packets) PacketsState{};
+    for (std::uint32_t c = 0; c < state.channel_slots; ++c) {
+      ::new (&parts.channel_packets[c]) ChannelPackets{};
+    }
+    Endpoint::initialise(model.packets->network, {id.value}, *parts.endpoint);
   }
-  Device(model, state, context).on_start(streams);
+  for (std::uint32_t s = 0; s < program.streams(); ++s) state.unfinished += program.length(s) != 0;
+  if (place.start.ps != 0) {
+    parts.account->since = place.start;
+    return context.send(context.self(), place.start, kind_of(DeviceEvent::job_starts));
+  }
+  if (parts.endpoint != nullptr) return start_device_on_packets(model, state, context);
+  Device(model, state, context).on_start();
 }
 
 }  // namespace exawarp::model

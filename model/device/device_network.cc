@@ -29,6 +29,10 @@ void Device::on_step(const Chunk& chunk, bool waited) {
     ctx_.send(ctx_.self(), free_at - ctx_.now(), kind_of(DeviceEvent::step_received), chunk);
     return;
   }
+  take_step(local, chunk);
+}
+
+void Device::take_step(std::uint8_t local, const Chunk& chunk) {
   const std::uint32_t stream = program_.channels[local].stream;
   const bool in_progress = parts_.channels[local].steps != 0;
   if (stepped().arrive(local, in_progress ? &head(stream) : nullptr, chunk)) end_stepped(stream);
@@ -54,6 +58,7 @@ void Device::end_stepped(std::uint32_t stream) {
 bool Device::ends_now(std::uint32_t stream, const Task& task) {
   const Time end = stepped().end(task);
   if (end <= ctx_.now()) return true;
+  if (end == Time::max()) return false;  // on_left() ends the node
   done_in(end - ctx_.now(), stream);
   return false;
 }
@@ -72,7 +77,12 @@ bool Device::start_send(std::uint32_t stream, const Task& task) {
     transmit(stream, task);
     return false;
   }
-  const DeviceId peer = ProgramTable::peer_of(task, self());
+  const DeviceId peer = program_.peer_of(task, rank());
+  if (by_packets(interface_to(peer))) {
+    post(peer, model_.packets->network.options().control_bytes,
+         {.time_ps = ctx_.now().ps, .first = task.tag, .second = stream, .kind = Carried::request});
+    return false;
+  }
   ctx_.send(LpId{peer.value}, model_.network.latency(model_.network.tier_between(self(), peer)),
             kind_of(DeviceEvent::request_arrives),
             Message{0, ctx_.now().ps, self().value, task.tag, 0, stream});
@@ -80,12 +90,19 @@ bool Device::start_send(std::uint32_t stream, const Task& task) {
 }
 
 void Device::transmit(std::uint32_t stream, const Task& task) {
-  const DeviceId peer = ProgramTable::peer_of(task, self());
+  const DeviceId peer = program_.peer_of(task, rank());
   const Tier tier = model_.network.tier_between(self(), peer);
   const Interface interface = interface_of(tier);
   const Time wire = task.wire[static_cast<std::size_t>(interface)];
+  if (by_packets(interface)) {
+    return post(peer, wire.ps,
+                {.time_ps = ctx_.now().ps,
+                 .first = task.tag,
+                 .second = stream,
+                 .kind = Carried::message});
+  }
   const Time sent = model_.analytical ? ctx_.now() + wire : use_send_side(interface, wire);
-  ctx_.send(LpId{peer.value}, sent - ctx_.now() + model_.network.latency(tier),
+  ctx_.send(LpId{peer.value}, sent - ctx_.now() + model_.network.travel(tier, wire),
             kind_of(DeviceEvent::message_arrives),
             Message{wire.ps, (sent - wire).ps, self().value, task.tag,
                     static_cast<std::uint32_t>(interface), 0});
@@ -94,7 +111,7 @@ void Device::transmit(std::uint32_t stream, const Task& task) {
 
 bool Device::start_receive(const Task& task) {
   auto& early = parts_.account->early;
-  const DeviceId source = ProgramTable::peer_of(task, self());
+  const DeviceId source = program_.peer_of(task, rank());
   for (std::uint32_t i = 0; i < early.size(); ++i) {
     const EarlyMessage message = early[i];
     if (message.source != source.value || message.tag != task.tag) continue;
@@ -112,7 +129,7 @@ std::uint32_t Device::waiting_for(std::uint32_t source, std::uint32_t tag) const
     const auto stream = static_cast<std::uint32_t>(std::countr_zero(left));
     if (parts_.streams[stream].time_class != TimeClass::waiting) continue;
     const Task& task = head(stream);
-    if (task.tag == tag && ProgramTable::peer_of(task, self()).value == source) return stream;
+    if (task.tag == tag && program_.peer_of(task, rank()).value == source) return stream;
   }
   return kNoStream;
 }
@@ -125,6 +142,10 @@ void Device::on_message(const Message& message, bool waited) {
     ctx_.send(ctx_.self(), free_at - ctx_.now(), kind_of(DeviceEvent::message_received), message);
     return;
   }
+  take_message(message);
+}
+
+void Device::take_message(const Message& message) {
   const std::uint32_t stream = waiting_for(message.source, message.tag);
   if (stream == kNoStream) {
     return parts_.account->early.push_back(ctx_, {message.source, message.tag, 0});
@@ -143,6 +164,10 @@ void Device::on_request(const Message& request) {
 }
 
 void Device::answer(DeviceId source, std::uint32_t stream) {
+  if (by_packets(interface_to(source))) {
+    return post(source, model_.packets->network.options().control_bytes,
+                {.second = stream, .kind = Carried::ready});
+  }
   ctx_.send(LpId{source.value},
             model_.network.latency(model_.network.tier_between(self(), source)),
             kind_of(DeviceEvent::ready_arrives), Ready{stream, 0});

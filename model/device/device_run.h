@@ -1,11 +1,13 @@
-// One device during one event: what device.cc (events, streams, rings, where the time goes) and
-// device_network.cc (messages, stepped collectives) have in common. Only they include it.
+// One device during one event: what device.cc (events, streams, rings, where the time goes),
+// device_network.cc (messages, stepped collectives) and device_packets.cc (packet fidelity) have in
+// common. Only they include it.
 #pragma once
 
 #include <cstdint>
 
 #include "model/device/device.h"
 #include "model/device/stepped.h"
+#include "model/network/endpoint.h"
 #include "model/network/message.h"
 
 namespace exawarp::model {
@@ -33,13 +35,18 @@ class Device {
   void on_message(const Message& message, bool waited);
   void on_request(const Message& request);
   void on_ready(const Ready& ready);
-  void on_start(std::uint32_t streams) {
-    ready_ = streams;
-    settle();
-  }
+  // At packet fidelity: messages go through `endpoint`, what it says comes by the other two.
+  void use(Endpoint& endpoint) { endpoint_ = &endpoint; }
+  void on_delivered(core::DeviceId from, const CarriedBody& body);
+  void on_left(const CarriedBody& body, core::Time at);
+  void on_start();
 
  private:
   [[nodiscard]] core::DeviceId self() const { return {ctx_.self().value}; }
+  // As the job's graph numbers this device.
+  [[nodiscard]] core::DeviceId rank() const {
+    return program_.ranks == nullptr ? self() : state_.get_rank();
+  }
   [[nodiscard]] std::uint32_t cursor(std::uint32_t stream) const {
     return parts_.streams[stream].cursor;
   }
@@ -52,6 +59,19 @@ class Device {
     if (const std::optional<Tier> kept = channel.tier()) [[likely]] return *kept;
     return model_.network.tier_between(self(), {channel.next().value});
   }
+
+  // Whether what goes by `interface` goes packet by packet.
+  [[nodiscard]] bool by_packets(Interface interface) const {
+    return endpoint_ != nullptr && model_.packets->carries(interface);
+  }
+  void take_chunk(std::uint8_t local, const Chunk& chunk);
+  void take_step(std::uint8_t local, const Chunk& chunk);
+  void take_message(const Message& message);
+  [[nodiscard]] Interface interface_to(core::DeviceId peer) const {
+    return interface_of(model_.network.tier_between(self(), peer));
+  }
+  void deliver_chunk(std::uint8_t local, const Chunk& chunk);
+  void post(core::DeviceId to, std::int64_t bytes, const CarriedBody& body);
 
   void complete(std::uint32_t stream);
   void settle();
@@ -71,7 +91,9 @@ class Device {
   bool start_receive(const Task& task);
   void send_chunk(ChannelState& channel, std::uint16_t number, std::uint32_t step);
   bool end_collective(ChannelState& channel, std::uint32_t stream);
-  [[nodiscard]] Stepped stepped() { return {model_, program_, state_, parts_, ctx_}; }
+  [[nodiscard]] Stepped stepped() {
+    return {model_, program_, state_, parts_, ctx_, endpoint_};
+  }
   core::Time use_send_side(Interface interface, core::Time wire) {
     core::Time& free_at = state_.tx_free[static_cast<std::size_t>(interface)];
     const core::Time sent = sent_at(ctx_.now(), free_at, wire);
@@ -97,8 +119,16 @@ class Device {
   DeviceParts<DeviceState> parts_;
   DeviceState& state_;
   pdes::Context& ctx_;
+  Endpoint* endpoint_ = nullptr;  // null but at packet fidelity
   std::uint32_t busy_;
   std::uint32_t ready_ = 0;  // streams whose head is to be tried
 };
+
+// What a device does with an event at packet fidelity, and at time zero.
+void handle_device_on_packets(const DeviceModel& model, DeviceState& state,
+                              const pdes::Event& event, pdes::Context& ctx);
+void start_device_on_packets(const DeviceModel& model, DeviceState& state, pdes::Context& ctx);
+// An event of the device's own kinds, at any fidelity.
+void handle_device_event(Device& device, const pdes::Event& event, pdes::Context& ctx);
 
 }  // namespace exawarp::model

@@ -5,6 +5,13 @@
 //   16 each   streams           cursor and who waits for it
 //   96 bytes  account           where its time went; messages that came before their receive
 //   32 bytes  stepped           lanes in progress, where collectives other than plain rings run
+//  168 bytes  beside            background traffic, in studies that have some (beside.h)
+//
+// and at packet fidelity
+//
+//   16 bytes  packets           chunks that overtook others
+//   16 each   channel packets   what a channel has handed to the network
+//             the endpoint      model/network/endpoint_state.h, from the next cache line
 //
 // A chunk of a collective touches the first line and its channel, nothing else. A device of a
 // Llama step (3 channels, 8 streams) takes 368 bytes, six lines with its header.
@@ -18,8 +25,10 @@
 #include <optional>
 #include <type_traits>
 
+#include "core/ids.h"
 #include "core/time.h"
 #include "model/device/time_class.h"
+#include "model/network/endpoint_state.h"
 #include "model/network/network.h"
 #include "pdes/undo_vector.h"
 
@@ -34,8 +43,22 @@ struct DeviceState {
   std::uint8_t channel_slots = 0;
   std::uint8_t unfinished = 0;  // streams with nodes left
   TimeClass time_class = TimeClass::waiting;  // since DeviceAccount::since
-  bool stepped = false;         // whether the block has a SteppedState
-  std::array<std::uint8_t, 3> unused{};
+  bool stepped : 1 = false;     // whether the block has a SteppedState
+  bool packets : 1 = false;     // whether it has a PacketsState and what follows that
+  bool beside : 1 = false;      // whether it has a BesideState (beside.h)
+  std::uint8_t unused : 5 = 0;
+  // Its rank in its job, low byte first; 0 where that is its id (no RankMap). Kept because the way
+  // from a device to its rank is a permutation's inverse, several times the cost of a message.
+  std::array<std::uint8_t, 3> rank{};
+
+  void set_rank(core::DeviceId r) {
+    for (std::size_t b = 0; b < rank.size(); ++b) {
+      rank[b] = static_cast<std::uint8_t>(r.value >> (8 * b));
+    }
+  }
+  [[nodiscard]] core::DeviceId get_rank() const {
+    return {rank[0] | std::uint32_t{rank[1]} << 8 | std::uint32_t{rank[2]} << 16};
+  }
 };
 static_assert(sizeof(DeviceState) == 48);
 
@@ -112,6 +135,46 @@ struct SteppedState {
   pdes::UndoVector<EarlySteps> early;
 };
 
+struct PacketsState {
+  pdes::UndoVector<EarlySteps> overtaken;  // chunks of rings that came before their predecessors
+};
+static_assert(sizeof(PacketsState) == 16);
+
+// Messages of a channel's collective in progress that were handed to the endpoint.
+struct ChannelPackets {
+  core::Time left_at;         // when the last of those that have left had left
+  std::uint32_t leaving = 0;  // those of which no more is known
+  std::uint32_t unused = 0;
+};
+static_assert(sizeof(ChannelPackets) == 16);
+
+constexpr std::size_t kBesideBytes = 168;  // of a BesideState
+
+struct DeviceSlots {
+  std::uint8_t streams = 0;
+  std::uint8_t channels = 0;
+  bool stepped = false;
+  bool packets = false;
+  bool beside = false;
+  std::uint32_t endpoint_bytes = 0;  // of the EndpointState, with its parts
+
+  [[nodiscard]] std::uint32_t state_bytes() const {
+    return packets ? endpoint_offset() + endpoint_bytes : own_bytes();
+  }
+  [[nodiscard]] std::uint32_t own_bytes() const {
+    return static_cast<std::uint32_t>(
+        sizeof(DeviceState) + channels * sizeof(ChannelState) + streams * sizeof(StreamState) +
+        sizeof(DeviceAccount) + (stepped ? sizeof(SteppedState) : 0) +
+        (beside ? kBesideBytes : 0));
+  }
+  // A multiple of 64, so that the endpoint's ports start at cache lines.
+  [[nodiscard]] std::uint32_t endpoint_offset() const {
+    const auto all = static_cast<std::uint32_t>(own_bytes() + sizeof(PacketsState) +
+                                                channels * sizeof(ChannelPackets));
+    return (all + 63) / 64 * 64;
+  }
+};
+
 // The parts of a device's block. Requires the slots to be set.
 template <class State>  // DeviceState or const DeviceState
 struct DeviceParts {
@@ -127,6 +190,17 @@ struct DeviceParts {
     account = reinterpret_cast<Like<DeviceAccount>*>(at);
     at += sizeof(DeviceAccount);
     stepped = s.stepped ? reinterpret_cast<Like<SteppedState>*>(at) : nullptr;
+    if (!s.packets) return;
+    const DeviceSlots slots{.streams = s.stream_slots,
+                            .channels = s.channel_slots,
+                            .stepped = s.stepped,
+                            .packets = true,
+                            .beside = s.beside};
+    at = reinterpret_cast<Like<std::byte>*>(&s) + slots.own_bytes();
+    packets = reinterpret_cast<Like<PacketsState>*>(at);
+    channel_packets = reinterpret_cast<Like<ChannelPackets>*>(packets + 1);
+    endpoint = reinterpret_cast<Like<EndpointState>*>(reinterpret_cast<Like<std::byte>*>(&s) +
+                                                      slots.endpoint_offset());
   }
 
   State& state;
@@ -134,17 +208,10 @@ struct DeviceParts {
   Like<StreamState>* streams;
   Like<DeviceAccount>* account;
   Like<SteppedState>* stepped;  // null: the device has none
-};
-
-struct DeviceSlots {
-  std::uint8_t streams = 0;
-  std::uint8_t channels = 0;
-  bool stepped = false;
-  [[nodiscard]] std::uint32_t state_bytes() const {
-    return static_cast<std::uint32_t>(sizeof(DeviceState) + channels * sizeof(ChannelState) +
-                                      streams * sizeof(StreamState) + sizeof(DeviceAccount) +
-                                      (stepped ? sizeof(SteppedState) : 0));
-  }
+  // Null but at packet fidelity.
+  Like<PacketsState>* packets = nullptr;
+  Like<ChannelPackets>* channel_packets = nullptr;
+  Like<EndpointState>* endpoint = nullptr;
 };
 
 }  // namespace exawarp::model

@@ -29,10 +29,26 @@ std::optional<TimeClass> class_named(std::string_view name) {
   return std::nullopt;
 }
 
+void add_sent(Sent& sent, std::uint64_t messages, std::uint64_t bytes) {
+  ++sent.nodes;
+  sent.messages += messages;
+  sent.bytes += bytes;
+}
+
+// By a member of a collective, about.
+std::uint64_t bytes_sent(const CollectiveStage& stage) {
+  const auto bytes = static_cast<std::uint64_t>(stage.bytes);
+  switch (stage.type) {
+    case schema::CollectiveType::ALL_REDUCE: return 2 * bytes;
+    case schema::CollectiveType::ALL_GATHER: return bytes * (stage.members_max - 1);
+    default: return bytes;
+  }
+}
+
 class Builder {
  public:
   explicit Builder(const ProgramTableInputs& inputs)
-      : in_(inputs), stages_(inputs.graph, inputs.network, inputs.rules) {
+      : in_(inputs), stages_(inputs.job, inputs.network, inputs.rules) {
     for (std::uint32_t g = 0; g < in_.graph.group_count(); ++g) {
       group_class_.push_back(class_of_group(in_.graph, g));
     }
@@ -42,6 +58,8 @@ class Builder {
     program_ = &in_.graph.program(index);
     index_ = index;
     table_ = {};
+    table_.graph = &in_.graph;
+    table_.ranks = in_.job.ranks.get();
     sends_.clear();
     local_channel_.clear();
     table_.first_task.push_back(0);
@@ -52,7 +70,7 @@ class Builder {
       table_.first_task.push_back(static_cast<std::uint32_t>(table_.tasks.size()));
     }
     for (const auto& [peer, sends] : sends_) {
-      table_.sends.push_back({.peer = peer.second, .absolute = peer.first, .sends = sends});
+      table_.sends.push_back({.peer = peer.second, .absolute = peer.first, .sent = sends});
     }
     return std::move(table_);
   }
@@ -131,8 +149,11 @@ class Builder {
   }
 
   void set_wire(Task& task, std::int64_t bytes) {
-    task.wire = {in_.network.wire_time(bytes, Interface::node),
-                 in_.network.wire_time(bytes, Interface::scale_out)};
+    for (const Interface interface : {Interface::node, Interface::scale_out}) {
+      const auto i = static_cast<std::size_t>(interface);
+      task.wire[i] = in_.by_packets[i] ? core::Time{bytes}
+                                       : in_.network.wire_time(bytes, interface);
+    }
   }
 
   void add_collectives(Task task, const schema::Node::Reader& node, std::uint32_t stream) {
@@ -144,7 +165,6 @@ class Builder {
                          !ring_supports(stage.type);
       task.collective = static_cast<std::uint8_t>(stage.type);
       task.channel = channel_of({stage.among, steps}, stream);
-      ++table_.channels[task.channel].collectives;
       table_.tasks.push_back(steps ? stepped(task, node, stage) : ring(task, stage));
       task.dependency_count = 0;  // the first stage waited for all
     }
@@ -167,7 +187,9 @@ class Builder {
     if (node.getSizes() != 0) c.sizes = in_.graph.size_tables()[node.getSizes() - 1];
     task.kind = TaskKind::stepped;
     task.tag = static_cast<std::uint32_t>(table_.stepped.size());
-    table_.events += in_.analytical ? 3 : collective_messages(c) / c.members + 1;
+    const std::uint64_t messages = collective_messages(c) / c.members;
+    table_.events += in_.analytical ? 3 : messages + 1;
+    add_sent(table_.channels[task.channel].sent, messages, bytes_sent(stage));
     c.members = stage.members.value_or(0);
     table_.stepped.push_back({c, stage.choice});
     return task;
@@ -177,11 +199,13 @@ class Builder {
     if (!stage.members) {
       task.steps = kStepsVary;
       task.wire[0] = {stage.bytes};
+      add_sent(table_.channels[task.channel].sent, 1, bytes_sent(stage));
       return task;
     }
     const RingPlan plan = ring_plan(stage.type, stage.bytes, *stage.members);
     task.steps = plan.steps;
     table_.events += plan.steps;
+    add_sent(table_.channels[task.channel].sent, plan.steps, bytes_sent(stage));
     set_wire(task, plan.chunk_bytes);
     return task;
   }
@@ -201,7 +225,7 @@ class Builder {
     set_wire(task, bytes);
     task.rendezvous = sends && bytes > in_.eager_max_bytes;
     table_.events += task.rendezvous ? 2 : 1;
-    if (sends) ++sends_[{task.peer_is_absolute, task.peer}];
+    if (sends) add_sent(sends_[{task.peer_is_absolute, task.peer}], 1, node.getCommBytes());
   }
 
   struct ChannelKey {
@@ -234,7 +258,7 @@ class Builder {
   std::vector<TimeClass> group_class_;
   std::map<ChannelKey, std::uint16_t> numbers_;  // of all programs so far
   std::map<ChannelKey, std::uint8_t> local_channel_;
-  std::map<std::pair<bool, std::int32_t>, std::uint64_t> sends_;
+  std::map<std::pair<bool, std::int32_t>, Sent> sends_;
   std::vector<std::uint32_t> last_task_;  // by node
   const Program* program_ = nullptr;
   std::uint32_t index_ = 0;

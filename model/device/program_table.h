@@ -16,6 +16,7 @@
 #include "model/compute/roofline.h"
 #include "model/device/collective_stages.h"
 #include "model/device/time_class.h"
+#include "model/job/job.h"
 #include "model/network/network.h"
 #include "model/workload/graph.h"
 #include "model/workload/validate.h"
@@ -32,7 +33,8 @@ enum class TaskKind : std::uint8_t { instant, compute, collective, stepped, send
 
 struct Task {
   // compute: [0] is the duration. collective, send: a chunk's or the message's time on each
-  // interface; a collective whose `steps` is kStepsVary: [0] is its bytes.
+  // interface, or its bytes where that one sends packet by packet; a collective whose `steps` is
+  // kStepsVary: [0] is its bytes.
   std::array<core::Time, kInterfaceCount> wire;
   std::uint32_t node = 0;              // index in the program
   std::uint32_t first_dependency = 0;  // into ProgramTable::dependencies
@@ -54,6 +56,13 @@ struct Dependency {
   std::uint32_t position;
 };
 
+// What a device sends in the course of a program, for placements; estimated for collectives.
+struct Sent {
+  std::uint64_t nodes = 0;  // sends and collectives
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+};
+
 // The collectives that a program runs among the members of one kind of communicator, plain rings
 // and stepped ones apart. They are on one stream, and members of a
 // group run the same sequence of them (validate() sees to both), so counting is enough to know
@@ -62,7 +71,7 @@ struct Channel {
   Among among;
   std::uint32_t stream = 0;
   std::uint16_t number = 0;       // over all programs; what messages carry
-  std::uint32_t collectives = 0;  // in the program
+  Sent sent{};                     // by a device to the others
   bool stepped = false;
 };
 
@@ -76,10 +85,13 @@ struct SteppedTask {
 struct PeerSends {
   std::int32_t peer = 0;
   bool absolute = false;
-  std::uint64_t sends = 0;
+  Sent sent{};
 };
 
 struct ProgramTable {
+  // In graph and tasks devices are the job's ranks.
+  const WorkloadGraph* graph = nullptr;
+  const RankMap* ranks = nullptr;  // null: each rank's number is its device's
   std::vector<Task> tasks;  // stream by stream, in issue order
   std::vector<Dependency> dependencies;
   std::vector<std::uint32_t> first_task;  // by stream, with one more for the end
@@ -98,21 +110,35 @@ struct ProgramTable {
   [[nodiscard]] const Task& task(std::uint32_t stream, std::uint32_t position) const {
     return tasks[first_task[stream] + position];
   }
-  // The device at the other end of a send or receive that `device` runs.
-  [[nodiscard]] static core::DeviceId peer_of(const Task& task, core::DeviceId device) {
+  [[nodiscard]] core::DeviceId device_of(core::DeviceId rank) const {
+    if (ranks == nullptr) [[likely]] return rank;
+    return ranks->device_of(rank);
+  }
+  // The device at the other end of a send or receive that `rank` runs.
+  [[nodiscard]] core::DeviceId peer_of(const Task& task, core::DeviceId rank) const {
     const auto offset = static_cast<std::uint32_t>(task.peer);  // modulo 2^32, as ids are
-    return {task.peer_is_absolute ? offset : device.value + offset};
+    return device_of({task.peer_is_absolute ? offset : rank.value + offset});
+  }
+  // Of the channel's communicator that `rank` is in: its place there, and the device of a member.
+  [[nodiscard]] Membership membership(const Channel& channel, core::DeviceId rank) const {
+    return channel.among.membership(*graph, rank);
+  }
+  [[nodiscard]] core::DeviceId member(const Channel& channel, core::DeviceId rank,
+                                      std::uint32_t position) const {
+    return device_of(channel.among.member(*graph, rank, position));
   }
 };
 
 struct ProgramTableInputs {
-  const WorkloadGraph& graph;
+  const PlacedJob& job;
+  const WorkloadGraph& graph;  // the job's
   const Accelerator& accelerator;
   const Network& network;
   ComputeFidelity fidelity;
   const CollectiveRules& rules;
   std::int64_t eager_max_bytes;  // longer messages ask first
   bool analytical;
+  std::array<bool, kInterfaceCount> by_packets;  // interfaces that send packet by packet
 };
 
 // One table for each program of the graph. Requires a graph that passed validate() and

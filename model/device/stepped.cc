@@ -7,6 +7,7 @@
 #include "model/device/stepped.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "model/collective/cost.h"
 
@@ -18,7 +19,7 @@ using core::Time;
 
 Stepped::Place Stepped::place_of(const Task& task) const {
   Place place{what(task).collective,
-              program_.channels[task.channel].among.membership(*model_.graph, self())};
+              program_.membership(program_.channels[task.channel], rank())};
   place.collective.members = place.in.size;
   if (model_.analytical) {  // notices alone: up a tree and down again
     place.collective.algorithm = Algorithm::in_network;
@@ -30,7 +31,7 @@ Stepped::Place Stepped::place_of(const Task& task) const {
 }
 
 DeviceId Stepped::member(const Task& task, std::uint32_t position) const {
-  return program_.channels[task.channel].among.member(*model_.graph, self(), position);
+  return program_.member(program_.channels[task.channel], rank(), position);
 }
 
 bool Stepped::start(const Task& task, std::uint32_t stream) {
@@ -137,7 +138,12 @@ bool Stepped::finish_if_over(const Task& task) {
 // the least latency, and no collective takes less than one latency, so its end is not over yet.
 Time Stepped::end(const Task& task) const {
   const ChannelState& channel = parts_.channels[task.channel];
-  if (!model_.analytical) return std::max(ctx_.now(), channel.wire);
+  if (!model_.analytical) {
+    if (endpoint_ == nullptr) return std::max(ctx_.now(), channel.wire);
+    const ChannelPackets& packets = parts_.channel_packets[task.channel];
+    if (packets.leaving != 0) return Time::max();
+    return std::max({ctx_.now(), channel.wire, packets.left_at});
+  }
   const Place place = place_of(task);
   const SteppedTask& stepped = what(task);
   Collective c = stepped.collective;
@@ -161,13 +167,17 @@ void Stepped::send(const Task& task, const Place& place, std::uint32_t lane, con
   const DeviceId peer = into_network ? self() : member(task, t.peer);
   const Tier tier = into_network ? span_of(task, place) : model_.network.tier_between(self(), peer);
   const Interface interface = interface_of(in_network ? span_of(task, place) : tier);
+  if (!in_network && endpoint_ != nullptr && model_.packets->carries(interface)) {
+    return post(task, lane, peer, t);
+  }
   const Time wire_out = wire(task, t.bytes, interface);
   const Time sent = leave(task, interface, wire_out, in_network && t.bytes == 0);
   if (into_network) return;
   const auto step = static_cast<std::size_t>(interface_of(tier));
   const Time latency = model_.analytical
                            ? model_.notice_latency
-                           : model_.network.latency(tier) + what(task).choice.step[step];
+                           : model_.network.travel(tier, in_network ? Time{0} : wire_out) +
+                                 what(task).choice.step[step];
   const bool notice = in_network && t.bytes_received == 0;
   const Time received = notice                        ? Time{0}
                         : t.bytes_received == t.bytes ? wire_out
@@ -178,6 +188,24 @@ void Stepped::send(const Task& task, const Place& place, std::uint32_t lane, con
             Chunk{received.ps, channel.last_entry.ps, channel.ordinal, t.peer_phase,
                   program_.channels[task.channel].number, static_cast<std::uint16_t>(interface),
                   lane});
+}
+
+// At packet fidelity.
+void Stepped::post(const Task& task, std::uint32_t lane, DeviceId peer, const Transfer& t) {
+  const ChannelState& channel = parts_.channels[task.channel];
+  ChannelPackets& packets = parts_.channel_packets[task.channel];
+  const Interface interface = interface_of(model_.network.tier_between(self(), peer));
+  ctx_.set(packets.leaving, packets.leaving + 1);
+  endpoint_->send({.to = peer,
+                   .bytes = carried(task, t.bytes),
+                   .body = std::bit_cast<MessageBody>(
+                       CarriedBody{.time_ps = channel.last_entry.ps,
+                                   .first = channel.ordinal,
+                                   .second = t.peer_phase,
+                                   .kind = Carried::step,
+                                   .channel = program_.channels[task.channel].number,
+                                   .lane = lane}),
+                   .overhead = what(task).choice.step[static_cast<std::size_t>(interface)]});
 }
 
 // When a message that takes `wire` has left. What is `free` takes no time on the interface, but
@@ -192,17 +220,30 @@ Time Stepped::leave(const Task& task, Interface interface, Time wire, bool free)
   return sent;
 }
 
-Time Stepped::wire(const Task& task, std::int64_t bytes, Interface interface) const {
+// What an interface carries for `bytes` of data.
+std::int64_t Stepped::carried(const Task& task, std::int64_t bytes) const {
   const std::int64_t payload = what(task).choice.payload_ppm;
-  if (payload == kPayloadWhole) return model_.network.wire_time(bytes, interface);
+  if (payload == kPayloadWhole) return bytes;
   __extension__ using Wide = __int128;
-  const Wide carried = (static_cast<Wide>(bytes) * kPayloadWhole + payload - 1) / payload;
-  return model_.network.wire_time(static_cast<std::int64_t>(carried), interface);
+  return static_cast<std::int64_t>((static_cast<Wide>(bytes) * kPayloadWhole + payload - 1) /
+                                   payload);
 }
 
-// How far apart the group is: its first member and its last. The same for all members.
+// How far apart the group is: its first member and its last. Where a placement scatters ranks, the
+// farthest from the first of up to 8 members in even distances. The same for all members.
 Tier Stepped::span_of(const Task& task, const Place& place) const {
-  return model_.network.tier_between(member(task, 0), member(task, place.in.size - 1));
+  constexpr std::uint32_t kProbes = 8;
+  const DeviceId first = member(task, 0);
+  const std::uint32_t last = place.in.size - 1;
+  Tier farthest = model_.network.tier_between(first, member(task, last));
+  if (program_.ranks == nullptr) return farthest;
+  for (std::uint32_t i = 1; i < std::min(kProbes, last); ++i) {
+    const std::uint32_t position =
+        last < kProbes ? i : static_cast<std::uint32_t>(std::uint64_t{last} * i / kProbes);
+    const Tier tier = model_.network.tier_between(first, member(task, position));
+    if (model_.network.latency(tier) > model_.network.latency(farthest)) farthest = tier;
+  }
+  return farthest;
 }
 
 // ---- what came early

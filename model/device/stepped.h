@@ -6,6 +6,7 @@
 #pragma once
 
 #include "model/device/device.h"
+#include "model/network/endpoint.h"
 #include "model/network/message.h"
 
 namespace exawarp::model {
@@ -14,8 +15,13 @@ namespace exawarp::model {
 class Stepped {
  public:
   Stepped(const DeviceModel& model, const ProgramTable& program, DeviceState& state,
-          DeviceParts<DeviceState>& parts, pdes::Context& ctx)
-      : model_(model), program_(program), state_(state), parts_(parts), ctx_(ctx) {}
+          DeviceParts<DeviceState>& parts, pdes::Context& ctx, Endpoint* endpoint)
+      : model_(model),
+        program_(program),
+        state_(state),
+        parts_(parts),
+        ctx_(ctx),
+        endpoint_(endpoint) {}
 
   // `task`'s collective is reached; sets its entry. Returns whether it takes no time.
   bool start(const Task& task, std::uint32_t stream);
@@ -24,7 +30,8 @@ class Stepped {
   // A message of `task`, the head of its channel's stream, or of one to come. Returns whether the
   // collective in progress is over.
   bool arrive(std::uint8_t channel, const Task* task, const Chunk& chunk);
-  // After start(), begin() or arrive() returned true: when the task is over here, now or later.
+  // After start(), begin() or arrive() returned true: when the task is over here, now or later;
+  // Time::max(): when the last of its packets has left, which the endpoint will say.
   [[nodiscard]] core::Time end(const Task& task) const;
 
  private:
@@ -36,17 +43,24 @@ class Stepped {
   [[nodiscard]] core::DeviceId member(const Task& task, std::uint32_t position) const;
   void advance(const Task& task, const Place& place, std::uint32_t index);
   void send(const Task& task, const Place& place, std::uint32_t lane, const Transfer& t);
+  void post(const Task& task, std::uint32_t lane, core::DeviceId peer, const Transfer& t);
   core::Time leave(const Task& task, Interface interface, core::Time wire, bool free);
   std::uint32_t take_early(const Task& task, std::uint32_t lane, std::uint32_t phase);
   void keep_early(const Chunk& chunk);
   bool finish_if_over(const Task& task);
   [[nodiscard]] Tier span_of(const Task& task, const Place& place) const;
-  [[nodiscard]] core::Time wire(const Task& task, std::int64_t bytes, Interface interface) const;
+  [[nodiscard]] std::int64_t carried(const Task& task, std::int64_t bytes) const;
+  [[nodiscard]] core::Time wire(const Task& task, std::int64_t bytes, Interface interface) const {
+    return model_.network.wire_time(carried(task, bytes), interface);
+  }
   [[nodiscard]] std::uint32_t first_lane(std::uint8_t channel) const;
   void heard_of(ChannelState& channel, std::int64_t entry_ps) {
     if (channel.last_entry.ps < entry_ps) ctx_.set(channel.last_entry, core::Time{entry_ps});
   }
   [[nodiscard]] core::DeviceId self() const { return {ctx_.self().value}; }
+  [[nodiscard]] core::DeviceId rank() const {
+    return program_.ranks == nullptr ? self() : state_.get_rank();
+  }
   [[nodiscard]] const SteppedTask& what(const Task& task) const {
     return program_.stepped[task.tag];
   }
@@ -56,6 +70,7 @@ class Stepped {
   DeviceState& state_;
   DeviceParts<DeviceState>& parts_;
   pdes::Context& ctx_;
+  Endpoint* endpoint_;  // null but at packet fidelity
 };
 
 }  // namespace exawarp::model

@@ -151,10 +151,10 @@ void Endpoint::send(const OutgoingMessage& message) {
   if (options().transport != Transport::plain) {
     const core::DeviceId here{at().value};
     s.congestion = control_of(port).start(
-        network_.unloaded_delay(here, message.to, network_.full_bytes()) +
+        message.overhead + network_.unloaded_delay(here, message.to, network_.full_bytes()) +
         network_.unloaded_delay(message.to, here, options().control_bytes));
   }
-  s.endpoint_delay = network_.endpoint_delay({at().value}, message.to);
+  s.endpoint_delay = network_.endpoint_delay({at().value}, message.to) + message.overhead;
   s.not_before = ctx_.now();
   make_due(state_.sending.insert(ctx_, s));
   if (options().recovery != Recovery::none) set_timeout(s);

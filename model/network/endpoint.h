@@ -20,6 +20,7 @@ struct OutgoingMessage {
   core::DeviceId to;       // another device
   std::int64_t bytes = 0;  // payload; 0 travels as one packet of headers
   MessageBody body;        // delivered with it
+  core::Time overhead{};   // of its software, on top of the network's endpoint latency
 };
 
 // What an endpoint tells the logical process it is part of, during handle() or send().

@@ -22,6 +22,11 @@ enum class DeviceEvent : pdes::EventKind {
   request_arrives,  // a long message asks whether it may come; a Message
   ready_arrives,    // it may; a Ready
   steps_begin,      // to itself: a collective's start overhead is over; a NodeDone
+  job_starts,       // to itself: the job begins later than at time 0
+  // Of device/beside.h:
+  background_due,      // to itself: a generator's next message
+  background_arrives,
+  census,              // whether all jobs are done
 };
 
 struct NodeDone {
@@ -54,6 +59,20 @@ struct Ready {
 };
 
 static_assert(sizeof(Chunk) <= pdes::kPayloadBytes && sizeof(Message) <= pdes::kPayloadBytes);
+
+// The same at packet fidelity, as the body of a message between endpoints (MessageBody).
+enum class Carried : std::uint16_t { chunk, step, message, request, ready, background };
+
+struct CarriedBody {
+  std::int64_t time_ps = 0;   // chunk, step: entry; message, request: when it was handed over;
+                              // background: bytes
+  std::uint32_t first = 0;    // chunk, step: ordinal; message, request: tag
+  std::uint32_t second = 0;   // chunk, step: step; message, request, ready: the sender's stream
+  Carried kind = Carried::chunk;
+  std::uint16_t channel = 0;
+  std::uint32_t lane = 0;
+};
+static_assert(sizeof(CarriedBody) == 24);
 
 // When a message that is handed to an interface at `now` has left it; the new send clock.
 constexpr core::Time sent_at(core::Time now, core::Time tx_free, core::Time wire) {

@@ -42,10 +42,10 @@ const Fabric& checked(const Fabric& fabric) {
 
 }  // namespace
 
-Network::Network(const Fabric& fabric, std::uint32_t devices)
+Network::Network(const Fabric& fabric, std::uint32_t devices, PortRates rates)
     : layout_(std::max(1u, fabric.node.devices)), devices_(devices), bandwidth_bytes_per_s_{} {
   if (fabric.topology) {
-    use_topology(fabric);
+    use_topology(fabric, rates);
   } else {
     use_tree(checked(fabric));
   }
@@ -66,7 +66,7 @@ void Network::use_tree(const Fabric& fabric) {
                                                          : latency(Tier::core);
 }
 
-void Network::use_topology(const Fabric& fabric) {
+void Network::use_topology(const Fabric& fabric, PortRates rates) {
   const TopologySpec& spec = *fabric.topology;
   topology_ = make_topology(spec, devices_);
   const bool has_nodes = spec.nodes.has_value();
@@ -84,13 +84,13 @@ void Network::use_topology(const Fabric& fabric) {
   for (std::uint32_t p = first_port; p < topology_->ports({0}); ++p) {
     const std::int64_t of_port =
         topology_->link_kinds()[topology_->link({0}, p).kind].bandwidth_bytes_per_s;
-    if (rate != 0 && of_port != rate) {
+    if (rate != 0 && of_port != rate && rates == PortRates::one) {
       throw core::InputError(
           spec.place, fmt::format("a device has links of {} and {} B/s; expected one bandwidth at "
                                   "network.fidelity message",
                                   rate, of_port));
     }
-    rate = of_port;
+    rate = rate == 0 ? of_port : std::min(rate, of_port);
   }
   const std::int64_t inside = has_nodes ? fabric.node.bandwidth_bytes_per_s : rate;
   bandwidth_bytes_per_s_ = {inside, rate != 0 ? rate : std::max<std::int64_t>(1, inside)};
@@ -101,10 +101,36 @@ void Network::use_topology(const Fabric& fabric) {
     latency_.push_back(std::max(core::Time{1}, d.latency + d.endpoint));
     if (latency_.size() > 1) least_endpoint = std::min(least_endpoint, d.endpoint);
   }
+  find_slow_ways();
   if (!has_nodes) latency_[0] = *std::max_element(latency_.begin(), latency_.end());
   while (latency_.size() < kTierCount) latency_.push_back(latency_.back());
   if (least_endpoint == core::Time::max()) least_endpoint = core::Time{0};
   least_across_ = topology_->least_latency(layout_.atom_shift()) + least_endpoint;
+}
+
+void Network::find_slow_ways() {
+  bool any = false;
+  std::vector<std::int64_t> slowest(std::max<std::size_t>(latency_.size(), kTierCount),
+                                    bandwidth_bytes_per_s_.back());
+  if (first_class_ == 0) slowest[0] = bandwidth_bytes_per_s_[0];
+  for (std::size_t c = 0; c < topology_->distances().size(); ++c) {
+    const std::size_t tier = c + first_class_;
+    if (static_cast<Tier>(tier) == Tier::node) continue;
+    const std::int64_t rate = topology_->distances()[c].bandwidth_bytes_per_s;
+    if (rate <= 0 || rate >= slowest[tier]) continue;
+    slowest[tier] = rate;
+    any = true;
+  }
+  if (any) slowest_ = std::move(slowest);
+}
+
+// A slower link passes the message on as it comes, so the tail is late by the difference alone.
+core::Time Network::lag(Tier tier, core::Time wire) const {
+  const std::int64_t slow = slowest_[static_cast<std::size_t>(tier)];
+  const std::int64_t rate = bandwidth_bytes_per_s_[static_cast<std::size_t>(interface_of(tier))];
+  __extension__ using Wide = __int128;
+  return {static_cast<std::int64_t>((static_cast<Wide>(wire.ps) * (rate - slow) + slow - 1) /
+                                    slow)};
 }
 
 core::Time Network::least_latency_between_atoms() const {

@@ -4,6 +4,7 @@
 //   latency(leaf, pod, core)  = endpoint + switches * switch_latency + links * link_latency
 //   latency of a topology     = endpoint + that of its path, by class of Topology::distances()
 //   time on an interface      = max(1 ps, bytes / bandwidth), rounded up
+//   lag                       = what the slowest link of the way takes longer than the interface
 //
 // A device has two interfaces, into its node and out of it: the ports that a topology gives it
 // across nodes are one interface, with the rate of one port. The fabric of nodes on a fat tree,
@@ -38,11 +39,15 @@ constexpr Interface interface_of(Tier tier) {
   return tier == Tier::node ? Interface::node : Interface::scale_out;
 }
 
+// Whether all ports of a device across nodes have to have one rate: messages know one interface
+// there. Where packets take their place the slowest port's rate stands for choosing algorithms.
+enum class PortRates : std::uint8_t { one, any };
+
 class Network {
  public:
   // Throws core::InputError where a figure of `fabric` is missing or out of range, and where there
   // is no such topology of so many devices, or one that this fidelity cannot represent.
-  Network(const Fabric& fabric, std::uint32_t devices);
+  Network(const Fabric& fabric, std::uint32_t devices, PortRates rates = PortRates::one);
 
   // With a topology, a class of paths: Tier::node inside a node, any other value across.
   [[nodiscard]] Tier tier_between(core::DeviceId a, core::DeviceId b) const {
@@ -55,9 +60,16 @@ class Network {
   [[nodiscard]] core::Time latency(Tier tier) const {
     return latency_[static_cast<std::size_t>(tier)];
   }
+  // From when a message's tail, which took `wire` on its interface, has left to its arrival.
+  [[nodiscard]] core::Time travel(Tier tier, core::Time wire) const {
+    return slowest_.empty() ? latency(tier) : latency(tier) + lag(tier, wire);
+  }
   [[nodiscard]] core::Time wire_time(std::int64_t bytes, Interface interface) const {
     const std::int64_t rate = bandwidth_bytes_per_s_[static_cast<std::size_t>(interface)];
     return std::max(core::Time{1}, core::transfer_time(bytes, rate));
+  }
+  [[nodiscard]] std::int64_t bandwidth(Interface interface) const {
+    return bandwidth_bytes_per_s_[static_cast<std::size_t>(interface)];
   }
   // The least latency between devices of different atoms: the model's lookahead.
   [[nodiscard]] core::Time least_latency_between_atoms() const;
@@ -74,7 +86,9 @@ class Network {
 
   // A message between devices this far apart.
   [[nodiscard]] StepCost cost_of(Tier tier) const {
-    return {latency(tier), bandwidth_bytes_per_s_[static_cast<std::size_t>(interface_of(tier))]};
+    const auto interface = static_cast<std::size_t>(interface_of(tier));
+    return {latency(tier), slowest_.empty() ? bandwidth_bytes_per_s_[interface]
+                                            : slowest_[static_cast<std::size_t>(tier)]};
   }
 
   [[nodiscard]] const NodeLayout& layout() const { return layout_; }
@@ -84,8 +98,10 @@ class Network {
   }
 
  private:
+  [[nodiscard]] core::Time lag(Tier tier, core::Time wire) const;
   void use_tree(const Fabric& fabric);
-  void use_topology(const Fabric& fabric);
+  void find_slow_ways();
+  void use_topology(const Fabric& fabric, PortRates rates);
 
   NodeLayout layout_;
   std::optional<FatTree> tree_;               // where there is no topology
@@ -95,6 +111,7 @@ class Network {
   core::Time least_across_;                   // between devices of different nodes
   std::vector<core::Time> latency_;           // by Tier; at least kTierCount, the farthest last
   std::array<std::int64_t, kInterfaceCount> bandwidth_bytes_per_s_;
+  std::vector<std::int64_t> slowest_;  // bytes/s by Tier; empty: no way is slower than a port
 };
 
 }  // namespace exawarp::model

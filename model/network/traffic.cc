@@ -127,11 +127,7 @@ void TrafficModel::initialise(core::LpId lp, void* memory, Context& context) con
     Sender(*this, device, context).start();
     return;
   }
-  for (const SwitchRun& run : network_.switch_runs()) {
-    if (lp.value - run.first_lp.value >= run.count) continue;
-    const std::uint32_t index = run.first + (lp.value - run.first_lp.value);
-    start_packet_switch(network_, network_.topology().vertex_of_switch(index), memory);
-  }
+  start_packet_switch(network_, lp, memory);
 }
 
 std::uint64_t TrafficModel::messages() const {

@@ -6,61 +6,32 @@
 #include <cstring>
 
 #include "core/check.h"
-#include "model/switch/packet_switch.h"
 #include "pdes/transport.h"
 
 namespace exawarp::model {
 
 void TrafficOutcome::add(core::LpId lp, const void* state) {
   TrafficTotals& t = totals_;
-  if (traffic_->packet_network().is_device(lp)) {
-    const auto& device = *static_cast<const TrafficDevice*>(state);
-    const EndpointState& endpoint = device.endpoint();
-    t.posted += device.posted;
-    t.received += device.received;
-    t.repeated += endpoint.repeated;
-    t.unfinished += endpoint.sending.size() + endpoint.receiving.size();
-    t.last_received = std::max(t.last_received, device.last_received);
-    const EndpointParts<const EndpointState> parts(endpoint);
-    for (std::uint32_t p = 0; p < endpoint.ports; ++p) {
-      add_port(parts.ports[p]);
-      t.packets_sent += parts.ports[p].packets;
-    }
-    return;
+  if (!traffic_->packet_network().is_device(lp)) {
+    return t.PacketTotals::add(*static_cast<const PacketSwitchState*>(state));
   }
-  const auto& node = *static_cast<const PacketSwitchState*>(state);
-  t.lost += node.lost;
-  for (std::uint32_t p = 0; p < node.ports; ++p) {
-    add_port(node.port_states()[p]);
-    t.packet_hops += node.port_states()[p].packets;
-  }
-}
-
-void TrafficOutcome::add_port(const PortState& port) {
-  totals_.drops += port.drops;
-  totals_.marks += port.marks;
-  totals_.pauses += port.pauses;
-  totals_.deepest_queue = std::max(totals_.deepest_queue, port.peak);
-  totals_.busiest_bytes = std::max(totals_.busiest_bytes, port.bytes);
+  const auto& device = *static_cast<const TrafficDevice*>(state);
+  t.posted += device.posted;
+  t.received += device.received;
+  t.last_received = std::max(t.last_received, device.last_received);
+  t.PacketTotals::add(device.endpoint());
 }
 
 void TrafficOutcome::combine(pdes::Transport& transport) {
   TrafficTotals& t = totals_;
-  const std::array<std::uint64_t*, 10> sums{&t.posted,       &t.received, &t.unfinished,
-                                            &t.packet_hops,  &t.packets_sent, &t.drops,
-                                            &t.lost,         &t.marks,    &t.pauses,
-                                            &t.repeated};
-  std::array<std::uint64_t, sums.size()> words{};
-  for (std::size_t i = 0; i < sums.size(); ++i) words[i] = *sums[i];
-  transport.all_reduce_sum(words);
-  for (std::size_t i = 0; i < sums.size(); ++i) *sums[i] = words[i];
-  std::array<std::uint64_t, 3> most{static_cast<std::uint64_t>(t.last_received.ps),
-                                    static_cast<std::uint64_t>(t.deepest_queue.ps),
-                                    t.busiest_bytes};
+  t.PacketTotals::combine(transport);
+  std::array<std::uint64_t, 2> sums{t.posted, t.received};
+  transport.all_reduce_sum(sums);
+  t.posted = sums[0];
+  t.received = sums[1];
+  std::array<std::uint64_t, 1> most{static_cast<std::uint64_t>(t.last_received.ps)};
   transport.all_reduce_max(most);
   t.last_received = core::Time{static_cast<std::int64_t>(most[0])};
-  t.deepest_queue = core::Time{static_cast<std::int64_t>(most[1])};
-  t.busiest_bytes = most[2];
 }
 
 void FlowTimes::deliver(core::PartitionId partition, const pdes::Emission& emission) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/network/packet_totals.h"
 #include "model/network/traffic.h"
 #include "pdes/emission.h"
 
@@ -18,16 +19,9 @@ class Transport;
 
 namespace exawarp::model {
 
-struct TrafficTotals {
+struct TrafficTotals : PacketTotals {
   std::uint64_t posted = 0, received = 0;  // messages
-  std::uint64_t unfinished = 0;   // messages posted and not yet acknowledged, or not all received
-  std::uint64_t packet_hops = 0;  // packets through a switch's, or a forwarding device's, port
-  std::uint64_t packets_sent = 0; // by devices, control packets and those that pass included
-  std::uint64_t drops = 0, lost = 0, marks = 0, pauses = 0, repeated = 0;  // packets; lost: no way
-  // Maxima over ports.
   core::Time last_received;
-  core::Time deepest_queue;       // time that the packet at its end waited for the line
-  std::uint64_t busiest_bytes = 0;
 };
 
 class TrafficOutcome {
@@ -39,8 +33,6 @@ class TrafficOutcome {
   [[nodiscard]] const TrafficTotals& totals() const { return totals_; }
 
  private:
-  void add_port(const PortState& port);
-
   const TrafficModel* traffic_;
   TrafficTotals totals_;
 };

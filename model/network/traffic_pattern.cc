@@ -1,12 +1,10 @@
 // The random permutation is one cycle through all devices in a random order, so that nobody sends
-// to itself: d goes to P(P^-1(d) + 1), where P is a Feistel network (Luby, Rackoff: "How to
-// construct pseudorandom permutations", 1988) on a power of four, walked until it falls among the
-// devices.
+// to itself: d goes to P(P^-1(d) + 1), where P is the order (core/permutation.h).
 #include "model/network/traffic_pattern.h"
 
 #include <fmt/core.h>
 
-#include <bit>
+#include <algorithm>
 #include <string>
 
 #include "core/error.h"
@@ -15,7 +13,6 @@
 namespace exawarp::model {
 namespace {
 
-constexpr std::uint32_t kRounds = 4;
 constexpr std::uint64_t kDestinations = 0xde57;
 
 void require(bool condition, const char* option, const std::string& what) {
@@ -25,7 +22,7 @@ void require(bool condition, const char* option, const std::string& what) {
 }  // namespace
 
 TrafficPlan::TrafficPlan(const TrafficOptions& options, std::uint32_t devices)
-    : options_(options), devices_(devices) {
+    : options_(options), devices_(devices), order_(std::max(1u, devices), options.seed) {
   TrafficOptions& o = options_;
   require(devices >= 2, "devices", fmt::format("\"{}\"; expected at least 2", devices));
   require(o.message_bytes >= 0 && o.message_bytes <= std::int64_t{1} << 40, "size",
@@ -43,7 +40,6 @@ TrafficPlan::TrafficPlan(const TrafficOptions& options, std::uint32_t devices)
   require(o.hot_share >= 0 && o.hot_share <= 1, "hot_share",
           fmt::format("\"{}\"; expected 0 to 1", o.hot_share));
   hot_ = static_cast<std::uint32_t>(o.hot_share * 0xffffffffu);
-  half_bits_ = (static_cast<std::uint32_t>(std::bit_width(devices - 1)) + 1) / 2;
 }
 
 std::uint32_t TrafficPlan::messages_of(core::DeviceId d) const {
@@ -68,7 +64,7 @@ core::DeviceId TrafficPlan::destination(core::DeviceId d, std::uint32_t k) const
   };
   switch (o.pattern) {
     case TrafficPattern::permutation:
-      return {permuted((permuted(d.value, false) + 1) % devices_, true)};
+      return {order_.forward((order_.inverse(d.value) + 1) % devices_)};
     case TrafficPattern::incast: return {0};
     case TrafficPattern::outcast: return {1 + k % o.senders};
     case TrafficPattern::all_to_all: return other(1 + k % (devices_ - 1));
@@ -83,34 +79,6 @@ core::DeviceId TrafficPlan::destination(core::DeviceId d, std::uint32_t k) const
                    static_cast<std::uint32_t>(bits) < hot_;
   if (hot) return {0};
   return other(1 + ((bits >> 32) * (devices_ - 1) >> 32));
-}
-
-std::uint32_t TrafficPlan::permuted(std::uint32_t i, bool forward) const {
-  do {
-    i = scramble(i, forward);
-  } while (i >= devices_);
-  return i;
-}
-
-std::uint32_t TrafficPlan::scramble(std::uint32_t i, bool forward) const {
-  const std::uint32_t mask = (1u << half_bits_) - 1;
-  std::uint32_t left = i >> half_bits_, right = i & mask;
-  for (std::uint32_t r = 0; r < kRounds; ++r) {
-    const std::uint32_t round = forward ? r : kRounds - 1 - r;
-    const std::uint32_t key = forward ? right : left;
-    const auto mixed =
-        static_cast<std::uint32_t>(core::stream_of(options_.seed, round, key)) & mask;
-    if (forward) {
-      const std::uint32_t next = left ^ mixed;
-      left = right;
-      right = next;
-    } else {
-      const std::uint32_t before = right ^ mixed;
-      right = left;
-      left = before;
-    }
-  }
-  return left << half_bits_ | right;
 }
 
 }  // namespace exawarp::model

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/ids.h"
+#include "core/permutation.h"
 #include "core/time.h"
 
 namespace exawarp::model {
@@ -48,12 +49,9 @@ class TrafficPlan {
   [[nodiscard]] const TrafficOptions& options() const { return options_; }
 
  private:
-  [[nodiscard]] std::uint32_t permuted(std::uint32_t i, bool forward) const;
-  [[nodiscard]] std::uint32_t scramble(std::uint32_t i, bool forward) const;
-
   TrafficOptions options_;
   std::uint32_t devices_;
-  std::uint32_t half_bits_;  // of the scrambler's two halves
+  core::Permutation order_;
   std::uint32_t hot_;        // hot_share times 2^32
 };
 

@@ -20,7 +20,12 @@ std::uint32_t packet_switch_bytes(const PacketNetwork& network, std::uint32_t po
       ports * (sizeof(PortState) + channels * sizeof(ChannelBuffer)));
 }
 
-void start_packet_switch(const PacketNetwork& network, VertexId at, void* memory) {
+void start_packet_switch(const PacketNetwork& network, core::LpId lp, void* memory) {
+  std::size_t r = network.switch_runs().size() - 1;
+  while (network.switch_runs()[r].first_lp > lp) --r;
+  const SwitchRun& run = network.switch_runs()[r];
+  const VertexId at =
+      network.topology().vertex_of_switch(run.first + (lp.value - run.first_lp.value));
   auto& state = *::new (memory) PacketSwitchState{};
   state.vertex = at.value;
   state.ports = static_cast<std::uint16_t>(network.topology().ports(at));

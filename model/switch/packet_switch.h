@@ -25,7 +25,8 @@ static_assert(sizeof(PacketSwitchState) == 48);
 
 [[nodiscard]] std::uint32_t packet_switch_bytes(const PacketNetwork& network,
                                                 std::uint32_t ports);
-void start_packet_switch(const PacketNetwork& network, VertexId at, void* state);
+// Requires that `lp` is in one of the network's runs.
+void start_packet_switch(const PacketNetwork& network, core::LpId lp, void* state);
 void handle_packet_switch(const PacketNetwork& network, void* state, const pdes::Event& event,
                           pdes::Context& ctx);
 std::uint64_t digest_packet_switch(const void* state);

@@ -40,6 +40,24 @@ std::uint32_t largest_communicator(const GroupTable& group) {
   return largest;
 }
 
+// What a member sends, at least: a ring or an exchange in which nothing goes twice.
+double wire_bytes(schema::CollectiveType type, double members, double bytes) {
+  if (members <= 1) return 0;
+  switch (type) {
+    case schema::CollectiveType::ALL_REDUCE: return 2 * (members - 1) / members * bytes;
+    case schema::CollectiveType::ALL_GATHER: return (members - 1) * bytes;
+    case schema::CollectiveType::REDUCE_SCATTER:
+    case schema::CollectiveType::ALL_TO_ALL:
+    case schema::CollectiveType::BROADCAST:  // all members but one receive it
+    case schema::CollectiveType::REDUCE:
+    case schema::CollectiveType::GATHER:
+    case schema::CollectiveType::SCATTER: return (members - 1) / members * bytes;
+    case schema::CollectiveType::PERMUTE: return bytes;
+    case schema::CollectiveType::BARRIER: break;
+  }
+  return 0;
+}
+
 CommunicationFacts describe(const WorkloadGraph& graph, const schema::Node::Reader& node) {
   CommunicationFacts facts;
   if (node.getKind() == schema::NodeKind::COLLECTIVE) {
@@ -65,9 +83,65 @@ void count_communication(const WorkloadGraph& graph, const schema::Node::Reader&
   }
   const auto [found, is_new] = communication.try_emplace(key);
   if (is_new) found->second = describe(graph, node);
+  const auto bytes = static_cast<double>(node.getCommBytes());
   found->second.operations += devices;
-  found->second.bytes += devices * static_cast<double>(node.getCommBytes());
+  found->second.bytes += devices * bytes;
+  found->second.wire_bytes +=
+      devices * (node.getKind() == schema::NodeKind::SEND
+                     ? bytes
+                     : wire_bytes(node.getCollective(), found->second.members_max, bytes));
 }
+
+// The traffic matrix of sends. A program's sends are summed by (axis, offset) once, and its devices
+// then add a few entries each.
+class MessageMatrix {
+ public:
+  explicit MessageMatrix(const WorkloadGraph& graph) : graph_(graph) {
+    for (std::uint32_t p = 0; p < graph.program_count(); ++p) sum(graph.program(p));
+  }
+
+  void write(WorkloadFacts& facts) {
+    for (std::uint32_t d = 0; d < graph_.device_count(); ++d) {
+      for (const auto& [end, amount] : sends_[graph_.program_of(DeviceId{d})]) {
+        const auto [axis, offset] = end;
+        const DeviceId to = graph_.shifted(DeviceId{d}, axis, offset);
+        const bool absolute = axis == schema::NO_AXIS;
+        Amount& entry = matrix_[{axis, absolute ? d : graph_.coordinate(DeviceId{d}, axis),
+                                 absolute ? to.value : graph_.coordinate(to, axis)}];
+        entry.operations += amount.operations;
+        entry.bytes += amount.bytes;
+      }
+      if (matrix_.size() > kMessagePairsMax) {
+        facts.messages_complete = false;
+        return;
+      }
+    }
+    for (const auto& [key, amount] : matrix_) {
+      const auto [axis, from, to] = key;
+      const bool absolute = axis == schema::NO_AXIS;
+      facts.messages.push_back({absolute ? "devices" : printable(graph_.axis_name(axis)), from, to,
+                                amount.operations, amount.bytes});
+    }
+  }
+
+ private:
+  struct Amount {
+    double operations = 0, bytes = 0;
+  };
+  void sum(const Program& program) {
+    auto& sends = sends_.emplace_back();
+    for (std::uint32_t i = 0; i < program.node_count(); ++i) {
+      const schema::Node::Reader node = program.node(i);
+      if (node.getKind() != schema::NodeKind::SEND) continue;
+      Amount& amount = sends[{node.getPeerAxis(), node.getPeer()}];
+      amount.operations += 1;
+      amount.bytes += static_cast<double>(node.getCommBytes());
+    }
+  }
+  const WorkloadGraph& graph_;
+  std::vector<std::map<std::pair<std::uint8_t, std::int32_t>, Amount>> sends_;  // by program
+  std::map<std::tuple<std::uint8_t, std::uint32_t, std::uint32_t>, Amount> matrix_;
+};
 
 ProgramFacts inspect_program(const WorkloadGraph& graph, const Program& program,
                              std::uint64_t devices, Communication& communication) {
@@ -123,6 +197,7 @@ WorkloadFacts inspect(const WorkloadGraph& graph) {
     add(facts.total, facts.programs.back().per_device, static_cast<double>(devices[p]));
   }
   for (auto& [key, entry] : communication) facts.communication.push_back(std::move(entry));
+  MessageMatrix(graph).write(facts);
   const schema::Training::Reader training = graph.training();
   facts.steps = training.getSteps();
   facts.micro_batches = training.getMicroBatches();

@@ -12,6 +12,7 @@
 namespace exawarp::model {
 
 constexpr std::size_t kNodeKindCount = 6;  // schema::NodeKind
+constexpr std::size_t kMessagePairsMax = 1u << 16;  // entries of the traffic matrix
 
 // Totals over nodes. Doubles, because sums over all devices may pass 64 bits.
 struct WorkTotals {
@@ -38,6 +39,14 @@ struct CommunicationFacts {
   std::uint32_t members_max = 0;  // of the largest communicator; 2 for sends
   double operations = 0;          // over all devices
   double bytes = 0;               // commBytes over all devices
+  double wire_bytes = 0;          // what all devices send, by algorithms that send least
+};
+
+// Messages from one place to another: coordinates along an axis, or device numbers.
+struct MessageFacts {
+  std::string over;  // as CommunicationFacts::over of sends
+  std::uint32_t from = 0, to = 0;
+  double operations = 0, bytes = 0;  // over all devices
 };
 
 struct AxisFacts {
@@ -51,6 +60,8 @@ struct WorkloadFacts {
   std::vector<AxisFacts> axes;
   std::vector<ProgramFacts> programs;
   std::vector<CommunicationFacts> communication;  // by group, then type; sends last, by axis
+  std::vector<MessageFacts> messages;  // the traffic matrix of sends: by axis, from, to
+  bool messages_complete = true;       // false: past kMessagePairsMax pairs, none is told
   WorkTotals total;                               // over all devices and steps
   std::uint32_t steps = 0;
   std::uint32_t micro_batches = 0;

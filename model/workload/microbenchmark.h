@@ -10,8 +10,8 @@ namespace exawarp::model {
 // Throws SpecProblem naming the first key that makes `spec` impossible.
 void check(const MicrobenchmarkSpec& spec);
 
-// The workload of `spec`, validated and indexed, over one axis named "device" and one group
-// "all" of every device. Throws SpecProblem as check() does.
+// The workload of `spec`, validated and indexed, over its mesh or one axis named "device" and one
+// group "all" of every device. Throws SpecProblem as check() does.
 WorkloadGraph generate_microbenchmark(const MicrobenchmarkSpec& spec);
 
 }  // namespace exawarp::model

@@ -33,10 +33,11 @@ schema::CollectiveType collective_from_name(const std::string& key, const std::s
 
 MicrobenchmarkKind microbenchmark_from_name(const std::string& key, const std::string& name) {
   using enum MicrobenchmarkKind;
-  static constexpr std::array<Named<MicrobenchmarkKind>, 4> kTable{{{"collective", kCollective},
+  static constexpr std::array<Named<MicrobenchmarkKind>, 5> kTable{{{"collective", kCollective},
                                                                     {"ping_pong", kPingPong},
                                                                     {"send", kSend},
-                                                                    {"compute", kCompute}}};
+                                                                    {"compute", kCompute},
+                                                                    {"memory", kMemory}}};
   return value_named<MicrobenchmarkKind>(key, name, kTable);
 }
 

@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Figures of the simulated system: whatever is not about how the run was made.
 SIMULATED = ["devices", "switches", "simulated_time_ps", "iteration_time_ps", "tokens_per_s",
              "model_flops_utilisation", "tflops_per_device", "committed_events", "digest",
-             "breakdown", "classes"]
+             "breakdown", "classes", "jobs"]
 
 
 def run(binary, study, ranks, flags):

@@ -50,6 +50,31 @@ TEST_F(Run, JsonOnStandardOutputIsTheSummaryFileAndNothingElse) {
   EXPECT_EQ(summary["devices"], 8);
 }
 
+TEST_F(Run, RunsAtEveryFidelityAndCountsPackets) {
+  const json message = summary({});
+  EXPECT_FALSE(message.contains("packets"));
+  const json packet = summary({"--set", "network.fidelity=packet", "--set",
+                               "network.packet.packet_size=8 KiB"});
+  EXPECT_EQ(packet["network_fidelity"], "packet");
+  EXPECT_GT(packet["packets"]["packet_hops"].get<std::uint64_t>(), 0u);
+  EXPECT_EQ(packet["packets"]["drops"], 0);
+  const double slower = packet["simulated_time_ps"].get<double>() /
+                        message["simulated_time_ps"].get<double>();
+  EXPECT_GT(slower, 0.9);
+  EXPECT_LT(slower, 1.5);
+}
+
+TEST_F(Run, RefusesPacketOptionsInOneLineAndWritesNothing) {
+  const Ran ran = workspace.run({"run", "study.yaml", "--set", "network.fidelity=packet", "--set",
+                                 "network.packet.flow_control=credit"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_NE(ran.err.find("packet network: buffer: \"0 B\" an input and channel; credits need 4 "
+                         "packets"),
+            std::string::npos)
+      << ran.err;
+  EXPECT_FALSE(workspace.has("results"));
+}
+
 TEST_F(Run, TheBreakdownAddsUpToTheWholeOfDeviceTime) {
   const json b = summary({})["breakdown"];
   const double sum = b["compute"].get<double>() + b["exposed_communication"].get<double>() +
@@ -89,6 +114,25 @@ TEST_F(Run, EveryModePlacementAndPartitioningHasTheSameDigestAndFigures) {
                             "classes", "tokens_per_s"}) {
       EXPECT_EQ(other[key], reference[key]) << key << " with " << arguments[1];
     }
+  }
+}
+
+TEST_F(Run, EveryPlacementHasTheSameDigestAtPacketFidelity) {
+  const auto packets = [&](std::vector<std::string> arguments) {
+    for (const char* key : {"network.fidelity=packet", "network.packet.packet_size=16 KiB",
+                            "network.packet.routing=adaptive", "network.packet.flow_control=pfc",
+                            "compute.jitter=0.1"}) {
+      arguments.insert(arguments.end(), {"--set", key});
+    }
+    return summary(arguments);
+  };
+  const json reference = packets({"--sync", "sequential"});
+  for (const char* placement : {"block", "topology-aware", "metis"}) {
+    const json other = packets({"--threads", "2", "--partitions", "3", "--placement", placement});
+    for (const char* key : {"digest", "simulated_time_ps", "breakdown"}) {
+      EXPECT_EQ(other[key], reference[key]) << key << " with " << placement;
+    }
+    EXPECT_EQ(other["packets"]["packet_hops"], reference["packets"]["packet_hops"]);
   }
 }
 

@@ -17,6 +17,14 @@ std::vector<std::string> goal_seeds();
 std::vector<std::string> stablehlo_seeds();
 std::vector<std::string> chakra_seeds();
 std::vector<std::string> chakra_words();
+std::vector<std::string> trace_json_seeds();
+std::vector<std::string> trace_json_words();
+std::vector<std::string> pytorch_seeds();
+std::vector<std::string> pytorch_words();
+std::vector<std::string> text_workload_seeds();
+std::vector<std::string> text_workload_words();
+std::vector<std::string> astra_file_seeds();
+std::vector<std::string> astra_file_words();
 std::vector<std::string> unit_seeds();
 std::vector<std::string> command_line_seeds();
 

@@ -9,15 +9,20 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "io/astra/config.h"
 #include "io/astra/traces.h"
 #include "io/chakra/export.h"
 #include "io/chakra/import.h"
+#include "io/chakra/json_trace.h"
 #include "io/command_line.h"
+#include "io/critical_path.h"
 #include "io/goal/import.h"
 #include "io/goal/text_reader.h"
+#include "io/pytorch/import.h"
 #include "io/stablehlo/import.h"
-#include "io/study.h"
+#include "io/study_cluster.h"
 #include "io/suggest.h"
+#include "io/text_workload/import.h"
 #include "io/workload_facts.h"
 #include "model/goal/host.h"
 #include "model/outcome.h"
@@ -85,9 +90,7 @@ bool accepts(const Work& work) {
 
 // What a validated workload leads to: the cluster, its traffic and, where that is little work, a
 // simulation, whose handlers trust the validator.
-void simulate(const model::WorkloadGraph& graph, const io::SystemConfig& system,
-              const model::ClusterOptions& options) {
-  const model::Cluster cluster(graph, system.accelerator, system.fabric, options);
+void simulate(const model::Cluster& cluster) {
   constexpr std::uint32_t kLpsMax = 4'096;
   if (cluster.lp_count() > kLpsMax) return;
   const model::Traffic traffic = cluster.traffic();
@@ -106,6 +109,10 @@ void simulate(const model::WorkloadGraph& graph, const io::SystemConfig& system,
   engine.visit([&](core::LpId lp, const void* state) { outcome.add(lp, state); });
   outcome.combine(*transport);
   EXAWARP_CHECK(result.total.committed_events() <= 2 * kEventsMax + cluster.lp_count(), events);
+}
+void simulate(const model::WorkloadGraph& graph, const io::SystemConfig& system,
+              const model::ClusterOptions& options) {
+  simulate(model::Cluster(graph, system.accelerator, system.fabric, options));
 }
 
 bool is_small(const model::TransformerSpec& spec) {
@@ -129,12 +136,13 @@ bool run_study(std::string_view bytes) {
   parts.erase(parts.begin());
   return accepts([&] {
     const io::Study study = io::read_study(path, parts);
-    const auto* spec = std::get_if<io::WorkloadSpec>(&study.workload);
-    if (spec == nullptr || !std::visit([](const auto& s) { return is_small(s); }, *spec)) return;
-    simulate(io::generate(*spec), study.system,
-             {.compute_fidelity = study.compute_fidelity,
-              .compute_jitter = study.compute_jitter,
-              .seed = study.engine.seed});
+    for (const io::JobConfig& job : study.jobs) {
+      const auto* spec = std::get_if<io::WorkloadSpec>(&job.workload);
+      if (spec == nullptr || !std::visit([](const auto& s) { return is_small(s); }, *spec)) return;
+    }
+    if (study.devices > 1'024 || study.jobs.size() > 4 || !study.backgrounds.empty()) return;
+    const io::LoadedJobs loaded = io::load_jobs(study);
+    if (io::devices_of(study, loaded) <= 1'024) simulate(*io::cluster_of(study, loaded));
   });
 }
 
@@ -176,7 +184,9 @@ bool run_xwg(std::string_view bytes) {
     const model::WorkloadGraph graph = io::open_workload(path);
     read_workload(graph);
     const model::WorkloadFacts facts = model::inspect(graph);
-    EXAWARP_CHECK(!io::facts_text(facts).empty() && !io::facts_json(facts).empty());
+    const io::TimedWorkload timed = io::timed(graph, &system.accelerator);
+    EXAWARP_CHECK(!io::facts_text(facts, io::critical_path_text(graph, timed)).empty());
+    EXAWARP_CHECK(!io::facts_json(facts, io::critical_path_json(graph, timed)).empty());
     if (graph.device_count() <= 256) simulate(graph, system, {});
   });
 }
@@ -202,6 +212,68 @@ bool run_chakra(std::string_view bytes) {
     model::validate(second);
     const std::vector<std::string> lines = model::differences(graph, second);
     EXAWARP_CHECK(lines.empty(), lines.front());
+  });
+}
+
+// A trace as JSON; what is converted imports as the same.
+bool run_trace_json(std::string_view bytes) {
+  static const InputFile file("json.0.json"), copy("json_copy.0.et");
+  const std::string& path = file.holding(bytes);
+  return accepts([&] {
+    io::ChakraImportReport report;
+    model::WorkloadGraph graph =
+        io::import_chakra(path.substr(0, path.size() - 7), {.recorded_collectives = true}, report);
+    model::validate(graph);
+    read_workload(graph);
+    const std::string& other = copy.holding("");
+    io::convert_trace(path, other);
+    model::WorkloadGraph second = io::import_chakra(other.substr(0, other.size() - 5),
+                                                    {.recorded_collectives = true}, report);
+    model::validate(second);
+    const std::vector<std::string> lines = model::differences(graph, second);
+    EXAWARP_CHECK(lines.empty(), lines.front());
+  });
+}
+
+// A trace and the profile of the same run.
+bool run_pytorch(std::string_view bytes) {
+  static const InputFile trace("trace.json"), profile("profile.json");
+  const std::vector<std::string> parts = split(bytes);
+  const std::string& trace_path = trace.holding(parts.front());
+  const std::string profile_path = parts.size() > 1 ? profile.holding(parts[1]) : std::string();
+  return accepts([&] {
+    io::ChakraImportReport report;
+    io::pytorch::LinkReport links;
+    model::WorkloadGraph graph = io::import_pytorch(trace_path, profile_path, {}, report, links);
+    model::validate(graph);
+    read_workload(graph);
+  });
+}
+
+bool run_text_workload(std::string_view bytes) {
+  static const InputFile file("workload.txt");
+  const std::string& path = file.holding(bytes);
+  return accepts([&] {
+    model::WorkloadGraph graph =
+        io::import_text_workload(path, {.ranks = 8, .model_parallel = 0, .passes = 2});
+    model::validate(graph);
+    read_workload(graph);
+    EXAWARP_CHECK(model::find_unmatched(graph).empty());
+  });
+}
+
+// The files of an ASTRA-sim set-up: system, network, memory, communicators.
+bool run_astra_files(std::string_view bytes) {
+  static const InputFile system("system.json"), network("network.yml"), memory("memory.json"),
+      groups("groups.json");
+  std::vector<std::string> parts = split(bytes);
+  parts.resize(4);
+  return accepts([&] {
+    const model::astra::NetworkConfig config = io::read_astra_network(network.holding(parts[1]));
+    io::Remarks remarks;
+    static_cast<void>(io::read_astra_system(system.holding(parts[0]), config, 1, remarks));
+    static_cast<void>(io::read_astra_memory(memory.holding(parts[2])));
+    static_cast<void>(io::read_comm_groups(groups.holding(parts[3])));
   });
 }
 
@@ -260,6 +332,10 @@ constexpr Target kTargets[] = {
     {"system", run_system, system_seeds, study_words},
     {"xwg", run_xwg, xwg_seeds, xwg_words},
     {"chakra", run_chakra, chakra_seeds, chakra_words},
+    {"trace_json", run_trace_json, trace_json_seeds, trace_json_words},
+    {"pytorch", run_pytorch, pytorch_seeds, pytorch_words},
+    {"text_workload", run_text_workload, text_workload_seeds, text_workload_words},
+    {"astra_files", run_astra_files, astra_file_seeds, astra_file_words},
     {"goal", run_goal, goal_seeds, goal_words},
     {"stablehlo", run_stablehlo, stablehlo_seeds, stablehlo_words},
     {"units", run_units, unit_seeds, unit_words},

@@ -27,7 +27,8 @@ struct Target {
   std::vector<std::string> (*words)();
 };
 
-// study, workload_spec, system, xwg, chakra, goal, stablehlo, units, command_line.
+// study, workload_spec, system, xwg, chakra, trace_json, pytorch, text_workload, astra_files, goal,
+// stablehlo, units, command_line.
 std::span<const Target> targets();
 // Null where there is none of that name.
 const Target* find_target(std::string_view name);

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "io/memory_report.h"
+#include "io/study_cluster.h"
 
 namespace exawarp::io {
 namespace {
@@ -14,7 +15,7 @@ const std::filesystem::path kConfigs = std::filesystem::path(EXAWARP_SOURCE_DIR)
 
 model::TransformerSpec transformer_of(const std::string& name) {
   const Study study = read_study((kConfigs / "studies" / (name + ".yaml")).string(), {});
-  return std::get<model::TransformerSpec>(std::get<WorkloadSpec>(study.workload));
+  return std::get<model::TransformerSpec>(std::get<WorkloadSpec>(study.jobs[0].workload));
 }
 
 TEST(Studies, EveryOneInConfigsIsReadAndNamedAsItsFile) {
@@ -43,7 +44,8 @@ TEST(Studies, EveryModelInConfigsIsRead) {
     const Study read = read_study(
         study, {"workload={transformer: {" + batch + "global_batch_sequences: 1, model: " +
                 entry.path().string() + ", parallel: {data: 1}}}"});
-    const auto& spec = std::get<model::TransformerSpec>(std::get<WorkloadSpec>(read.workload));
+    const auto& spec =
+        std::get<model::TransformerSpec>(std::get<WorkloadSpec>(read.jobs[0].workload));
     EXPECT_EQ(spec.model.name, entry.path().stem().string());
   }
 }
@@ -72,7 +74,7 @@ TEST(Studies, ThePublishedOnesHaveTheSameTokensAStep) {
 std::string memory_refusal(const std::string& override) {
   const Study study = read_study((kConfigs / "studies/llama2_7b_8.yaml").string(), {override});
   try {
-    check_memory(graph_of(study), study.system.accelerator, "a study");
+    check_memory(*load_jobs(study).graphs[0], study.system.accelerator, "a study");
   } catch (const core::InputError& error) {
     return error.what();
   }
@@ -94,6 +96,34 @@ TEST(Memory, AStudyMayGoOn) {
   const std::string study = (kConfigs / "studies/llama2_7b_8.yaml").string();
   EXPECT_FALSE(read_study(study, {}).ignore_memory);
   EXPECT_TRUE(read_study(study, {"memory.ignore=true"}).ignore_memory);
+}
+
+TEST(Studies, DescribePacketsWhateverTheFidelity) {
+  const std::string path = (kConfigs / "studies/llama3_70b_512.yaml").string();
+  const Study messages = read_study(path, {});
+  EXPECT_EQ(messages.network_fidelity, NetworkFidelity::message);
+  const Study packets = read_study(path, {"network.fidelity=packet",
+                                          "network.packet.flow_control=pfc",
+                                          "network.packet.routing=adaptive",
+                                          "network.inside_nodes=packet"});
+  EXPECT_EQ(packets.network_fidelity, NetworkFidelity::packet);
+  EXPECT_EQ(to_name(packets.network_fidelity), "packet");
+  EXPECT_EQ(packets.packets.packet_bytes, 256 << 10);
+  EXPECT_EQ(packets.packets.flow_control, model::FlowControl::pfc);
+  EXPECT_EQ(packets.packets.routing.policy, model::RoutingPolicy::adaptive);
+  EXPECT_TRUE(packets.packets_inside_nodes);
+}
+
+TEST(Studies, AGradientReductionOfAllDevicesRunsAlongItsDataAxis) {
+  const Study study =
+      read_study((kConfigs / "studies/gradient_reduction_32k_packet.yaml").string(), {});
+  const LoadedJobs loaded = load_jobs(study);
+  const model::WorkloadGraph& graph = *loaded.graphs[0];
+  EXPECT_EQ(graph.device_count(), 32'768u);
+  const model::Membership in = graph.membership(0, core::DeviceId{8 * 3 + 5});
+  EXPECT_EQ(in.size, 256u);
+  EXPECT_EQ(in.position, 3u);
+  EXPECT_EQ(graph.member(0, core::DeviceId{5}, 1), core::DeviceId{13});
 }
 
 TEST(Systems, AnH100IsAsItsDatasheetSays) {

@@ -266,6 +266,37 @@ TEST(Validate, AcceptsWhatTheGeneratorMakes) {
   EXPECT_EQ(error_of(changed(sound(), [](W) {})), "accepted");
 }
 
+TEST(Validate, RefusesOriginsThatAreNotOneForEachNode) {
+  const auto with_origins = [](unsigned count, unsigned records, std::uint32_t record) {
+    return error_of(changed(sound(), [&](W w) {
+      w.initRecords(records);
+      auto program = w.getPrograms()[0];
+      const unsigned nodes = count == 0 ? program.getNodes().size() : count;
+      for (auto origin : program.initOrigins(nodes)) origin.setRecord(record);
+    }));
+  };
+  EXPECT_EQ(with_origins(0, 1, 0), "accepted");
+  EXPECT_NE(with_origins(1, 1, 0).find("programs[0] \"stage 0\": origins: has 1 entries"),
+            std::string::npos);
+  EXPECT_NE(with_origins(0, 1, 1).find("origins[0]: record 1 or controlCount 0 out of range"),
+            std::string::npos);
+}
+
+TEST(Validate, RefusesCommunicatorsThatAreNotOneForEachList) {
+  const auto with_communicators = [](std::vector<std::uint32_t> ids) {
+    WorkloadBuilder workload("lists");
+    workload.add_axis("device", 4);
+    workload.add_group_lists("pairs", {{0, 1}, {2, 3}}, std::move(ids));
+    workload.add_program("empty");
+    workload.bind_range(0, {.axis = 0, .first = 0, .count = 4});
+    return error_of(workload.build());
+  };
+  EXPECT_EQ(with_communicators({7, 9}), "accepted");
+  EXPECT_NE(with_communicators({7}).find("communicators: has 1 entries; expected none, or one for "
+                                         "each of 2 lists"),
+            std::string::npos);
+}
+
 TEST(Validate, AcceptsOneDeviceThatDoesNothing) {
   WorkloadBuilder workload("nothing");
   workload.add_axis("device", 1);

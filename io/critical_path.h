@@ -1,0 +1,39 @@
+// The longest chain of a workload's nodes, timed without a network, and a device's timeline.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "model/compute/accelerator.h"
+#include "model/workload/ideal_schedule.h"
+
+namespace exawarp::io {
+
+// A workload's ideal schedule (model/workload/ideal_schedule.h), and what it counts.
+struct TimedWorkload {
+  enum class Unit {
+    roofline_ps,  // on an accelerator
+    recorded_ps,  // durations that the workload has
+    flops,        // where it has none
+  };
+  Unit unit = Unit::flops;
+  std::optional<model::IdealSchedule> schedule;  // absent: too many nodes differ
+};
+
+// Throws core::InputError where `accelerator` (may be null) cannot run a node.
+[[nodiscard]] TimedWorkload timed(const model::WorkloadGraph& graph,
+                                  const model::Accelerator* accelerator);
+
+// Lines for people; a JSON object.
+[[nodiscard]] std::string critical_path_text(const model::WorkloadGraph& graph,
+                                             const TimedWorkload& workload);
+[[nodiscard]] std::string critical_path_json(const model::WorkloadGraph& graph,
+                                             const TimedWorkload& workload);
+
+// When `device` does what: a table, an SVG picture, or a Chrome trace (chrome://tracing, Perfetto).
+enum class TimelineForm { text, svg, chrome };
+[[nodiscard]] std::string timeline(const model::WorkloadGraph& graph, const TimedWorkload& workload,
+                                   std::uint32_t device, TimelineForm form);
+
+}  // namespace exawarp::io

@@ -1,0 +1,339 @@
+// Background messages leave through the same send clock as the job's: first come, first served, a
+// message at a time. At the receiver they must not: a job's message is known there only when its
+// last byte has come, so a small one that came shortly before it would put it off by its whole
+// length, however idle the line had been. Bytes share a line in the order in which they arrive: a
+// message that takes W of the line ends later by what else came within W. So the receive side
+// counts the time that background takes, and puts a job's message off by W times the share of the
+// last milliseconds: a load rho slows a receiver by 1 + rho, as first-in-first-out by bytes does.
+//
+// Background must not keep a run from ending, and no device knows whether others are done. Devices
+// form a tree of kFanOut children by their ids. A device that is done, with all below it, tells the
+// one above; when the root is, it tells all to stop. A deadlocked job never ends, and with
+// background events never run out, so the root also asks from time to time whether anything of a
+// job happens anywhere. Two noes in a row, the later question twice as long after, and all stop;
+// then events run out and the run ends as any deadlock does. A question goes out after 10 ms, the
+// next ones after twice that each: devices * log2(run / 10 ms) events in all.
+#include "model/device/beside.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+#include "core/digest.h"
+#include "model/cluster.h"
+#include "model/network/endpoint.h"
+#include "model/network/message.h"
+
+namespace exawarp::model {
+namespace {
+
+using core::DeviceId;
+using core::LpId;
+using core::Time;
+using pdes::Context;
+
+constexpr std::uint32_t kFanOut = 16;
+constexpr Time kFirstQuestion{10'000'000'000};  // far longer than any message travels
+constexpr std::uint32_t kDoublingsMax = 24;     // two days
+
+struct Post {
+  std::uint32_t generator;
+  std::uint32_t unused;
+};
+struct BackgroundMessage {
+  std::int64_t wire_ps;
+  std::uint64_t bytes;
+  std::uint64_t interface;
+};
+enum class Notice : std::uint32_t { done, stop, ask, answer, question_due };
+struct Census {
+  Notice notice;
+  std::uint32_t active;  // answer
+};
+
+constexpr pdes::EventKind kind_of(DeviceEvent e) { return static_cast<pdes::EventKind>(e); }
+
+BesideState& beside(DeviceState& state) { return const_cast<BesideState&>(model::beside(state)); }
+
+// One device during one event.
+class Beside {
+ public:
+  Beside(const DeviceModel& model, DeviceState& state, Context& ctx)
+      : model_(model), state_(state), b_(beside(state)), ctx_(ctx) {}
+
+  void start() {
+    for (std::uint32_t g = 0; g < model_.backgrounds.size(); ++g) {
+      const Background& from = model_.backgrounds[g];
+      if (!from.sends(self())) continue;
+      const Time first = core::saturating_add(from.from(), from.gap(self(), 0));
+      if (first < from.until()) post_in(first, g);
+    }
+    tell_if_done();
+    if (self().value == 0) ask_in(kFirstQuestion);
+  }
+
+  void handle(const pdes::Event& event) {
+    switch (static_cast<DeviceEvent>(event.kind)) {
+      case DeviceEvent::background_due:
+        return post(event.as<Post>().generator);
+      case DeviceEvent::background_arrives:
+        return receive(event.as<BackgroundMessage>());
+      default:
+        return hear(event.as<Census>());
+    }
+  }
+
+  // Around the event of a job, or of the endpoint.
+  void before(const pdes::Event& event) {
+    if (Endpoint::handles(event.kind)) return;  // whose packets it is about is not known yet
+    if (b_.active == 0) ctx_.set(b_.active, std::uint8_t{1});
+    switch (static_cast<DeviceEvent>(event.kind)) {
+      case DeviceEvent::chunk_arrives:
+      case DeviceEvent::step_arrives: {
+        const auto chunk = event.as<Chunk>();
+        return put_off(chunk.interface, Time{chunk.wire_ps});
+      }
+      case DeviceEvent::message_arrives: {
+        const auto message = event.as<Message>();
+        return put_off(message.interface, Time{message.wire_ps});
+      }
+      default:
+        return;
+    }
+  }
+  void after(const std::array<Time, kInterfaceCount>& tx_before) {
+    if (tx_before != state_.tx_free) {
+      const Time until = *std::ranges::max_element(state_.tx_free);
+      if (until > b_.job_sends_until) ctx_.set(b_.job_sends_until, until);
+    }
+    tell_if_done();
+  }
+
+ private:
+  [[nodiscard]] DeviceId self() const { return {ctx_.self().value}; }
+  [[nodiscard]] std::uint32_t devices() const { return model_.allocation->devices(); }
+  [[nodiscard]] std::uint32_t first_child() const { return self().value * kFanOut + 1; }
+  [[nodiscard]] std::uint32_t children() const {
+    const std::uint64_t first = std::uint64_t{self().value} * kFanOut + 1;
+    return first >= devices()
+               ? 0
+               : static_cast<std::uint32_t>(std::min<std::uint64_t>(kFanOut, devices() - first));
+  }
+
+  // ---- messages
+
+  void post_in(Time delay, std::uint32_t generator) {
+    ctx_.send(ctx_.self(), std::max(delay, Time{1}), kind_of(DeviceEvent::background_due),
+              Post{generator, 0});
+  }
+
+  void post(std::uint32_t g) {
+    if (b_.stopped != 0 || g >= model_.backgrounds.size()) return;
+    const Background& from = model_.backgrounds[g];
+    const std::uint32_t k = b_.posted[g];
+    ctx_.set(b_.posted[g], k + 1);
+    const Background::Message message = from.message(self(), k);
+    count_sent(message);
+    const Time gap = from.gap(self(), k + 1);
+    if (core::saturating_add(ctx_.now(), gap) < from.until()) post_in(gap, g);
+    const Tier tier = model_.network.tier_between(self(), message.to);
+    const Interface interface = interface_of(tier);
+    if (model_.packets != nullptr && model_.packets->carries(interface)) {
+      return send_background_on_packets(model_, state_, ctx_, message);
+    }
+    const Time wire = model_.network.wire_time(message.bytes, interface);
+    Time& clock = state_.tx_free[static_cast<std::size_t>(interface)];
+    const Time sent = sent_at(ctx_.now(), clock, wire);
+    ctx_.set(clock, sent);
+    ctx_.send(LpId{message.to.value}, sent - ctx_.now() + model_.network.latency(tier),
+              kind_of(DeviceEvent::background_arrives),
+              BackgroundMessage{wire.ps, static_cast<std::uint64_t>(message.bytes),
+                                static_cast<std::uint64_t>(interface)});
+  }
+
+  void count_sent(const Background::Message& message) {
+    ctx_.set(b_.sent_messages, b_.sent_messages + 1);
+    ctx_.set(b_.sent_bytes, b_.sent_bytes + static_cast<std::uint64_t>(message.bytes));
+  }
+
+  void receive(const BackgroundMessage& message) {
+    ReceiveShare& share = b_.receive[message.interface % kInterfaceCount];
+    begin_period(share);
+    ctx_.set(share.came, share.came + Time{message.wire_ps});
+    count_background(state_, message.bytes, ctx_);
+  }
+
+  void begin_period(ReceiveShare& share) {
+    if (ctx_.now() - share.newer_at < ReceiveShare::kPeriod) return;
+    ctx_.set(share.older_at, share.newer_at);
+    ctx_.set(share.older, share.newer);
+    ctx_.set(share.newer_at, ctx_.now());
+    ctx_.set(share.newer, share.came);
+  }
+
+  // received_at() gives max(now, clock + wire); this makes it that plus what background takes.
+  void put_off(std::uint32_t interface, Time wire) {
+    ReceiveShare& share = b_.receive[interface % kInterfaceCount];
+    if (share.came == share.older || wire.ps == 0) return;
+    begin_period(share);
+    __extension__ using Wide = __int128;
+    const std::int64_t taken = (share.came - share.older).ps;
+    const std::int64_t period = std::max<std::int64_t>(1, (ctx_.now() - share.older_at).ps);
+    const Time delay{static_cast<std::int64_t>(static_cast<Wide>(wire.ps) * taken / period)};
+    if (delay.ps == 0) return;
+    Time& clock = state_.rx_free[interface % kInterfaceCount];
+    ctx_.set(clock, std::max(clock, ctx_.now() - wire) + delay);
+  }
+
+  // ---- the end
+
+  void notify(std::uint32_t device, Notice notice, std::uint32_t active = 0) {
+    ctx_.send(LpId{device}, model_.network.least_latency_between_atoms(),
+              kind_of(DeviceEvent::census), Census{notice, active});
+  }
+  void notify_children(Notice notice) {
+    for (std::uint32_t i = 0; i < children(); ++i) notify(first_child() + i, notice);
+  }
+  [[nodiscard]] std::uint32_t parent() const { return (self().value - 1) / kFanOut; }
+
+  [[nodiscard]] bool done() const {
+    const DeviceParts<const DeviceState> parts(state_);
+    return parts.account->finish >= Time{0};
+  }
+
+  void tell_if_done() {
+    if (b_.told != 0 || b_.children_done != children() || !done()) return;
+    ctx_.set(b_.told, std::uint8_t{1});
+    if (self().value == 0) return stop();
+    notify(parent(), Notice::done);
+  }
+
+  void stop() {
+    if (b_.stopped != 0) return;
+    ctx_.set(b_.stopped, std::uint8_t{1});
+    notify_children(Notice::stop);
+  }
+
+  void hear(const Census& census) {
+    switch (census.notice) {
+      case Notice::done:
+        ctx_.set(b_.children_done, b_.children_done + 1);
+        return tell_if_done();
+      case Notice::stop:
+        return stop();
+      case Notice::question_due:
+      case Notice::ask:
+        return ask();
+      case Notice::answer:
+        break;
+    }
+    if (census.active != 0 && b_.any_active == 0) ctx_.set(b_.any_active, std::uint8_t{1});
+    const bool expected = b_.answers_due != 0;
+    ctx_.check(expected, "a device answered that was not asked");
+    if (!expected) return;
+    ctx_.set(b_.answers_due, b_.answers_due - 1);
+    if (b_.answers_due == 0) answer();
+  }
+
+  void ask_in(Time delay) {
+    ctx_.send(ctx_.self(), delay, kind_of(DeviceEvent::census), Census{Notice::question_due, 0});
+  }
+
+  void ask() {
+    if (b_.stopped != 0) return;
+    ctx_.set(b_.any_active, static_cast<std::uint8_t>(is_active() ? 1 : 0));
+    if (b_.active != 0) ctx_.set(b_.active, std::uint8_t{0});
+    ctx_.set(b_.answers_due, children());
+    notify_children(Notice::ask);
+    if (children() == 0) answer();
+  }
+
+  void answer() {
+    if (self().value != 0) return notify(parent(), Notice::answer, b_.any_active);
+    const auto quiet = static_cast<std::uint8_t>(b_.any_active != 0 ? 0 : b_.quiet + 1);
+    if (quiet != b_.quiet) ctx_.set(b_.quiet, quiet);
+    if (quiet >= 2) return stop();
+    const auto questions = static_cast<std::uint8_t>(std::min(kDoublingsMax, b_.questions + 1u));
+    ctx_.set(b_.questions, questions);
+    ask_in(Time{kFirstQuestion.ps << questions});
+  }
+
+  // Something of the job happened since the last question, or is sure to happen.
+  [[nodiscard]] bool is_active() const {
+    if (b_.active != 0) return true;
+    if (done()) return false;
+    const DeviceParts<const DeviceState> parts(state_);
+    if (b_.job_sends_until > ctx_.now() || parts.account->since > ctx_.now()) return true;
+    if (std::ranges::any_of(state_.rx_free, [&](Time t) { return t > ctx_.now(); })) return true;
+    for (std::uint32_t c = 0; parts.channel_packets != nullptr && c < state_.channel_slots; ++c) {
+      if (parts.channel_packets[c].leaving != 0) return true;
+    }
+    const ProgramTable& program = model_.programs[state_.program];
+    for (std::uint32_t left = state_.busy; left != 0; left &= left - 1) {
+      const auto stream = static_cast<std::uint32_t>(std::countr_zero(left));
+      const Task& task = program.task(stream, parts.streams[stream].cursor);
+      if (task.kind == TaskKind::compute) return true;
+      if (task.kind == TaskKind::send && !task.rendezvous) return true;  // it has not left yet
+    }
+    return false;
+  }
+
+  const DeviceModel& model_;
+  DeviceState& state_;
+  BesideState& b_;
+  Context& ctx_;
+};
+
+void handle_beside(void* memory, const pdes::Event& event, Context& ctx) {
+  const DeviceModel& model = ctx.model<Cluster>().devices();
+  auto& state = *static_cast<DeviceState*>(memory);
+  Beside beside(model, state, ctx);
+  const bool besides = event.kind >= kind_of(DeviceEvent::background_due) &&
+                       event.kind <= kind_of(DeviceEvent::census);
+  if (besides) return beside.handle(event);
+  beside.before(event);
+  const std::array<Time, kInterfaceCount> tx_before = state.tx_free;
+  handle_device(memory, event, ctx);
+  beside.after(tx_before);
+}
+
+std::uint64_t digest_beside(const void* memory) {
+  core::Hasher hash;
+  hash.word(digest_device(memory));
+  hash.bytes(&model::beside(*static_cast<const DeviceState*>(memory)), sizeof(BesideState));
+  return hash.value();
+}
+
+}  // namespace
+
+const BesideState& beside(const DeviceState& state) {
+  const DeviceParts<const DeviceState> parts(state);
+  const void* at = parts.account + 1;
+  if (parts.stepped != nullptr) at = parts.stepped + 1;
+  return *static_cast<const BesideState*>(at);
+}
+
+pdes::LpType beside_type(DeviceSlots slots) {
+  pdes::LpType type = device_type(slots);
+  type.handle = handle_beside;
+  type.digest = digest_beside;
+  return type;
+}
+
+void count_background(DeviceState& state, std::uint64_t bytes, Context& ctx) {
+  BesideState& b = beside(state);
+  ctx.set(b.received_messages, b.received_messages + 1);
+  ctx.set(b.received_bytes, b.received_bytes + bytes);
+}
+
+void note_activity(DeviceState& state, Context& ctx) {
+  BesideState& b = beside(state);
+  if (b.active == 0) ctx.set(b.active, std::uint8_t{1});
+}
+
+void start_beside(const DeviceModel& model, DeviceState& state, Context& ctx) {
+  ::new (&beside(state)) BesideState{};
+  Beside(model, state, ctx).start();
+}
+
+}  // namespace exawarp::model

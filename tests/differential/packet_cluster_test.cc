@@ -1,0 +1,120 @@
+// A training step on the packet network in every mode: one digest and one outcome, with faults,
+// jitter, rendezvous, adaptive routing, and every way of flow control.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/support/cluster_fixture.h"
+
+namespace exawarp {
+namespace {
+
+using core::Time;
+using model::FlowControl;
+using model::PacketOptions;
+using model::Recovery;
+using model::RoutingPolicy;
+using model::Transport;
+
+struct Setting {
+  std::string name;
+  FlowControl control = FlowControl::none;
+  RoutingPolicy routing = RoutingPolicy::adaptive;
+  Transport transport = Transport::plain;
+  Recovery recovery = Recovery::none;
+  bool inside_nodes = false;
+};
+
+PacketOptions options_of(const Setting& s) {
+  PacketOptions o;
+  o.packet_bytes = 8'000;
+  o.flow_control = s.control;
+  o.buffer_bytes = s.control == FlowControl::pfc ? 0 : 40'000;
+  if (s.control == FlowControl::none && s.recovery == Recovery::none) o.buffer_bytes = 0;
+  o.xoff_bytes = 40'000;
+  o.xon_bytes = 24'000;
+  o.ecn = {.kmin_bytes = 16'000, .kmax_bytes = 64'000, .pmax_per_mille = 300};
+  o.transport = s.transport;
+  o.recovery = s.recovery;
+  o.routing.policy = s.routing;
+  o.routing.seed = 3;
+  return o;
+}
+
+// Long links: the lookahead is that of a link, and a conservative run takes an epoch each time it
+// passes.
+model::Fabric long_links() {
+  model::Fabric fabric = test::round_fabric();
+  fabric.scale_out.link_latency = Time{500'000};
+  return fabric;
+}
+
+// All of them on one setting; on the others one of each mode.
+std::vector<test::RunCase> cases_of(const Setting& s) {
+  const Time tiny{700'000};
+  std::vector<test::RunCase> all = test::differential_cases(tiny);
+  if (s.name == "unbounded") return all;
+  std::vector<test::RunCase> some;
+  for (const test::RunCase& run : all) {
+    if (run.ranks == run.threads || run.chaos_seed != 0) some.push_back(run);
+  }
+  return some;
+}
+
+class PacketTraining : public testing::TestWithParam<Setting> {
+ protected:
+  model::WorkloadGraph graph_ = test::small_training_step(
+      {.tensor = 4, .data = 3, .pipeline = 2, .micro_batches = 2, .layers = 1});
+  model::Cluster cluster_{graph_,
+                          test::round_accelerator(),
+                          long_links(),
+                          {.packets = options_of(GetParam()),
+                           .packets_inside_nodes = GetParam().inside_nodes,
+                           .eager_max_bytes = 10'000,
+                           .compute_jitter = 0.1,
+                           .seed = 11,
+                           .slow_devices = {{.devices = {5, 17}, .factor_ppm = 1'500'000}}}};
+};
+
+TEST_P(PacketTraining, GivesOneDigestAndOneOutcome) {
+  const test::ClusterRun expected = test::run_cluster(cluster_);
+  EXPECT_EQ(expected.outcome.unfinished(), 0u);
+  EXPECT_GT(expected.outcome.packets().packet_hops, 1'000u);
+  std::uint64_t rolled_back = 0;
+  for (const test::RunCase& run : cases_of(GetParam())) {
+    const test::ClusterRun result = test::run_cluster(cluster_, run);
+    EXPECT_EQ(to_hex(result.result.digest), to_hex(expected.result.digest)) << run.text();
+    EXPECT_EQ(result.outcome.sums_to_words(), expected.outcome.sums_to_words()) << run.text();
+    EXPECT_EQ(result.outcome.packets().packet_hops, expected.outcome.packets().packet_hops);
+    rolled_back += result.result.total.rolled_back_events;
+  }
+  EXPECT_GT(rolled_back, 0u);
+}
+
+TEST_P(PacketTraining, PassesTheRollbackAudit) {
+  const test::ClusterRun expected = test::run_cluster(cluster_);
+  const test::ClusterRun result = test::run_cluster(cluster_, {.sync = pdes::Sync::optimistic,
+                                                               .ranks = 2,
+                                                               .threads = 2,
+                                                               .partitions_per_rank = 3,
+                                                               .window = Time{5'000'000},
+                                                               .audit_probability = 0.3});
+  EXPECT_EQ(result.result.digest, expected.result.digest);
+  EXPECT_GT(result.result.total.audited_events, 1'000u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Settings, PacketTraining,
+                         testing::Values(Setting{.name = "unbounded"},
+                                         Setting{.name = "credit", .control = FlowControl::credit},
+                                         Setting{.name = "pfc",
+                                                 .control = FlowControl::pfc,
+                                                 .transport = Transport::dcqcn,
+                                                 .inside_nodes = true},
+                                         Setting{.name = "lossy",
+                                                 .routing = RoutingPolicy::spray,
+                                                 .transport = Transport::window,
+                                                 .recovery = Recovery::selective_repeat}),
+                         [](const auto& setting) { return setting.param.name; });
+
+}  // namespace
+}  // namespace exawarp
