@@ -82,6 +82,8 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
                "runs each job by itself, too, and tells how much slower it is beside the others");
   app.add_flag("--json", a.json, "prints summary.json, and nothing else, on standard output");
   app.add_flag("--quiet", a.quiet, "prints neither progress nor summary");
+  app.add_flag("--ignore-memory", a.ignore_memory,
+               "goes on where the workload needs more memory than the accelerator has");
 }
 
 void add_phold(CLI::App& app, PholdArguments& a, RawOptions& raw) {

@@ -30,6 +30,7 @@ struct RunArguments {
   std::optional<core::Time> window;
   std::optional<double> time_limit_s;
   StatsArguments stats;
+  bool ignore_memory = false;  // goes on where the workload does not fit the accelerator
   bool compare_alone = false;  // runs each job by itself, too
   bool json = false;
   bool quiet = false;  // neither progress nor summary; results are written all the same
@@ -48,13 +49,14 @@ struct WorkloadArguments {
   std::string kineto;                  // import pytorch
   TextImportOptions text;              // import text
   std::vector<std::string> overrides;  // generate
+  bool ignore_memory = false;          // generate
   std::string mesh;                    // import stablehlo: data=4,tensor=2
   bool fusion = true;                  // import stablehlo
   std::optional<std::uint64_t> trip_count;
   std::string entry = "main";          // import stablehlo
   std::uint32_t module = 0;            // import stablehlo: of several, counted from 1
   std::optional<std::uint32_t> device;  // export dot|graphml, inspect: of one device
-  std::string accelerator;             // inspect
+  std::string accelerator;             // inspect; generate: whose memory it has to fit
   std::string timeline;                // inspect
   bool json = false;                   // inspect, validate
 };

@@ -137,6 +137,9 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
       static_cast<std::uint32_t>(root.integer("devices", {1, model::kDevicesMax}, 0));
   out.backgrounds = read_backgrounds(root);
   out.system = read_system(root.section("system"));
+  if (const auto memory = root.optional_section("memory")) {
+    out.ignore_memory = memory->flag("ignore", false);
+  }
   read_fidelities(root, out);
   read_faults(root, out);
   if (const auto messages = root.optional_section("point_to_point")) {

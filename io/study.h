@@ -26,6 +26,7 @@ struct Study {
   std::uint32_t devices = 0;    // of the cluster; 0: as many as the jobs need
   std::vector<BackgroundConfig> backgrounds;
   SystemConfig system;
+  bool ignore_memory = false;  // goes on where the workload does not fit the accelerator
   NetworkFidelity network_fidelity = NetworkFidelity::message;
   model::PacketOptions packets;      // at fidelity packet; the seed is the study's
   bool packets_inside_nodes = false;

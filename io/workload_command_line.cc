@@ -147,6 +147,9 @@ void add_workload(CLI::App& app, WorkloadArguments& a, RawWorkloadOptions& raw) 
   generate.add_option("--set", raw.overrides, "replaces a key: path.to.key=value (repeatable)")
       ->take_all()
       ->allow_extra_args(false);
+  generate.add_option("--accelerator", a.accelerator,
+                      "accelerator (YAML) whose memory the workload has to fit");
+  generate.add_flag("--ignore-memory", a.ignore_memory, "goes on where it does not fit");
   add_workload_import(*app.add_subcommand("import", "makes a workload of what others wrote"), a,
                       raw);
   add_workload_export(*app.add_subcommand("export", "writes a workload in another format"), a);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/units.h"
+#include "io/memory_report.h"
 
 namespace exawarp::io {
 namespace {
@@ -36,6 +37,18 @@ Json totals_json(const model::WorkTotals& t) {
           {"bytes_written", t.bytes_written},
           {"communication_bytes", t.comm_bytes},
           {"nodes", std::move(nodes)}};
+}
+
+// Bytes a device of one program holds, over its nodes.
+Json memory_json(const model::ProgramMemory& memory) {
+  Json timeline = Json::array();
+  for (const model::ProgramMemory::Point& point : memory.timeline) {
+    timeline.push_back({{"node", point.node}, {"bytes", point.bytes}});
+  }
+  return {{"weights", memory.weights},      {"gradients", memory.gradients},
+          {"optimizer", memory.optimizer},  {"activations_peak", memory.largest().bytes},
+          {"peak", memory.peak()},          {"peak_node", memory.largest().node},
+          {"timeline", std::move(timeline)}};
 }
 
 void add_head(const model::WorkloadFacts& f, std::string& out) {
@@ -105,6 +118,7 @@ std::string facts_text(const model::WorkloadFacts& f, const std::string& critica
                    bytes_text(c.wire_bytes));
   }
   add_messages(f, out);
+  out += memory_text(f);
   out += critical_path;
   return out;
 }
@@ -118,6 +132,7 @@ std::string facts_json(const model::WorkloadFacts& f, const std::string& critica
                         {"parameters_per_device", p.parameters},
                         {"streams", p.streams},
                         {"per_device", totals_json(p.per_device)}});
+    if (p.memory) programs.back()["memory"] = memory_json(*p.memory);
   }
   for (const model::CommunicationFacts& c : f.communication) {
     communication.push_back({{"over", c.over},

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "io/transformer_config.h"
 #include "model/workload/microbenchmark.h"
 #include "model/workload/transformer.h"
 #include "model/workload/validate.h"
@@ -15,65 +16,6 @@ using model::SpecProblem;
 
 constexpr IntegerRange kPositive{.min = 1};
 constexpr IntegerRange kCount{.min = 0};
-
-model::ModelSpec read_model(const YamlSection& section) {
-  section.skip("source");
-  section.skip("description");
-  return {
-      .name = section.text("name"),
-      .layers = section.integer("layers", kPositive),
-      .hidden = section.integer("hidden", kPositive),
-      .ffn = section.integer("ffn", kPositive),
-      .heads = section.integer("heads", kPositive),
-      .kv_heads = section.integer("kv_heads", kPositive, 0),
-      .head_dim = section.integer("head_dim", kPositive, 0),
-      .vocabulary = section.integer("vocabulary", kPositive),
-      .gated_ffn = section.flag("gated_ffn", true),
-      .tied_embeddings = section.flag("tied_embeddings", false),
-      .causal = section.flag("causal", true),
-  };
-}
-
-model::ParallelSpec read_parallel(const YamlSection& section) {
-  const model::ParallelSpec defaults;
-  return {
-      .tensor = section.integer("tensor", kPositive, 1),
-      .pipeline = section.integer("pipeline", kPositive, 1),
-      .data = section.integer("data", kPositive, 1),
-      .sequence_parallel = section.flag("sequence_parallel", true),
-      .order = section.texts("order", defaults.order),
-  };
-}
-
-model::ScheduleSpec read_schedule(const YamlSection& section) {
-  return {
-      .kind = section.text("kind", "1f1b"),
-      .virtual_stages = section.integer("virtual_stages", kPositive, 1),
-      .first_stage_layers = section.integer("first_stage_layers", kCount, 0),
-      .last_stage_layers = section.integer("last_stage_layers", kCount, 0),
-  };
-}
-
-model::TransformerSpec read_transformer(const YamlSection& section) {
-  section.skip("description");
-  section.skip("source");
-  model::TransformerSpec spec;
-  spec.model = read_model(section.section("model"));
-  spec.parallel = read_parallel(section.section("parallel"));
-  if (const auto schedule = section.optional_section("schedule")) {
-    spec.schedule = read_schedule(*schedule);
-  }
-  spec.sequence_length = section.integer("sequence_length", kPositive);
-  spec.global_batch_sequences = section.integer("global_batch_sequences", kPositive);
-  spec.micro_batch_sequences = section.integer("micro_batch_sequences", kPositive, 1);
-  spec.precision = model::data_type_from_name("precision", section.text("precision", "bf16"));
-  spec.gradient_precision = model::data_type_from_name(
-      "gradient_precision", section.text("gradient_precision", "fp32"));
-  spec.gradient_buckets = section.integer("gradient_buckets", kPositive, spec.gradient_buckets);
-  spec.steps = section.integer("steps", kPositive, 1);
-  model::check(spec);
-  return spec;
-}
 
 // Sizes are quantities ("1 MiB"); counts of operations are bare numbers.
 model::MicrobenchmarkSpec read_microbenchmark(const YamlSection& section) {
@@ -116,6 +58,50 @@ model::MicrobenchmarkSpec read_microbenchmark(const YamlSection& section) {
   return spec;
 }
 
+model::DlrmSpec read_dlrm(const YamlSection& section) {
+  section.skip("description");
+  section.skip("source");
+  const IntegerRange counts{.min = 1, .max = std::int64_t{1} << 32};
+  model::DlrmSpec spec;
+  spec.name = section.text("name", "dlrm");
+  spec.devices = section.integer("devices", kPositive, 1);
+  spec.global_batch = section.integer("global_batch", kPositive);
+  spec.dense_features = section.integer("dense_features", kPositive, spec.dense_features);
+  spec.table_rows = section.integers("table_rows", {.min = 1, .max = 0xffffffff});
+  spec.table_lookups = section.integers("table_lookups", {.min = 1, .max = 0xffffffff},
+                                        std::vector<std::uint32_t>{});
+  spec.vector_width = section.integer("vector_width", counts);
+  spec.bottom_mlp = section.integers("bottom_mlp", {.min = 1, .max = 0xffffffff});
+  spec.top_mlp = section.integers("top_mlp", {.min = 1, .max = 0xffffffff});
+  spec.interaction =
+      model::interaction_from_name("interaction", section.text("interaction", "dot"));
+  spec.cross_layers = section.integer("cross_layers", kPositive, spec.cross_layers);
+  spec.cross_rank = section.integer("cross_rank", kPositive, spec.cross_rank);
+  spec.precision = model::data_type_from_name("precision", section.text("precision", "fp32"));
+  spec.table_precision =
+      model::data_type_from_name("table_precision", section.text("table_precision", "fp32"));
+  spec.steps = section.integer("steps", kPositive, 1);
+  model::check(spec);
+  return spec;
+}
+
+model::ResnetSpec read_resnet(const YamlSection& section) {
+  section.skip("description");
+  section.skip("source");
+  model::ResnetSpec spec;
+  spec.name = section.text("name", spec.name);
+  spec.blocks = section.integers("blocks", {.min = 1, .max = 0xffff}, spec.blocks);
+  spec.image = section.integer("image", kPositive, spec.image);
+  spec.classes = section.integer("classes", kPositive, spec.classes);
+  spec.devices = section.integer("devices", kPositive, 1);
+  spec.global_batch = section.integer("global_batch", kPositive);
+  spec.precision = model::data_type_from_name("precision", section.text("precision", "bf16"));
+  spec.bucket_bytes = section.quantity("bucket", core::Dimension::size, 1, spec.bucket_bytes);
+  spec.steps = section.integer("steps", kPositive, 1);
+  model::check(spec);
+  return spec;
+}
+
 // Runs `read` on the section and gives the generator's complaints their file and line.
 template <class Read>
 WorkloadSpec read_in_place(const YamlSection& section, Read read) {
@@ -132,18 +118,27 @@ WorkloadSpec read_workload_spec(const YamlSection& section) {
   section.skip("name");
   section.skip("description");
   section.skip("source");
-  if (section.has("microbenchmark")) {
-    if (section.has("transformer")) {
-      section.fail("microbenchmark", "stands beside transformer; expected one of them");
-    }
-    return read_in_place(section.section("microbenchmark"), read_microbenchmark);
+  std::string found;
+  for (const char* kind : {"transformer", "dlrm", "resnet", "microbenchmark"}) {
+    if (!section.has(kind)) continue;
+    if (!found.empty()) section.fail(kind, "stands beside " + found + "; expected one of them");
+    found = kind;
   }
+  if (found == "microbenchmark") {
+    return read_in_place(section.section(found), read_microbenchmark);
+  }
+  if (found == "dlrm") return read_in_place(section.section(found), read_dlrm);
+  if (found == "resnet") return read_in_place(section.section(found), read_resnet);
   return read_in_place(section.section("transformer"), read_transformer);
 }
 
 model::WorkloadGraph generate(const WorkloadSpec& spec) {
   if (const auto* transformer = std::get_if<model::TransformerSpec>(&spec)) {
     return model::generate_transformer(*transformer);
+  }
+  if (const auto* dlrm = std::get_if<model::DlrmSpec>(&spec)) return model::generate_dlrm(*dlrm);
+  if (const auto* resnet = std::get_if<model::ResnetSpec>(&spec)) {
+    return model::generate_resnet(*resnet);
   }
   return model::generate_microbenchmark(std::get<model::MicrobenchmarkSpec>(spec));
 }

@@ -6,15 +6,19 @@
 #include <vector>
 
 #include "io/yaml.h"
+#include "model/workload/dlrm.h"
 #include "model/workload/graph.h"
+#include "model/workload/resnet.h"
 #include "model/workload/spec.h"
+#include "model/workload/transformer_spec.h"
 
 namespace exawarp::io {
 
-using WorkloadSpec = std::variant<model::TransformerSpec, model::MicrobenchmarkSpec>;
+using WorkloadSpec = std::variant<model::TransformerSpec, model::MicrobenchmarkSpec,
+                                  model::DlrmSpec, model::ResnetSpec>;
 
-// Reads `transformer:` or `microbenchmark:` of `section` and checks it as the generator would.
-// Throws core::InputError naming file, line and key.
+// Reads `transformer:`, `dlrm:`, `resnet:` or `microbenchmark:` of `section` and checks it as the
+// generator would. Throws core::InputError naming file, line and key.
 WorkloadSpec read_workload_spec(const YamlSection& section);
 
 // Generates the workload, validated and indexed. Requires a checked specification.

@@ -12,6 +12,7 @@
 #include "core/digest.h"
 #include "core/error.h"
 #include "io/agreement.h"
+#include "io/memory_report.h"
 #include "io/progress.h"
 #include "io/results.h"
 #include "io/stats_file.h"
@@ -128,6 +129,11 @@ Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
   Prepared p;
   p.study = study_of(a);
   p.jobs = load_jobs(p.study);
+  if (!a.ignore_memory && !p.study.ignore_memory) {
+    for (const auto& graph : p.jobs.graphs) {
+      check_memory(*graph, p.study.system.accelerator, p.study.file);
+    }
+  }
   p.cluster = cluster_of(p.study, p.jobs);
   p.workers = choose_workers({.sync = p.study.engine.sync,
                               .threads = p.study.threads,

@@ -15,6 +15,7 @@
 #include "io/critical_path.h"
 #include "io/goal/import.h"
 #include "io/goal/text_reader.h"
+#include "io/memory_report.h"
 #include "io/stablehlo/import.h"
 #include "io/suggest.h"
 #include "io/system_config.h"
@@ -48,7 +49,13 @@ void generate_file(const WorkloadArguments& a, const Console& console) {
   YamlDocument document(a.input, a.overrides);
   const WorkloadSpec spec = read_workload_spec(document.root());
   document.finish();
-  write_workload(generate(spec), a.output, console);
+  const model::WorkloadGraph graph = generate(spec);
+  if (!a.accelerator.empty() && !a.ignore_memory) {
+    YamlDocument accelerator(a.accelerator);
+    check_memory(graph, read_accelerator(accelerator.root()), a.input);
+  }
+  write_workload(graph, a.output, console);
+  console.out << memory_line(graph) << std::flush;
 }
 
 void import_goal_file(const WorkloadArguments& a, const Console& console) {

@@ -46,6 +46,17 @@ void write_node(schema::Node::Builder out, const NodeFields& in) {
   out.setSizes(in.sizes);
 }
 
+void write_memory(schema::Memory::Builder out, const ProgramMemory& in) {
+  out.setWeights(in.weights);
+  out.setGradients(in.gradients);
+  out.setOptimizer(in.optimizer);
+  auto timeline = out.initTimeline(size_of(in.timeline));
+  for (unsigned i = 0; i < in.timeline.size(); ++i) {
+    timeline[i].setNode(in.timeline[i].node);
+    timeline[i].setBytes(in.timeline[i].bytes);
+  }
+}
+
 }  // namespace
 
 std::uint8_t ProgramBuilder::add_stream(std::string name, schema::StreamKind kind) {
@@ -69,6 +80,7 @@ std::uint64_t ProgramBuilder::size_words() const {
   std::uint64_t words = 32 + text_words(name_) + nodes_.size() * kNodeWords + nodes_.size() / 2 +
                         dependencies_.size() / 2 + 2 * origins_.size();
   for (const Stream& stream : streams_) words += 4 + text_words(stream.name);
+  if (memory_) words += 8 + 2 * memory_->timeline.size();
   return words;
 }
 
@@ -95,6 +107,7 @@ void ProgramBuilder::write(schema::Program::Builder out) const {
     node.setDependencyCount(nodes_[i].dependency_count);
     node.setPosition(nodes_[i].position);
   }
+  if (memory_) write_memory(out.initMemory(), *memory_);
   if (origins_.empty()) return;
   auto origins = out.initOrigins(size_of(origins_));
   for (unsigned i = 0; i < origins_.size(); ++i) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -78,6 +79,7 @@ class ProgramBuilder {
   // For the node added last; of a program, all nodes have one or none has.
   void add_origin(const NodeOrigin& origin) { origins_.push_back(origin); }
   void set_parameter_count(std::uint64_t count) { parameter_count_ = count; }
+  void set_memory(ProgramMemory memory) { memory_ = std::move(memory); }
 
   // An upper bound of the words write() takes from the message.
   [[nodiscard]] std::uint64_t size_words() const;
@@ -100,6 +102,7 @@ class ProgramBuilder {
   std::vector<std::uint32_t> dependencies_;
   std::vector<NodeOrigin> origins_;
   std::uint64_t parameter_count_ = 0;
+  std::optional<ProgramMemory> memory_;
 };
 
 class WorkloadBuilder {

@@ -149,6 +149,25 @@ Program::Program(schema::Program::Reader reader)
   for (const schema::Stream::Reader stream : streams_) {
     extents_.push_back({stream.getFirst(), stream.getCount(), view(stream.getName())});
   }
+  if (!reader.hasMemory()) return;
+  const schema::Memory::Reader memory = reader.getMemory();
+  memory_ = ProgramMemory{memory.getWeights(), memory.getGradients(), memory.getOptimizer(), {}};
+  for (const schema::MemoryPoint::Reader point : memory.getTimeline()) {
+    memory_->timeline.push_back({point.getNode(), point.getBytes()});
+  }
+}
+
+ProgramMemory::Point ProgramMemory::largest() const {
+  Point largest;
+  for (const Point& point : timeline) {
+    if (point.bytes > largest.bytes) largest = point;
+  }
+  return largest;
+}
+
+double ProgramMemory::peak() const {
+  return static_cast<double>(weights) + static_cast<double>(gradients) +
+         static_cast<double>(optimizer) + static_cast<double>(largest().bytes);
 }
 
 struct WorkloadGraph::Storage {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,19 @@ constexpr std::uint32_t kNoProgram = 0xffffffff;  // a device that nothing binds
 struct Membership {
   std::uint32_t size = 1;
   std::uint32_t position = 0;
+};
+
+// Bytes of device memory that a program holds (workload.capnp, Memory).
+struct ProgramMemory {
+  struct Point {
+    std::uint32_t node = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::uint64_t weights = 0, gradients = 0, optimizer = 0;
+  std::vector<Point> timeline;  // activations and buffers
+
+  [[nodiscard]] Point largest() const;   // of the timeline; the first of equals
+  [[nodiscard]] double peak() const;  // a double: a file may hold any numbers
 };
 
 // One program. Valid as long as its graph.
@@ -70,6 +84,8 @@ class Program {
   // Of an imported node; requires has_origins().
   [[nodiscard]] schema::Origin::Reader origin(std::uint32_t node) const { return origins_[node]; }
   [[nodiscard]] std::uint32_t origin_count() const { return origins_.size(); }
+  // What a device of this program holds, where the file says it.
+  [[nodiscard]] const std::optional<ProgramMemory>& memory() const { return memory_; }
   // Parameters a device of this program holds.
   [[nodiscard]] std::uint64_t parameter_count() const { return reader_.getParameterCount(); }
 
@@ -86,6 +102,7 @@ class Program {
   capnp::List<std::uint32_t>::Reader order_;
   capnp::List<schema::Origin>::Reader origins_;
   std::vector<Extent> extents_;  // streams_, decoded once
+  std::optional<ProgramMemory> memory_;
 };
 
 // A communicator family, decoded once (schema::Group).

@@ -149,6 +149,7 @@ ProgramFacts inspect_program(const WorkloadGraph& graph, const Program& program,
   facts.name = printable(program.name());
   facts.devices = devices;
   facts.parameters = program.parameter_count();
+  facts.memory = program.memory();
   for (std::uint32_t i = 0; i < program.stream_count(); ++i) {
     facts.streams.push_back(printable(program.stream_name(i)));
   }

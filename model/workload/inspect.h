@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct ProgramFacts {
   std::uint64_t devices = 0;
   std::uint64_t parameters = 0;  // a device
   std::vector<std::string> streams;
+  std::optional<ProgramMemory> memory;
   WorkTotals per_device;
 };
 

@@ -2,17 +2,26 @@
 // order; and how many layers each chunk has.
 //
 // A pipeline of p stages with v chunks a stage has p * v chunks; chunk c of stage r is the
-// (c * p + r)-th part of the model. v = 1 is plain 1F1B.
+// (c * p + r)-th part of the model. v = 1 is not interleaved.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "model/workload/transformer_spec.h"
+
 namespace exawarp::model {
+
+enum class Pass : std::uint8_t {
+  forward,
+  backward,         // gradients of input and weights
+  input_gradient,   // of the input alone,
+  weight_gradient,  // and of the weights, later
+};
 
 // One pass of one micro-batch through one chunk.
 struct Slot {
-  bool is_forward = true;
+  Pass pass = Pass::forward;
   std::uint32_t micro_batch = 0;
   std::uint32_t chunk = 0;  // of this stage, 0 to v - 1
   friend constexpr bool operator==(const Slot&, const Slot&) = default;
@@ -24,10 +33,17 @@ struct PipelineShape {
   std::uint32_t micro_batches = 1;  // m; a multiple of p where v > 1
 };
 
-// The slots of `stage` (0 to p - 1) in order: 1F1B (Narayanan et al., "Memory-efficient
-// pipeline-parallel DNN training", ICML 2021), or interleaved 1F1B (Narayanan et al., "Efficient
-// large-scale language model training on GPU clusters using Megatron-LM", SC 2021) where v > 1.
-std::vector<Slot> schedule_1f1b(const PipelineShape& shape, std::uint32_t stage);
+// The slots of `stage` (0 to p - 1) in order:
+//   gpipe    all forwards, then all backwards (Huang et al., NeurIPS 2019); with v > 1
+//   micro-batches
+//            go through the chunks in groups of p, as in the interleaved schedule
+//   1f1b     Narayanan et al., "Memory-efficient pipeline-parallel DNN training", ICML 2021; where
+//            v > 1 interleaved: Narayanan et al., "Efficient large-scale language model training on
+//            GPU clusters using Megatron-LM", SC 2021
+//   zb_h1    Qi et al., "Zero bubble pipeline parallelism", ICLR 2024: as 1f1b, but stage r puts
+//   the
+//            weight gradients off by r micro-batches, so no stage holds more than p. Requires v = 1
+std::vector<Slot> slots_of(ScheduleKind kind, const PipelineShape& shape, std::uint32_t stage);
 
 struct LayerSplit {
   std::uint32_t layers = 0;

@@ -1,30 +1,9 @@
 // Names of the enumerators that users write; see spec.h.
 #include "model/workload/spec.h"
 
-#include <array>
-#include <span>
-#include <string_view>
+#include "model/workload/named.h"
 
 namespace exawarp::model {
-namespace {
-
-template <class Enum>
-struct Named {
-  std::string_view name;
-  Enum value;
-};
-
-template <class Enum>
-Enum find(const std::string& key, const std::string& name, std::span<const Named<Enum>> table) {
-  std::string known;
-  for (const Named<Enum>& entry : table) {
-    if (entry.name == name) return entry.value;
-    known += (known.empty() ? "" : ", ") + std::string(entry.name);
-  }
-  throw SpecProblem(key, "no such value: \"" + name + "\"; expected one of " + known);
-}
-
-}  // namespace
 
 schema::DataType data_type_from_name(const std::string& key, const std::string& name) {
   using T = schema::DataType;
@@ -34,22 +13,22 @@ schema::DataType data_type_from_name(const std::string& key, const std::string& 
                                                    {"fp8", T::FP8},
                                                    {"int8", T::INT8},
                                                    {"fp64", T::FP64}}};
-  return find<T>(key, name, kTable);
+  return value_named<T>(key, name, kTable);
 }
 
 schema::CollectiveType collective_from_name(const std::string& key, const std::string& name) {
   using T = schema::CollectiveType;
   static constexpr std::array<Named<T>, 10> kTable{{{"all_reduce", T::ALL_REDUCE},
-                                                   {"reduce_scatter", T::REDUCE_SCATTER},
-                                                   {"all_gather", T::ALL_GATHER},
-                                                   {"all_to_all", T::ALL_TO_ALL},
-                                                   {"broadcast", T::BROADCAST},
-                                                   {"reduce", T::REDUCE},
-                                                   {"barrier", T::BARRIER},
+                                                    {"reduce_scatter", T::REDUCE_SCATTER},
+                                                    {"all_gather", T::ALL_GATHER},
+                                                    {"all_to_all", T::ALL_TO_ALL},
+                                                    {"broadcast", T::BROADCAST},
+                                                    {"reduce", T::REDUCE},
+                                                    {"barrier", T::BARRIER},
                                                     {"gather", T::GATHER},
                                                     {"scatter", T::SCATTER},
                                                     {"permute", T::PERMUTE}}};
-  return find<T>(key, name, kTable);
+  return value_named<T>(key, name, kTable);
 }
 
 MicrobenchmarkKind microbenchmark_from_name(const std::string& key, const std::string& name) {
@@ -59,7 +38,7 @@ MicrobenchmarkKind microbenchmark_from_name(const std::string& key, const std::s
                                                                     {"send", kSend},
                                                                     {"compute", kCompute},
                                                                     {"memory", kMemory}}};
-  return find<MicrobenchmarkKind>(key, name, kTable);
+  return value_named<MicrobenchmarkKind>(key, name, kTable);
 }
 
 std::int64_t bytes_of(schema::DataType type) {

@@ -1,9 +1,10 @@
-// Decoder-only transformers (GPT and Llama families) trained with tensor, data and pipeline
-// parallelism: one program per pipeline stage, shared by all devices of that stage.
+// Transformers in training: decoder-only (GPT, Llama, Mixtral, DeepSeek), encoder-decoder (T5) and
+// vision (ViT). One program per pipeline stage, shared by all devices of that stage; where experts
+// are not equally busy, one per stage and place among the ranks that share them.
 #pragma once
 
 #include "model/workload/graph.h"
-#include "model/workload/spec.h"
+#include "model/workload/transformer_spec.h"
 
 namespace exawarp::model {
 
@@ -12,5 +13,9 @@ void check(const TransformerSpec& spec);
 
 // The workload of `spec`, validated and indexed. Throws SpecProblem as check() does.
 WorkloadGraph generate_transformer(const TransformerSpec& spec);
+
+// The model's own arithmetic of a step (docs/training.md). Requires a spec that check() accepts,
+// but for sizes: throws SpecProblem where an operation reaches 2^62 FLOPs.
+double model_flops_of_step(const TransformerSpec& spec);
 
 }  // namespace exawarp::model

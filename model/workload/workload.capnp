@@ -68,6 +68,20 @@ struct Program {
   order @4 :List(UInt32);         # CSR: node indices stream by stream, in issue order
   parameterCount @5 :UInt64;      # parameters a device of this program holds
   origins @6 :List(Origin);       # one for each node, or none at all
+  memory @7 :Memory;              # what a device of this program holds; absent: not known
+}
+
+# Bytes of device memory; no simulation reads it. The peak is the sum of what stays and the largest
+# of the timeline.
+struct Memory {
+  weights @0 :UInt64;
+  gradients @1 :UInt64;
+  optimizer @2 :UInt64;
+  timeline @3 :List(MemoryPoint);  # activations and buffers, in the order of the nodes
+}
+struct MemoryPoint {
+  node @0 :UInt32;   # from when it starts
+  bytes @1 :UInt64;  # they take so much
 }
 
 # Where an imported node comes from; no simulation reads it, exports do.

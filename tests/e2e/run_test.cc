@@ -175,6 +175,18 @@ TEST_F(Run, AGeneratedFileRunsAsItsSpecificationDoes) {
   EXPECT_EQ(summary({"--set", "workload=w.xwg"})["digest"], generated["digest"]);
 }
 
+TEST_F(Run, AWorkloadThatDoesNotFitEndsWithCodeTwoUnlessToldToGoOn) {
+  const std::vector<std::string> small{"run", "study.yaml", "--set",
+                                       "system.accelerator.memory_capacity=1 MB"};
+  const Ran refused = workspace.run(small);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("study.yaml: program \"stage"), std::string::npos) << refused.err;
+  EXPECT_EQ(refused.out, "");
+  std::vector<std::string> told = small;
+  told.push_back("--ignore-memory");
+  EXPECT_EQ(workspace.run(told).exit_code, 0);
+}
+
 TEST_F(Run, AnUnmatchedReceiveEndsAsADeadlockThatNamesTheDevice) {
   model::WorkloadBuilder workload("alone");
   const std::uint8_t axis = workload.add_axis("device", 2);

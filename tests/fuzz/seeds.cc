@@ -126,7 +126,15 @@ std::vector<std::string> study_seeds() {
 
 std::vector<std::string> workload_spec_seeds() {
   return {tests::small_workload(), kMicrobenchmark, kPingPong,
+          "resnet: {global_batch: 8, devices: 2}\n",
+          "dlrm: {global_batch: 8, devices: 2, table_rows: [100, 50], vector_width: 8, "
+          "bottom_mlp: [16, 8], top_mlp: [16, 1]}\n",
           tests::small_workload() + "  schedule: {kind: 1f1b, virtual_stages: 2}\n",
+          tests::small_workload() + "  schedule: {kind: zb_h1}\n  recompute: full\n" + kSeparator +
+              "transformer.model.moe={experts: 4, top_k: 2, ffn: 128}" + kSeparator +
+              "transformer.parallel.expert=2" + kSeparator + "transformer.routing.imbalance=0.5",
+          tests::small_workload() + "  overlap: {tensor: pipelined}\n" + kSeparator +
+              "transformer.parallel.context=2" + kSeparator + "transformer.parallel.sharding=fsdp",
           tests::small_workload() + kSeparator +
               "transformer.parallel.order=[data, tensor, "
               "pipeline]"};

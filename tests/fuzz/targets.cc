@@ -117,9 +117,14 @@ void simulate(const model::WorkloadGraph& graph, const io::SystemConfig& system,
 
 bool is_small(const model::TransformerSpec& spec) {
   const model::ParallelSpec& p = spec.parallel;
-  return p.tensor * p.pipeline * p.data <= 64 && spec.model.layers <= 32 && spec.steps <= 4 &&
+  return p.tensor * p.pipeline * p.data * p.context <= 64 && model::layers_of(spec.model) <= 32 &&
+         spec.model.moe.experts <= 256 && spec.steps <= 4 &&
          spec.global_batch_sequences <= 64 * p.data * spec.micro_batch_sequences;
 }
+bool is_small(const model::DlrmSpec& spec) {
+  return spec.devices <= 64 && spec.steps <= 4 && spec.cross_layers <= 16;
+}
+bool is_small(const model::ResnetSpec& spec) { return spec.devices <= 64 && spec.steps <= 4; }
 bool is_small(const model::MicrobenchmarkSpec& spec) {
   return spec.devices <= 1'024 && spec.repeats <= 100;
 }

@@ -8,7 +8,7 @@
 #include "model/outcome.h"
 #include "model/workload/builder.h"
 #include "model/workload/graph.h"
-#include "model/workload/spec.h"
+#include "model/workload/transformer_spec.h"
 #include "pdes/engine.h"
 #include "tests/support/run_matrix.h"
 

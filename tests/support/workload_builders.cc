@@ -39,6 +39,41 @@ TransformerSpec tiny_gpt() {
   return spec;
 }
 
+namespace {
+
+// Ways of splitting and scheduling that go with any of the above.
+template <class Below>
+void draw_options(TransformerSpec& spec, const Below& below) {
+  using model::ContextMethod;
+  using model::ScheduleKind;
+  model::ParallelSpec& parallel = spec.parallel;
+  parallel.sharding = static_cast<model::Sharding>(below(4));
+  parallel.reshard_after_forward = below(2) == 0;
+  parallel.prefetch_layers = below(3);
+  parallel.context = below(3) == 0 ? 2 : 1;
+  parallel.context_method = static_cast<ContextMethod>(below(3));
+  if (parallel.context_method == ContextMethod::kUlysses && parallel.tensor > 1) {
+    parallel.context = 1;  // too few kv heads
+  }
+  if (parallel.sharding != model::Sharding::kNone && parallel.data == 4) {
+    parallel.shard_group = 2 * below(2);
+  }
+  const bool experts = parallel.sequence_parallel && below(3) == 0;
+  if (experts) {
+    spec.model.moe = {.experts = 4, .top_k = 2, .ffn = 32, .shared_ffn = 16 * below(2)};
+    parallel.expert = parallel.data % 2 == 0 ? 2 : 1;
+    spec.routing.imbalance = below(2) == 0 ? 0 : 0.5;
+  }
+  if (spec.schedule.virtual_stages == 1) spec.schedule.kind = static_cast<ScheduleKind>(below(3));
+  spec.recompute.kind = static_cast<model::Recompute>(below(3));
+  spec.overlap.tensor = static_cast<model::TensorOverlap>(below(3));
+  spec.overlap.gradients = below(2) == 0;
+  spec.overlap.parameters = below(2) == 0;
+  spec.storage.checkpoint_every = below(2);
+}
+
+}  // namespace
+
 TransformerSpec random_transformer(std::uint64_t seed) {
   std::uint64_t draws = 0;
   const auto below = [&](std::uint64_t limit) {
@@ -66,6 +101,7 @@ TransformerSpec random_transformer(std::uint64_t seed) {
   spec.global_batch_sequences = micro_batches * spec.parallel.data * spec.micro_batch_sequences;
   spec.gradient_buckets = 1 + below(6);
   spec.steps = 1 + below(2);
+  if (below(2) == 0) draw_options(spec, below);
   return spec;
 }
 

@@ -7,7 +7,7 @@
 
 #include "model/workload/builder.h"
 #include "model/workload/graph.h"
-#include "model/workload/spec.h"
+#include "model/workload/transformer_spec.h"
 
 namespace exawarp::test_support {
 
@@ -15,7 +15,7 @@ namespace exawarp::test_support {
 model::TransformerSpec tiny_llama();  // gated ffn, 2 kv heads of 8
 model::TransformerSpec tiny_gpt();    // plain ffn, as many kv heads as heads, tied embeddings
 
-// A spec that check() accepts, the same for the same seed, of at most 64 devices.
+// A spec that check() accepts, the same for the same seed, of at most 80 devices.
 model::TransformerSpec random_transformer(std::uint64_t seed);
 
 // Two devices on an axis "device": 0 sends 8 bytes to 1 with tag 7; each has one stream.

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "core/error.h"
+#include "io/memory_report.h"
 #include "io/study_cluster.h"
 
 namespace exawarp::io {
@@ -37,8 +39,11 @@ TEST(Studies, EverySystemInConfigsIsRead) {
 TEST(Studies, EveryModelInConfigsIsRead) {
   const std::string study = (kConfigs / "studies/llama3_70b_512.yaml").string();
   for (const auto& entry : std::filesystem::directory_iterator(kConfigs / "models")) {
+    const bool is_vision = entry.path().stem().string().starts_with("vit");
+    const std::string batch = is_vision ? "" : "sequence_length: 128, ";
     const Study read = read_study(
-        study, {"workload.transformer.model=" + entry.path().string()});
+        study, {"workload={transformer: {" + batch + "global_batch_sequences: 1, model: " +
+                entry.path().string() + ", parallel: {data: 1}}}"});
     const auto& spec =
         std::get<model::TransformerSpec>(std::get<WorkloadSpec>(read.jobs[0].workload));
     EXPECT_EQ(spec.model.name, entry.path().stem().string());
@@ -64,6 +69,33 @@ TEST(Studies, ThePublishedOnesHaveTheSameTokensAStep) {
   EXPECT_EQ(small.global_batch_sequences, 2'048);
   EXPECT_EQ(large.global_batch_sequences, 2'048);
   EXPECT_EQ(large.parallel.data, 2 * small.parallel.data);
+}
+
+std::string memory_refusal(const std::string& override) {
+  const Study study = read_study((kConfigs / "studies/llama2_7b_8.yaml").string(), {override});
+  try {
+    check_memory(*load_jobs(study).graphs[0], study.system.accelerator, "a study");
+  } catch (const core::InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Memory, AWorkloadThatFitsIsAccepted) {
+  EXPECT_EQ(memory_refusal("system.accelerator.memory_capacity=100 GB"), "");
+}
+
+TEST(Memory, AWorkloadThatDoesNotFitIsRefusedWithItsParts) {
+  const std::string text = memory_refusal("system.accelerator.memory_capacity=1 GB");
+  EXPECT_NE(text.find("a study: program \"stage 0\" needs "), std::string::npos) << text;
+  EXPECT_NE(text.find("weights 3.37 GB, gradients 6.74 GB, optimizer "), std::string::npos) << text;
+  EXPECT_NE(text.find("expected at most 1.00 GB (H100-SXM5-80GB)"), std::string::npos) << text;
+}
+
+TEST(Memory, AStudyMayGoOn) {
+  const std::string study = (kConfigs / "studies/llama2_7b_8.yaml").string();
+  EXPECT_FALSE(read_study(study, {}).ignore_memory);
+  EXPECT_TRUE(read_study(study, {"memory.ignore=true"}).ignore_memory);
 }
 
 TEST(Studies, DescribePacketsWhateverTheFidelity) {

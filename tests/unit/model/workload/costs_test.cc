@@ -28,6 +28,10 @@ void expect_rows(const std::vector<NamedNode>& nodes, const std::vector<Row>& ro
   }
 }
 
+TransformerCosts costs_of(const TransformerSpec& spec) {
+  return transformer_costs(spec, route_experts(spec), 0);
+}
+
 TEST(TransformerCosts, LlamaForwardWithSequenceParallelismEqualsTheTable) {
   TransformerSpec spec = test_support::tiny_llama();
   spec.parallel.tensor = 2;
@@ -93,20 +97,26 @@ TEST(TransformerCosts, GptForwardWithoutSequenceParallelismEqualsTheTable) {
 
 TEST(TransformerCosts, AttentionThatIsNotCausalTakesTwice) {
   TransformerSpec spec = test_support::tiny_llama();
-  const TransformerCosts causal = transformer_costs(spec);
+  const OperationPair causal = costs_of(spec).kinds[0].attention[0].core;
   spec.model.causal = false;
-  const TransformerCosts full = transformer_costs(spec);
-  EXPECT_EQ(full.attention.forward.flops, 2 * causal.attention.forward.flops);
-  EXPECT_EQ(full.attention.forward.flops, 4ull * 64 * 32 * 64);
-  EXPECT_EQ(full.attention.backward.flops, 10ull * 64 * 32 * 64);
+  const OperationPair full = costs_of(spec).kinds[0].attention[0].core;
+  EXPECT_EQ(full.forward.flops, 2 * causal.forward.flops);
+  EXPECT_EQ(full.forward.flops, 4ull * 64 * 32 * 64);
+  EXPECT_EQ(full.backward.flops, 10ull * 64 * 32 * 64);
+  spec.flash_attention = false;  // nothing computed twice, but scores go through memory
+  const OperationPair plain = costs_of(spec).kinds[0].attention[0].core;
+  const std::uint64_t scores = 2ull * 64 * 32 * 8;
+  EXPECT_EQ(plain.backward.flops, 8ull * 64 * 32 * 64);
+  EXPECT_EQ(plain.forward.bytes_read, full.forward.bytes_read + 2 * scores);
+  EXPECT_EQ(plain.backward.bytes_written, full.backward.bytes_written + 3 * scores);
 }
 
 TEST(TransformerCosts, HeadDimReplacesHiddenInTheProjections) {
   TransformerSpec spec = test_support::tiny_llama();
   spec.model.head_dim = 16;  // q = 128, k = 32
-  const TransformerCosts costs = transformer_costs(spec);
-  EXPECT_EQ(costs.qkv.forward.flops, 2ull * 64 * 64 * (128 + 64));
-  EXPECT_EQ(costs.projection.forward.flops, 2ull * 64 * 128 * 64);
+  const AttentionCosts attention = costs_of(spec).kinds[0].attention[0];
+  EXPECT_EQ(attention.in[0].forward.flops, 2ull * 64 * 64 * (128 + 64));
+  EXPECT_EQ(attention.projection.forward.flops, 2ull * 64 * 128 * 64);
 }
 
 TEST(TransformerCosts, ParametersOfPublishedModelsAreRight) {
@@ -129,12 +139,84 @@ TEST(TransformerCosts, ParametersOfPublishedModelsAreRight) {
   EXPECT_NEAR(static_cast<double>(parameter_count(gpt3)), 174.6e9, 0.1e9);
 }
 
+ModelSpec published(ModelSpec model, const MoeSpec& moe) {
+  model.moe = moe;
+  return model;
+}
+
+// Mixtral 8x7B: 46.7 B (arXiv:2401.04088); DeepSeek-V3: 671 B (arXiv:2412.19437) less its
+// multi-token prediction module.
+TEST(TransformerCosts, ParametersOfModelsWithExpertsAreRight) {
+  const ModelSpec mixtral = published({.name = {},
+                                       .layers = 32,
+                                       .hidden = 4096,
+                                       .ffn = 14336,
+                                       .heads = 32,
+                                       .kv_heads = 8,
+                                       .vocabulary = 32000},
+                                      {.experts = 8, .top_k = 2, .ffn = 14336});
+  EXPECT_NEAR(static_cast<double>(parameter_count(mixtral)), 46.70e9, 0.01e9);
+  ModelSpec deepseek = published(
+      {.name = {}, .layers = 61, .hidden = 7168, .ffn = 18432, .heads = 128, .vocabulary = 129280},
+      {.experts = 256, .top_k = 8, .ffn = 2048, .shared_ffn = 2048, .dense_layers = 3});
+  deepseek.mla = {
+      .query_rank = 1536, .key_value_rank = 512, .nope_dim = 128, .rope_dim = 64, .value_dim = 128};
+  EXPECT_NEAR(static_cast<double>(parameter_count(deepseek)), 671.0e9, 0.1e9);
+}
+
+// T5-11B (Raffel et al., JMLR 2020) and ViT-L/16 (Dosovitskiy et al., ICLR 2021).
+TEST(TransformerCosts, ParametersOfOtherFamiliesAreRight) {
+  ModelSpec t5{.name = {},
+               .layers = 24,
+               .hidden = 1024,
+               .ffn = 65536,
+               .heads = 128,
+               .head_dim = 128,
+               .vocabulary = 32128,
+               .gated_ffn = false,
+               .tied_embeddings = true};
+  t5.family = ModelFamily::kEncoderDecoder;
+  t5.encoder_layers = 24;
+  EXPECT_NEAR(static_cast<double>(parameter_count(t5)), 11.3e9, 0.1e9);
+  ModelSpec vit{
+      .name = {}, .layers = 24, .hidden = 1024, .ffn = 4096, .heads = 16, .gated_ffn = false};
+  vit.family = ModelFamily::kVision;
+  vit.image = 224;
+  vit.patch = 16;
+  vit.classes = 1000;
+  EXPECT_NEAR(static_cast<double>(parameter_count(vit)), 304e6, 2e6);
+}
+
+// A product in fp8 reads bytes and writes bf16.
+TEST(TransformerCosts, ProductsReadInTheirOwnPrecision) {
+  TransformerSpec spec = test_support::tiny_llama();
+  const OperationCost bf16 = costs_of(spec).kinds[0].ffn->in.forward;
+  spec.gemm_precision = schema::DataType::FP8;
+  const OperationCost fp8 = costs_of(spec).kinds[0].ffn->in.forward;
+  EXPECT_EQ(fp8.data_type, schema::DataType::FP8);
+  EXPECT_EQ(2 * fp8.bytes_read, bf16.bytes_read);
+  EXPECT_EQ(fp8.bytes_written, bf16.bytes_written);
+  EXPECT_EQ(fp8.flops, bf16.flops);
+}
+
+// Korthikanti et al. (arXiv:2205.05198), a GPT layer without dropout's masks: 32 bytes for each of
+// its S B H elements where attention is flash, and 2 a S/H more for the scores where it is not.
+TEST(TransformerCosts, ALayerLeavesThirtyTwoBytesAnElementBehind) {
+  TransformerSpec spec = test_support::tiny_gpt();
+  spec.parallel.tensor = 2;
+  const std::uint64_t elements = 64 * 64 / 2;  // T H/t
+  EXPECT_EQ(costs_of(spec).kinds[0].saved.all(), 32 * elements);
+  EXPECT_EQ(costs_of(spec).kinds[0].saved.input, 2 * elements);
+  spec.flash_attention = false;
+  EXPECT_EQ(costs_of(spec).kinds[0].saved.scores, 2ull * 64 * 32 * 8 / 2);
+}
+
 TEST(TransformerCosts, SizesBeyondTheLimitAreRefusedNotWrapped) {
   TransformerSpec spec = test_support::tiny_llama();
   spec.model.hidden = 1 << 24;
   spec.model.ffn = 1 << 24;
   spec.sequence_length = 1 << 24;
-  EXPECT_THROW(transformer_costs(spec), SpecProblem);
+  EXPECT_THROW(costs_of(spec), SpecProblem);
 }
 
 }  // namespace

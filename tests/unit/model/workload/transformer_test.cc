@@ -280,7 +280,7 @@ const BadSpec kBadSpecs[] = {
        s.parallel.order = {"tensor", "data", "data"};
      },
      "parallel.order: not an order of the axes: [tensor, data, data]; expected tensor, data and "
-     "pipeline, each once"},
+     "pipeline, each once, and at most once context, expert and replica"},
     {"SequenceTensor", [](TransformerSpec& s) { s.parallel.tensor = 2, s.sequence_length = 31; },
      "sequence_length: 31 is no multiple of parallel.tensor: 2, over which sequence parallelism "
      "splits it"},
@@ -294,8 +294,6 @@ const BadSpec kBadSpecs[] = {
     {"FewLayers", [](TransformerSpec& s) { s.parallel.pipeline = 5; },
      "model.layers: 4 layers are fewer than 5 pipeline chunks (parallel.pipeline 5 x "
      "schedule.virtual_stages 1); expected at least one each"},
-    {"Kind", [](TransformerSpec& s) { s.schedule.kind = "gpipe"; },
-     "schedule.kind: no such schedule: \"gpipe\"; expected 1f1b"},
     {"VirtualWithoutPipeline", [](TransformerSpec& s) { s.schedule.virtual_stages = 2; },
      "schedule.virtual_stages: 2 with one pipeline stage; expected 1"},
     {"InterleavedBatch",

@@ -1,0 +1,22 @@
+// Device memory that a workload's programs need: as text, and against an accelerator.
+#pragma once
+
+#include <string>
+
+#include "model/compute/accelerator.h"
+#include "model/workload/graph.h"
+#include "model/workload/inspect.h"
+
+namespace exawarp::io {
+
+// A table with a line for each program; empty where no program says what it needs.
+std::string memory_text(const model::WorkloadFacts& facts);
+// "Memory      45.2 GB at most, by stage 0: ..." and an end of line; or empty.
+std::string memory_line(const model::WorkloadGraph& graph);
+
+// Throws core::InputError at `place` where a program needs more than `accelerator` has; one without
+// memory_capacity has any.
+void check_memory(const model::WorkloadGraph& graph, const model::Accelerator& accelerator,
+                  const std::string& place);
+
+}  // namespace exawarp::io
