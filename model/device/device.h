@@ -49,8 +49,8 @@ struct DeviceModel {
   std::vector<Background> backgrounds;  // beside.h; not at analytical fidelity
 };
 
-// The slots that the largest of `programs` needs on this network, and an endpoint where `packets` is
-// not null.
+// The slots that the largest of `programs` needs on this network, and an endpoint where `packets`
+// is not null.
 DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& network,
                       const PacketFabric* packets);
 
