@@ -376,7 +376,8 @@ void add_decoder_kinds(TransformerCosts& costs, const TransformerSpec& spec, con
   for (std::int64_t i = 0; i < model.layers; ++i) {
     const bool has = has_experts(model, i);
     costs.kind_of_layer.push_back(
-        has ? static_cast<std::uint8_t>(1 + with_experts++ % routing.slots.size()) : 0);
+        has ? static_cast<std::uint8_t>(1 + with_experts++ % routing.slots.size())
+            : std::uint8_t{0});
   }
 }
 
