@@ -1,5 +1,6 @@
-// A training step on the packet network in every mode: one digest and one outcome, with faults,
-// jitter, rendezvous, adaptive routing, and every way of flow control.
+// A training step on the packet network in every mode: one digest and one outcome, with slow
+// devices, slow and failed links, jitter, rendezvous, adaptive routing, and every way of flow
+// control.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -23,6 +24,7 @@ struct Setting {
   Transport transport = Transport::plain;
   Recovery recovery = Recovery::none;
   bool inside_nodes = false;
+  bool broken_links = false;
 };
 
 PacketOptions options_of(const Setting& s) {
@@ -49,6 +51,18 @@ model::Fabric long_links() {
   return fabric;
 }
 
+// Some links take longer for a while, and one of four between leaves and spines is down early on.
+std::vector<model::LinkFaultSpec> link_faults(const Setting& s) {
+  if (!s.broken_links) return {};
+  return {{.drawn_links = model::FaultDraw{.share = 0.2, .seed = 7},
+           .factor_ppm = 3'000'000,
+           .from = Time{5'000'000},
+           .place = "slow"},
+          {.drawn_links = model::FaultDraw{.share = 0.25, .kind = "leaf-spine", .seed = 5},
+           .until = Time{20'000'000},
+           .place = "failed"}};
+}
+
 // All of them on one setting; on the others one of each mode.
 std::vector<test::RunCase> cases_of(const Setting& s) {
   const Time tiny{700'000};
@@ -73,7 +87,8 @@ class PacketTraining : public testing::TestWithParam<Setting> {
                            .eager_max_bytes = 10'000,
                            .compute_jitter = 0.1,
                            .seed = 11,
-                           .slow_devices = {{.devices = {5, 17}, .factor_ppm = 1'500'000}}}};
+                           .slow_devices = {{.devices = {5, 17}, .factor_ppm = 1'500'000}},
+                           .link_faults = link_faults(GetParam())}};
 };
 
 TEST_P(PacketTraining, GivesOneDigestAndOneOutcome) {
@@ -109,7 +124,8 @@ INSTANTIATE_TEST_SUITE_P(Settings, PacketTraining,
                                          Setting{.name = "pfc",
                                                  .control = FlowControl::pfc,
                                                  .transport = Transport::dcqcn,
-                                                 .inside_nodes = true},
+                                                 .inside_nodes = true,
+                                                 .broken_links = true},
                                          Setting{.name = "lossy",
                                                  .routing = RoutingPolicy::spray,
                                                  .transport = Transport::window,
