@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """One study in every mode: one digest, equal figures.
 
-usage: digest_matrix.py BINARY STUDY [--expect-rollbacks] [--audit]
+usage: digest_matrix.py BINARY STUDY [--expect-rollbacks] [--audit] [--short]
 
 Runs STUDY sequentially, then conservative and optimistic on {1, 2, 4} ranks x {1, 2, 4} threads
 through mpirun, with several partition counts, both placements and a window far beyond the
-lookahead, and compares the digest and every simulated figure of summary.json.
+lookahead, and compares the digest and every simulated figure of summary.json. --short: one or two
+of each kind.
 """
 import argparse
 import itertools
@@ -34,6 +35,13 @@ def run(binary, study, ranks, flags):
     return json.loads(result.stdout)
 
 
+def short_cases():
+    yield 1, ["--sync", "conservative", "--threads", "2"]
+    for ranks, threads in [(1, 1), (1, 4), (2, 2), (4, 1)]:
+        yield ranks, ["--threads", str(threads)]
+    yield 2, ["--threads", "1", "--placement", "block", "--window", "5 ms"]
+
+
 def cases():
     for sync, ranks, threads in itertools.product(["conservative", "optimistic"], [1, 2, 4],
                                                   [1, 2, 4]):
@@ -50,9 +58,10 @@ def main():
     parser.add_argument("study")
     parser.add_argument("--expect-rollbacks", action="store_true")
     parser.add_argument("--audit", action="store_true", help="and a run under the rollback audit")
+    parser.add_argument("--short", action="store_true", help="one or two runs of each kind")
     args = parser.parse_args()
     expected = run(args.binary, args.study, 1, ["--sync", "sequential"])
-    todo = list(cases())
+    todo = list(short_cases() if args.short else cases())
     if args.audit:
         todo.append((1, ["--threads", "2", "--placement", "block", "--audit", "0.2"]))
     differing = []
