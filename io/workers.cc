@@ -15,6 +15,8 @@
 namespace exawarp::io {
 namespace {
 
+constexpr std::uint32_t kAtomsPerPartition = 4;
+
 // Ranks of this job on this machine, as the launcher says.
 std::uint32_t ranks_on_this_machine() {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"}) {
@@ -61,8 +63,11 @@ Workers choose_workers(const WorkerRequest& request, const pdes::Transport& tran
   out.partitions_per_rank = request.partitions_per_rank;
   if (out.partitions_per_rank == 0) {
     const std::uint32_t useful = std::max(1u, request.atoms / ranks);
-    const std::uint32_t wanted = out.threads > 1 ? out.threads * request.partitions_per_thread : 1;
-    out.partitions_per_rank = std::min({wanted, useful, most});
+    // Partitions of a few atoms would roll back more than they even out.
+    const std::uint32_t per_thread =
+        std::clamp(useful / out.threads / kAtomsPerPartition, 1u, request.partitions_per_thread);
+    out.partitions_per_rank =
+        out.threads > 1 ? std::min({out.threads * per_thread, useful, most}) : 1;
   }
   return out;
 }
