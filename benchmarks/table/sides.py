@@ -56,8 +56,8 @@ def set_flags(settings):
 
 
 @dataclass(frozen=True)
-class Study:
-    """A study of configs/studies, with its results thrown away. `settings`: as of --set."""
+class Configured:
+    """A file of configs/. `settings`: as of --set."""
     name: str
     rounds_most: int = 5
     settings: tuple = ()
@@ -66,26 +66,22 @@ class Study:
     def label(self):
         return ", ".join((self.name, *self.settings))
 
-    def run(self, mode, programs):
-        with tempfile.TemporaryDirectory() as folder:
-            return json_and_cpu_of(programs.command(
-                mode.ranks, "run", ROOT / f"configs/studies/{self.name}.yaml", *mode.flags(),
-                *set_flags(self.settings), "--json", "--out", folder))
+    def command(self, programs, mode, verb, folder, *flags):
+        return programs.command(mode.ranks, verb, ROOT / f"configs/{folder}/{self.name}.yaml",
+                                *mode.flags(), *set_flags(self.settings), "--json", *flags)
 
 
-@dataclass(frozen=True)
-class Traffic:
-    """Synthetic traffic of configs/traffic at packet fidelity."""
-    name: str
-    rounds_most: int = 5
-    settings: tuple = ()
-
-    @property
-    def label(self):
-        return ", ".join((self.name, *self.settings))
+class Study(Configured):
+    """A study, with its results thrown away."""
 
     def run(self, mode, programs):
-        result = json_of(programs.command(
-            mode.ranks, "traffic", ROOT / f"configs/traffic/{self.name}.yaml", *mode.flags(),
-            *set_flags(self.settings), "--json"))
+        with tempfile.TemporaryDirectory() as out:
+            return json_and_cpu_of(self.command(programs, mode, "run", "studies", "--out", out))
+
+
+class Traffic(Configured):
+    """Synthetic traffic at packet fidelity."""
+
+    def run(self, mode, programs):
+        result = json_of(self.command(programs, mode, "traffic", "traffic"))
         return {**result, "events_per_s": result["committed_events"] / max(1e-9, result["run_s"])}

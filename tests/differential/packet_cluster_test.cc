@@ -108,12 +108,8 @@ TEST_P(PacketTraining, GivesOneDigestAndOneOutcome) {
 
 TEST_P(PacketTraining, PassesTheRollbackAudit) {
   const test::ClusterRun expected = test::run_cluster(cluster_);
-  const test::ClusterRun result = test::run_cluster(cluster_, {.sync = pdes::Sync::optimistic,
-                                                               .ranks = 2,
-                                                               .threads = 2,
-                                                               .partitions_per_rank = 3,
-                                                               .window = Time{5'000'000},
-                                                               .audit_probability = 0.3});
+  const test::ClusterRun result =
+      test::run_cluster(cluster_, test::audited_case(Time{5'000'000}, 0.3));
   EXPECT_EQ(result.result.digest, expected.result.digest);
   EXPECT_GT(result.result.total.audited_events, 1'000u);
 }

@@ -37,17 +37,21 @@ PacketOptions busy_network(FlowControl control) {
   return o;
 }
 
+model::Dragonfly small_dragonfly() {
+  return model::Dragonfly({.devices_per_router = 2,
+                           .routers = 4,
+                           .global_links = 1,
+                           .groups = 5,
+                           .arrangement = model::GlobalLinks::absolute,
+                           .host = test::round_link(),
+                           .local = test::round_link(),
+                           .global = test::round_link(),
+                           .latencies = {test::kSwitch, core::Time{0}}});
+}
+
 class PacketDifferential : public testing::TestWithParam<FlowControl> {
  protected:
-  model::Dragonfly topology_{{.devices_per_router = 2,
-                              .routers = 4,
-                              .global_links = 1,
-                              .groups = 5,
-                              .arrangement = model::GlobalLinks::absolute,
-                              .host = test::round_link(),
-                              .local = test::round_link(),
-                              .global = test::round_link(),
-                              .latencies = {test::kSwitch, core::Time{0}}}};
+  model::Dragonfly topology_ = small_dragonfly();
   model::TrafficModel traffic_{
       topology_,
       busy_network(GetParam()),
@@ -70,14 +74,8 @@ TEST_P(PacketDifferential, EveryModeGivesTheSequentialDigest) {
 
 TEST_P(PacketDifferential, PassesTheRollbackAudit) {
   const test::TrafficRun expected = test::run_traffic(traffic_, {}, 1);
-  const test::TrafficRun result = test::run_traffic(traffic_,
-                                                    {.sync = pdes::Sync::optimistic,
-                                                     .ranks = 2,
-                                                     .threads = 2,
-                                                     .partitions_per_rank = 3,
-                                                     .window = core::Time{2'000'000},
-                                                     .audit_probability = 0.5},
-                                                    1);
+  const test::TrafficRun result =
+      test::run_traffic(traffic_, test::audited_case(core::Time{2'000'000}, 0.5), 1);
   EXPECT_EQ(result.digest, expected.digest);
   EXPECT_GT(result.statistics.audited_events, 500u);
 }
@@ -103,15 +101,7 @@ class TroubledPackets : public testing::TestWithParam<FlowControl> {
     o.link_faults = {gone, away, slow};
     return o;
   }
-  model::Dragonfly topology_{{.devices_per_router = 2,
-                              .routers = 4,
-                              .global_links = 1,
-                              .groups = 5,
-                              .arrangement = model::GlobalLinks::absolute,
-                              .host = test::round_link(),
-                              .local = test::round_link(),
-                              .global = test::round_link(),
-                              .latencies = {test::kSwitch, core::Time{0}}}};
+  model::Dragonfly topology_ = small_dragonfly();
   model::TrafficModel traffic_{
       topology_,
       troubled(GetParam()),
@@ -135,14 +125,8 @@ TEST_P(TroubledPackets, GiveTheSequentialDigestInEveryMode) {
 
 TEST_P(TroubledPackets, PassTheRollbackAudit) {
   const test::TrafficRun expected = test::run_traffic(traffic_, {}, 1);
-  const test::TrafficRun result = test::run_traffic(traffic_,
-                                                    {.sync = pdes::Sync::optimistic,
-                                                     .ranks = 2,
-                                                     .threads = 2,
-                                                     .partitions_per_rank = 3,
-                                                     .window = core::Time{2'000'000},
-                                                     .audit_probability = 0.5},
-                                                    1);
+  const test::TrafficRun result =
+      test::run_traffic(traffic_, test::audited_case(core::Time{2'000'000}, 0.5), 1);
   EXPECT_EQ(result.digest, expected.digest);
   EXPECT_GT(result.statistics.audited_events, 500u);
 }

@@ -99,4 +99,13 @@ std::vector<RunCase> differential_cases(core::Time tiny) {
   return cases;
 }
 
+RunCase audited_case(core::Time window, double share) {
+  return {.sync = pdes::Sync::optimistic,
+          .ranks = 2,
+          .threads = 2,
+          .partitions_per_rank = 3,
+          .window = window,
+          .audit_probability = share};
+}
+
 }  // namespace exawarp::test

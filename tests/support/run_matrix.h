@@ -46,4 +46,7 @@ pdes::RunResult run_case(const MatrixModel& model, const RunCase& run,
 // window} x {calm, chaotic}, less what repeats; `tiny` is the narrow window.
 std::vector<RunCase> differential_cases(core::Time tiny);
 
+// Optimistic on 2 ranks x 2 threads x 3 partitions, with this share of events under rollback audit.
+RunCase audited_case(core::Time window, double share);
+
 }  // namespace exawarp::test

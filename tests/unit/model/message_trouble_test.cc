@@ -144,12 +144,8 @@ TEST_F(TroubledTraining, GivesOneDigestInEveryMode) {
 
 TEST_F(TroubledTraining, PassesTheRollbackAudit) {
   const test::ClusterRun expected = test::run_cluster(cluster_);
-  const test::ClusterRun result = test::run_cluster(cluster_, {.sync = pdes::Sync::optimistic,
-                                                               .ranks = 2,
-                                                               .threads = 2,
-                                                               .partitions_per_rank = 3,
-                                                               .window = Time{50'000'000},
-                                                               .audit_probability = 0.5});
+  const test::ClusterRun result =
+      test::run_cluster(cluster_, test::audited_case(Time{50'000'000}, 0.5));
   EXPECT_EQ(result.result.digest, expected.result.digest);
   EXPECT_GT(result.result.total.audited_events, 1'000u);
 }

@@ -70,12 +70,8 @@ TEST(Rails, ARingOfFourChannelsUsesFourInterfacesInEveryMode) {
     EXPECT_EQ(to_hex(test::run_cluster(cluster, run).result.digest), to_hex(expected.result.digest))
         << run.text();
   }
-  const test::ClusterRun audited = test::run_cluster(cluster, {.sync = pdes::Sync::optimistic,
-                                                               .ranks = 2,
-                                                               .threads = 2,
-                                                               .partitions_per_rank = 3,
-                                                               .window = Time{50'000'000},
-                                                               .audit_probability = 0.5});
+  const test::ClusterRun audited =
+      test::run_cluster(cluster, test::audited_case(Time{50'000'000}, 0.5));
   EXPECT_EQ(to_hex(audited.result.digest), to_hex(expected.result.digest));
 }
 
