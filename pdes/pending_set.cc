@@ -52,7 +52,9 @@ constexpr std::size_t kInsertMost = 32;
 // and the streams of cluster studies 1.00 to 1.02.
 constexpr std::size_t kScatterLeast = 32;
 constexpr int kSlotsLog2Most = 12;
-constexpr std::uint32_t kCrowd = 24;  // keys in one slot that scattering did not part
+// Keys of one instant come nearly in order, as those that send them do, and insertion sort is done
+// after about one move a key; where it is not, the keys are in no order that helps.
+constexpr std::size_t kMovesPerKey = 4;
 
 // A heap's order in the standard library is inverted: this puts the first event on top.
 bool later(const PendingKey& a, const PendingKey& b) { return b < a; }
@@ -93,8 +95,8 @@ void PendingSet::insert_into_current(const PendingKey& key) {
 }
 
 void PendingSet::push_bucket(std::size_t bucket, const PendingKey& key) {
-  std::uint32_t head = buckets_[bucket];
-  if (head == kNone || chunks_[head].count == kChunkKeys) {
+  std::uint32_t last = buckets_[bucket];
+  if (last == kNone || chunks_[last].count == kChunkKeys) {
     std::uint32_t fresh = free_chunk_;
     if (fresh != kNone) {
       free_chunk_ = chunks_[fresh].next;
@@ -102,11 +104,17 @@ void PendingSet::push_bucket(std::size_t bucket, const PendingKey& key) {
       fresh = static_cast<std::uint32_t>(chunks_.size());
       chunks_.emplace_back();
     }
-    chunks_[fresh].next = head;
-    chunks_[fresh].count = 0;
-    buckets_[bucket] = head = fresh;
+    Chunk& chunk = chunks_[fresh];
+    chunk.count = 0;
+    if (last == kNone) {
+      chunk.next = fresh;
+    } else {
+      chunk.next = chunks_[last].next;
+      chunks_[last].next = fresh;
+    }
+    buckets_[bucket] = last = fresh;
   }
-  Chunk& chunk = chunks_[head];
+  Chunk& chunk = chunks_[last];
   chunk.keys[chunk.count++] = key;
 }
 
@@ -157,28 +165,36 @@ bool PendingSet::refill() {
 }
 
 void PendingSet::drain_bucket(std::size_t bucket) {
-  std::uint32_t index = buckets_[bucket];
+  const std::uint32_t last = buckets_[bucket];
+  if (last == kNone) return;
   buckets_[bucket] = kNone;
-  while (index != kNone) {
-    Chunk& chunk = chunks_[index];
+  const std::uint32_t first = chunks_[last].next;
+  for (std::uint32_t index = first;; index = chunks_[index].next) {
+    const Chunk& chunk = chunks_[index];
     current_.insert(current_.end(), chunk.keys, chunk.keys + chunk.count);
-    const std::uint32_t next = chunk.next;
-    chunk.next = free_chunk_;
-    free_chunk_ = index;
-    index = next;
+    if (index == last) break;
   }
+  chunks_[last].next = free_chunk_;
+  free_chunk_ = first;
 }
 
 // Sorts current_, whose keys lie in one bucket from `begin_ps` on.
 void PendingSet::sort_front(std::int64_t begin_ps) {
   const std::size_t n = current_.size();
   const auto time_at = [this](std::size_t i) { return current_[i].key.time; };
-  // Equal times among a few that lie apart: a crowd at one instant.
+  // Equal times among a few that lie apart: a crowd at one instant, which slots would not part.
   const bool crowded = n < kScatterLeast || time_at(0) == time_at(n / 2) ||
                        time_at(n / 4) == time_at(n - 1);
-  if (crowded || !scatter_front(begin_ps)) return std::sort(current_.begin(), current_.end());
+  if (!crowded) scatter_front(begin_ps);
+  if (!insert_in_order()) std::sort(current_.begin(), current_.end());
+}
+
+// Insertion sort of current_, given up (false) where its keys have far to go.
+bool PendingSet::insert_in_order() {
   PendingKey* const first = current_.data();
-  for (PendingKey* at = first + 1; at != first + n; ++at) {  // none has far to go
+  PendingKey* const end = first + current_.size();
+  auto moves = static_cast<std::ptrdiff_t>(kMovesPerKey * current_.size());
+  for (PendingKey* at = first + 1; at < end; ++at) {
     if (!(*at < at[-1])) continue;
     const PendingKey key = *at;
     PendingKey* hole = at;
@@ -187,12 +203,14 @@ void PendingSet::sort_front(std::int64_t begin_ps) {
       --hole;
     } while (hole != first && key < hole[-1]);
     *hole = key;
+    moves -= at - hole;
+    if (moves < 0) return false;
   }
+  return true;
 }
 
-// A counting sort by slots of time, as many as keys or fewer. False, and nothing done: some slot
-// holds too many.
-bool PendingSet::scatter_front(std::int64_t begin_ps) {
+// A counting sort by slots of time, as many as keys or fewer; what shares a slot stays in order.
+void PendingSet::scatter_front(std::int64_t begin_ps) {
   const std::size_t n = current_.size();
   const int slots_log2 = std::min(static_cast<int>(std::bit_width(n)) - 1, kSlotsLog2Most);
   const std::size_t slots = std::size_t{1} << slots_log2;
@@ -203,16 +221,10 @@ bool PendingSet::scatter_front(std::int64_t begin_ps) {
   std::array<std::uint32_t, (std::size_t{1} << kSlotsLog2Most) + 1> starts;
   std::fill_n(starts.begin(), slots + 1, 0u);
   for (const PendingKey& k : current_) ++starts[slot_of(k) + 1];
-  std::uint32_t most = 0;
-  for (std::size_t s = 1; s <= slots; ++s) {
-    most = std::max(most, starts[s]);
-    starts[s] += starts[s - 1];
-  }
-  if (most > kCrowd) return false;
+  for (std::size_t s = 1; s <= slots; ++s) starts[s] += starts[s - 1];
   scattered_.resize(n);
   for (const PendingKey& k : current_) scattered_[starts[slot_of(k)]++] = k;
   current_.swap(scattered_);
-  return true;
 }
 
 // A few far keys are the new front as they are.

@@ -60,7 +60,8 @@ class PendingSet {
   bool refill();         // makes current_ hold the first events; false: the set is empty
   void drain_bucket(std::size_t bucket);
   void sort_front(std::int64_t begin_ps);
-  bool scatter_front(std::int64_t begin_ps);
+  void scatter_front(std::int64_t begin_ps);
+  [[nodiscard]] bool insert_in_order();
   void spread();         // lays the far keys out over new buckets
   void respread_all();   // the near heap outgrew its use: everything back to far, then spread
   void take_all_far();
@@ -72,7 +73,7 @@ class PendingSet {
   std::vector<PendingKey> near_;     // heap: pushed before current_end_ after it was sorted
   std::int64_t current_end_ps_ = 0;  // keys before this are in current_ or near_
 
-  std::vector<std::uint32_t> buckets_;  // head chunk of each
+  std::vector<std::uint32_t> buckets_;  // newest chunk of each; it leads to the oldest
   std::vector<Chunk> chunks_;
   std::uint32_t free_chunk_ = kNone;
   std::size_t next_bucket_ = 0;         // first not yet drained
