@@ -59,7 +59,7 @@ struct Traffic {
   std::vector<std::uint64_t> work;         // per atom: events that its LPs will execute
   std::vector<std::uint64_t> first_edge;   // atom a's edges are [first_edge[a], first_edge[a + 1])
   std::vector<std::uint32_t> neighbour;    // atom at the other end, ascending within an atom
-  std::vector<std::uint64_t> weight;       // node executions that synchronise the two atoms
+  std::vector<std::uint64_t> weight;       // collectives of both, and four for each send
 };
 
 struct DeviceModel;  // model/device/device_model.h: what device handlers read

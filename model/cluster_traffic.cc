@@ -14,6 +14,11 @@
 namespace exawarp::model {
 namespace {
 
+// What a send weighs beside a collective. Members of a collective have the same work at the same
+// times; stages of a pipeline, which sends link, have it at different times, so that partitions
+// cut along them wait for each other in turn (docs/partitioning.md).
+constexpr std::uint64_t kSendWeight = 4;
+
 // Directed edges between atoms, added up into a symmetric CSR graph.
 class TrafficBuilder {
  public:
@@ -109,12 +114,13 @@ Traffic Cluster::traffic() const {
   TrafficBuilder builder(atom_count());
   std::optional<PacketTraffic> packets;
   if (has_packets()) packets.emplace(*packet_network_, atom_shift_, builder);
-  const auto add = [&](core::DeviceId from, core::DeviceId to, const Sent& sent) {
+  const auto add = [&](core::DeviceId from, core::DeviceId to, const Sent& sent,
+                       std::uint64_t weight = 1) {
     const Interface interface = interface_of(devices_->network.tier_between(from, to));
     if (packets && from != to && devices_->packets->carries(interface)) {
       return packets->add(from, to, sent);
     }
-    builder.add_edge(from.value >> atom_shift_, to.value >> atom_shift_, sent.nodes);
+    builder.add_edge(from.value >> atom_shift_, to.value >> atom_shift_, weight * sent.nodes);
   };
   for (std::uint32_t d = 0; d < device_count(); ++d) {
     const core::DeviceId device{d};
@@ -133,7 +139,8 @@ Traffic Cluster::traffic() const {
     }
     for (const PeerSends& to : program.sends) {
       const auto offset = static_cast<std::uint32_t>(to.peer);
-      add(device, program.device_of({to.absolute ? offset : rank.value + offset}), to.sent);
+      add(device, program.device_of({to.absolute ? offset : rank.value + offset}), to.sent,
+          kSendWeight);
     }
   }
   return builder.build();

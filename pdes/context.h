@@ -40,7 +40,7 @@ class Context {
   // field = value, undone on rollback. The field is inside this LP's state or a block of one of
   // its containers.
   template <class T>
-  void set(T& field, std::type_identity_t<T> value) {
+  [[gnu::always_inline]] void set(T& field, std::type_identity_t<T> value) {
     static_assert(std::is_trivially_copyable_v<T>);
     if (undo_ != nullptr) undo_->save(field);
     field = value;

@@ -18,7 +18,7 @@ class UndoLog {
  public:
   // Saves the bytes of `field`, eight at a time.
   template <class T>
-  void save(T& field) {
+  [[gnu::always_inline]] void save(T& field) {
     static_assert(std::is_trivially_copyable_v<T>);
     auto* at = reinterpret_cast<std::byte*>(&field);
     constexpr std::size_t kWords = (sizeof(T) - 1) / 8;
@@ -50,7 +50,7 @@ class UndoLog {
   static constexpr std::uint64_t kAddressMask = (std::uint64_t{1} << kAddressBits) - 1;
 
   template <std::size_t size>
-  void save_word(const std::byte* at) {
+  [[gnu::always_inline]] void save_word(const std::byte* at) {
     Entry entry{std::bit_cast<std::uint64_t>(at) | (std::uint64_t{size} << kAddressBits), 0};
     std::memcpy(&entry.old_value, at, size);
     lane_.push(entry);

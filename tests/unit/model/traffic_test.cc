@@ -25,14 +25,14 @@ TEST(Traffic, CountsCollectivesBetweenRingNeighbours) {
   EXPECT_EQ(t.first_edge.back(), 6u);
 }
 
-TEST(Traffic, CountsSendsBetweenStages) {
+TEST(Traffic, CountsSendsBetweenStagesFourfold) {
   // 4 devices a stage, so that a stage is an atom; each sends 3 forward and receives 3 back.
   const WorkloadGraph graph =
       test::small_training_step({.tensor = 4, .data = 1, .pipeline = 2, .micro_batches = 3});
   const Traffic t = traffic_of(graph);
   EXPECT_EQ(t.first_edge[1], 1u);
   EXPECT_EQ(t.neighbour[0], 1u);
-  EXPECT_EQ(t.weight[0], 4u * 6u);
+  EXPECT_EQ(t.weight[0], 4u * (4u * 6u));
 }
 
 TEST(Traffic, IsSymmetric) {
