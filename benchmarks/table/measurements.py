@@ -1,8 +1,10 @@
 """Rounds of sides that take turns, and what they say.
 
-A machine drifts: other work, clock rates, temperature. So each round runs every side of a model
-once, every other round in the opposite order; a ratio is taken between two sides of one round;
-and the figure is the median over the rounds. What two figures have in common is run once.
+A machine drifts: other work, clock rates, temperature. So each round runs every side of every
+model once, sides of a model one after the other, every other round in the opposite order; a ratio
+is taken between two sides of one round; and the figure is the median over the rounds. So models
+that are compared with each other saw the same minutes, too. What two figures have in common is run
+once.
 """
 import statistics
 import sys
@@ -33,13 +35,16 @@ class Measurements:
         return any(YARDSTICK in modes for modes in self._modes.values())
 
     def measure(self):
-        for model, modes in self._modes.items():
-            rounds = min(self.rounds, model.rounds_most)
-            for index in range(rounds):
-                self.say(f"{model.label}: round {index + 1} of {rounds}")
-                for mode in modes if index % 2 == 0 else reversed(modes):
+        for index in range(self.rounds):
+            backwards = index % 2 == 1
+            models = [model for model in self._modes if index < model.rounds_most]
+            for model in reversed(models) if backwards else models:
+                self.say(f"round {index + 1} of {self.rounds}: {model.label}")
+                modes = self._modes[model]
+                for mode in reversed(modes) if backwards else modes:
                     result = model.run(mode, self.programs)
                     self._results.setdefault((model, mode), []).append(result)
+        for model in self._modes:
             self._check_agreement(model, "committed_events")
             self._check_agreement(model, "digest")
 
