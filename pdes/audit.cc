@@ -51,7 +51,7 @@ void Partition::audit(Event* event, LpSlot slot) {
   const std::uint64_t digest_before = type.digest(state);
   const std::uint32_t sequence_before = header.sequence;
 
-  execute_recorded(event, slot);
+  execute_audited(event, slot);
   const std::uint64_t first_output = newest_output_hash();
   const std::uint64_t first_state = type.digest(state);
   // These sends are about to be cancelled, so whether they were stragglers does not matter.
@@ -68,7 +68,7 @@ void Partition::audit(Event* event, LpSlot slot) {
                 "rollback audit: a container or the send count was not restored", type.name,
                 event->destination.value, event->kind, event->receive_time.ps);
 
-  execute_recorded(event, slot);
+  execute_audited(event, slot);
   EXAWARP_CHECK(newest_output_hash() == first_output,
                 "rollback audit: the second execution sent or emitted something else", type.name,
                 event->destination.value, event->kind, event->receive_time.ps);

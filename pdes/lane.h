@@ -26,10 +26,13 @@ class Lane {
 
  public:
   explicit Lane(std::size_t capacity = 256)
-      : slots_(new T[capacity]), next_(slots_.get()), limit_(next_ + capacity) {}
+      : slots_(new T[capacity]), next_(slots_.get()), limit_(next_ + capacity) {
+    start_at(1);
+  }
 
+  // Without a look at where the room begins: four times an event.
   [[nodiscard]] std::uint64_t head() const {
-    return base_ + static_cast<std::uint64_t>(next_ - slots_.get());
+    return bias_ + reinterpret_cast<std::uintptr_t>(next_) / sizeof(T);
   }
   [[nodiscard]] std::uint64_t tail() const { return tail_; }
   [[nodiscard]] std::size_t size() const { return head() - tail_; }
@@ -55,8 +58,8 @@ class Lane {
     EXAWARP_DCHECK(index >= tail_ && index <= head(), index, tail_, head());
     tail_ = index;
     if (tail_ != head()) return;
-    base_ = tail_;
     next_ = slots_.get();
+    start_at(tail_);
   }
 
   // Forgets everything from `index` on. Requires tail <= index <= head.
@@ -78,15 +81,22 @@ class Lane {
       slots_ = std::move(wider);
       limit_ = slots_.get() + 2 * capacity;
     }
-    base_ = tail_;
     next_ = slots_.get() + live;
+    start_at(tail_);
+  }
+
+  // The first slot's index is now `index`.
+  void start_at(std::uint64_t index) {
+    base_ = index;
+    bias_ = index - reinterpret_cast<std::uintptr_t>(slots_.get()) / sizeof(T);
   }
 
   std::unique_ptr<T[]> slots_;
   T* next_;
   T* limit_;
-  std::uint64_t base_ = 1;  // index of the first slot; 0 is nobody's index, so a zeroed LP header
-  std::uint64_t tail_ = 1;  // has no history
+  std::uint64_t base_ = 0;  // index of the first slot
+  std::uint64_t bias_ = 0;  // an index less its slot's address in slots
+  std::uint64_t tail_ = 1;  // 0 is nobody's index, so that a zeroed LP header has no history
 };
 
 }  // namespace exawarp::pdes

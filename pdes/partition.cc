@@ -83,8 +83,11 @@ void Partition::take_in(const Event& event) {
 }
 
 void Partition::run_until(Time horizon, std::uint64_t event_limit) {
+  if (setup_.records_history) {
+    const std::uint64_t held = std::min(history_.records.size(), setup_.history_limit);
+    event_limit = std::min(event_limit, setup_.history_limit - held);
+  }
   while (event_limit != 0) {
-    if (setup_.records_history && history_.records.size() >= setup_.history_limit) break;
     Event* event = pending_.pop_before(horizon);
     if (event == nullptr) break;
     prefetch_ahead();
@@ -121,6 +124,18 @@ bool Partition::annihilates(Event* event) {
   return true;
 }
 
+void Partition::execute_recorded(Event* event, LpSlot slot) {
+  LpHeader& header = *slot.header;
+  EXAWARP_DCHECK(!history_.holds(header.newest) ||
+                     key_of(*history_.records[header.newest].event) <= key_of(*event),
+                 event->receive_time.ps, event->destination.value);
+  header.newest = history_.push_record(event, header.newest);
+  event->flags = kProcessed;
+  furthest_ = std::max(furthest_, event->receive_time);
+  call_handler(*event, slot);
+  digest_.add(digest_of(*event));
+}
+
 void Partition::execute(Event* event) {
   const LpSlot slot = directory_.find(event->destination);
   ++statistics_.processed_events;
@@ -140,18 +155,6 @@ void Partition::execute(Event* event) {
   if (!suspects_.empty()) settle_suspects();
 }
 
-void Partition::execute_recorded(Event* event, LpSlot slot) {
-  LpHeader& header = *slot.header;
-  EXAWARP_DCHECK(!history_.holds(header.newest) ||
-                     key_of(*history_.records[header.newest].event) <= key_of(*event),
-                 event->receive_time.ps, event->destination.value);
-  header.newest = history_.push_record(event, header.newest);
-  event->flags = kProcessed;
-  furthest_ = std::max(furthest_, event->receive_time);
-  call_handler(*event, slot);
-  digest_.add(digest_of(*event));
-}
-
 void Partition::call_handler(const Event& event, LpSlot slot) {
   context_.now_ = event.receive_time;
   context_.self_ = event.destination;
@@ -160,6 +163,8 @@ void Partition::call_handler(const Event& event, LpSlot slot) {
   context_.emissions_ = 0;
   directory_.types()[slot.type].handle(state_of(slot.header), event, context_);
 }
+
+void Partition::execute_audited(Event* event, LpSlot slot) { execute_recorded(event, slot); }
 
 void Partition::schedule_here(Event& event) {
   if (setup_.records_history) history_.sent.push(SentRef::local(&event));

@@ -91,7 +91,10 @@ class Partition {
   void run_until(Time horizon, std::uint64_t event_limit);
   bool annihilates(Event* event);
   void execute(Event* event);
-  void execute_recorded(Event* event, LpSlot slot);
+  // Inlined into the loop over events, so defined and called in partition.cc only; the audit has a
+  // copy of its own.
+  [[gnu::always_inline]] inline void execute_recorded(Event* event, LpSlot slot);
+  void execute_audited(Event* event, LpSlot slot);
   void call_handler(const Event& event, LpSlot slot);
   void prefetch_ahead() const;
   void settle_suspects();
