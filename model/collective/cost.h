@@ -12,7 +12,7 @@
 //               gather, scatter: sum of a + w(m s), m = ceil(n/2), ceil(m/2) .. 1        exact
 //   double_tree no formula: the messages are carried out (double_tree_time.h). Near 2h (a + w) +
 //               (2K-1) w for an all-reduce, (h+1) (a + w) + (K-1) w for broadcast and reduce, h the
-//               depth of a tree, to half as much again     exact; above 2^20 messages +-10 %
+//               depth of a tree, 0.4 to 1.7 times     exact; above 2^20 messages within 10 %
 //   direct      a + (n-1) w(s); all-reduce, barrier: twice                               exact
 //   bruck       all-gather: sum of a + w(min(2^i, n - 2^i) s); all-to-all: of a + w(m_i s), m_i =
 //               how many of 1 .. n-1 have bit i; barrier: L (a + w)                      exact

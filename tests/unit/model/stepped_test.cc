@@ -174,31 +174,41 @@ std::vector<CollectiveRules> rule_sets() {
   return sets;
 }
 
+void expect_same_in_every_mode(const WorkloadGraph& graph, const CollectiveRules& rules) {
+  for (const bool analytical : {false, true}) {
+    const ClusterOptions options{.analytical_network = analytical,
+                                 .collectives = rules,
+                                 .compute_jitter = 0.2,
+                                 .seed = 5};
+    const Cluster cluster(graph, test::round_accelerator(), test::round_fabric(), options);
+    const test::ClusterRun sequential = test::run_cluster(cluster);
+    ASSERT_EQ(sequential.outcome.unfinished(), 0u);
+    for (const test::RunCase& run :
+         {test::RunCase{.sync = pdes::Sync::conservative, .threads = 2, .partitions_per_rank = 4},
+          test::RunCase{.sync = pdes::Sync::optimistic, .partitions_per_rank = 8,
+                        .audit_probability = 0.2},
+          test::RunCase{.sync = pdes::Sync::optimistic, .ranks = 2, .threads = 2,
+                        .partitions_per_rank = 2, .chaos_seed = 7}}) {
+      EXPECT_EQ(test::run_cluster(cluster, run).result.digest, sequential.result.digest)
+          << run.text() << ", rules for "
+          << (rules.empty()
+                  ? "nothing"
+                  : kAlgorithmNames[static_cast<std::size_t>(rules[0].choice.algorithm)])
+          << (analytical ? ", analytical" : "");
+    }
+  }
+}
+
 TEST(Stepped, IsTheSameInEveryModeUnderAuditWithJitter) {
   const WorkloadGraph graph = mixture(32);
-  for (const bool analytical : {false, true}) {
-    for (const CollectiveRules& rules : rule_sets()) {
-      const ClusterOptions options{.analytical_network = analytical,
-                                   .collectives = rules,
-                                   .compute_jitter = 0.2,
-                                   .seed = 5};
-      const Cluster cluster(graph, test::round_accelerator(), test::round_fabric(), options);
-      const test::ClusterRun sequential = test::run_cluster(cluster);
-      ASSERT_EQ(sequential.outcome.unfinished(), 0u);
-      for (const test::RunCase& run :
-           {test::RunCase{.sync = pdes::Sync::conservative, .threads = 2, .partitions_per_rank = 4},
-            test::RunCase{.sync = pdes::Sync::optimistic, .partitions_per_rank = 8,
-                          .audit_probability = 0.2},
-            test::RunCase{.sync = pdes::Sync::optimistic, .ranks = 2, .threads = 2,
-                          .partitions_per_rank = 2, .chaos_seed = 7}}) {
-        EXPECT_EQ(test::run_cluster(cluster, run).result.digest, sequential.result.digest)
-            << run.text() << ", rules for "
-            << (rules.empty()
-                    ? "nothing"
-                    : kAlgorithmNames[static_cast<std::size_t>(rules[0].choice.algorithm)])
-            << (analytical ? ", analytical" : "");
-      }
-    }
+  for (const CollectiveRules& rules : rule_sets()) expect_same_in_every_mode(graph, rules);
+}
+
+TEST(Stepped, IsTheSameInEveryModeInGroupsOfNoPowerOfTwo) {
+  const WorkloadGraph graph = mixture(24);
+  for (const auto algorithm : {Algorithm::halving, Algorithm::doubling, Algorithm::double_tree}) {
+    expect_same_in_every_mode(
+        graph, {CollectiveRule{.choice = {.algorithm = algorithm, .channels = 4}}});
   }
 }
 
