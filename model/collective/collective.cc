@@ -94,7 +94,7 @@ std::uint32_t phase_count(const Collective& c, std::uint32_t position, std::uint
 Phase phase_of(const Collective& c, std::uint32_t position, std::uint32_t lane,
                std::uint32_t phase) {
   return runs_on_tree(c) ? TreeSteps(c, position, lane).phase(phase)
-                         : exchange_of(c, position, lane).phase(phase);
+                         : exchange_of(c, position, lane).phase();
 }
 
 Transfer transfer_of(const Collective& c, std::uint32_t position, std::uint32_t lane,

@@ -33,8 +33,8 @@ namespace exawarp::model {
 
 enum class Algorithm : std::uint8_t {
   ring,         // around the members; broadcast and reduce: a chain
-  halving,      // recursive halving and doubling (Rabenseifner)
-  doubling,     // recursive doubling with the whole buffer
+  halving,      // recursive halving and doubling (Rabenseifner; Traeff for any n)
+  doubling,     // recursive doubling with the whole buffer (census for any n)
   tree,         // binomial: halves of a range of positions
   double_tree,  // two binary trees, each with half of the bytes, pipelined
   direct,       // every member to every other at once
@@ -75,10 +75,12 @@ bool can_use_lanes(Algorithm algorithm);
 
 // Data that a message carries: the blocks first, first + 1, ... (modulo n). All-to-all: the data
 // whose receiver is that many positions after its sender; with `by_bit`, where bit `first` of that
-// number is set.
+// number is set. All-reduce and barrier, `without_own`: what the sender received of them, without
+// what it brought itself.
 struct Blocks {
   std::uint32_t first = 0, count = 0;
   bool by_bit = false;
+  bool without_own = false;
 };
 
 struct Transfer {

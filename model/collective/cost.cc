@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "model/collective/double_tree_time.h"
 #include "model/collective/tree.h"
 #include "model/collective/tree_steps.h"
 
@@ -20,9 +21,6 @@ bool is_broadcast_or_reduce(CollectiveType type) {
   return type == CollectiveType::BROADCAST || type == CollectiveType::REDUCE;
 }
 
-std::uint32_t log2_floor(std::uint32_t n) {
-  return static_cast<std::uint32_t>(std::bit_width(n)) - 1;
-}
 std::uint32_t log2_ceil(std::uint32_t n) {
   return static_cast<std::uint32_t>(std::bit_width(n - 1));
 }
@@ -56,25 +54,11 @@ Time ring_time(const Collective& c, const Sequence& s) {
 }
 
 Time halving_time(const Collective& c, const Sequence& s) {
-  const std::uint32_t k = log2_floor(c.members), extras = c.members - (1u << k);
   Time total;
-  for (std::uint32_t i = 0; i < k; ++i) {
-    total += s.blocks((1u << i) + std::min(extras, 1u << i));
+  for (std::uint32_t distance = 1; distance < c.members; distance *= 2) {
+    total += s.blocks(std::min(distance, c.members - distance));
   }
-  if (gives_to_all(c.type)) total = 2 * total;
-  if (extras == 0) return total;
-  const Time hand_in = c.type == CollectiveType::ALL_GATHER ? s.blocks(1) : s.everything();
-  const Time hand_out = c.type == CollectiveType::REDUCE_SCATTER ? s.blocks(1) : s.everything();
-  return hand_in + total + hand_out;
-}
-
-// The data of an extra sets out one message late, reaches the worker that differs in all bits k
-// messages later, and has one more to go where that worker has an extra, too.
-Time doubling_time(const Collective& c, const Sequence& s) {
-  const std::uint32_t k = log2_floor(c.members), extras = c.members - (1u << k);
-  if (extras == 0) return k * s.everything();
-  const bool both_ends = 2 * (extras - 1) >= 1u << k;  // two of them differ in all k bits
-  return (k + (both_ends ? 2 : 1)) * s.everything();
+  return gives_to_all(c.type) ? 2 * total : total;
 }
 
 Time tree_time(const Collective& c, const Sequence& s) {
@@ -87,16 +71,6 @@ Time tree_time(const Collective& c, const Sequence& s) {
     total += s.blocks(m);
   }
   return total;
-}
-
-Time double_tree_time(const Collective& c, const Sequence& s) {
-  const Time wire = s.wire(lane_bytes(c));
-  if (is_broadcast_or_reduce(c.type)) {
-    const std::uint32_t depth = 1 + tree_depth(TreeShape::binary, c.members - 1);
-    return (depth + 1) * (s.latency() + wire) + (c.lanes - 1) * wire;
-  }
-  const std::uint32_t depth = tree_depth(TreeShape::binary, c.members);
-  return 2 * depth * (s.latency() + wire) + (2 * c.lanes - 1) * wire;
 }
 
 // The largest sum of what a member sends or receives, message by message. Requires n * n sizes.
@@ -158,9 +132,9 @@ Time collective_time(const Collective& c, const StepCost& cost) {
   switch (c.algorithm) {
     case Algorithm::ring: return ring_time(c, s);
     case Algorithm::halving: return halving_time(c, s);
-    case Algorithm::doubling: return doubling_time(c, s);
+    case Algorithm::doubling: return log2_ceil(c.members) * s.everything();
     case Algorithm::tree: return tree_time(c, s);
-    case Algorithm::double_tree: return double_tree_time(c, s);
+    case Algorithm::double_tree: return double_tree_time(c, s.wire(lane_bytes(c)), cost.latency);
     case Algorithm::direct: return direct_time(c, s);
     case Algorithm::bruck: return bruck_time(c, s);
     case Algorithm::pairwise: return all_pairs_time(c, s, s.latency());
@@ -180,18 +154,14 @@ std::uint64_t collective_messages(const Collective& c) {
   switch (c.algorithm) {
     case Algorithm::ring:
       return c.lanes * others * (is_broadcast_or_reduce(c.type) ? 1 : twice * n);
-    case Algorithm::halving:
-    case Algorithm::doubling: {
-      const std::uint64_t k = log2_floor(c.members), workers = 1ull << k;
-      const std::uint64_t rounds = c.algorithm == Algorithm::halving ? twice * k : k;
-      return rounds * workers + 2 * (n - workers);
-    }
+    case Algorithm::halving: return twice * n * log2_ceil(c.members);
+    case Algorithm::doubling:
+    case Algorithm::bruck: return n * log2_ceil(c.members);
     case Algorithm::tree:
     case Algorithm::double_tree: return c.lanes * twice * others;
     case Algorithm::direct:
       if (c.type == CollectiveType::PERMUTE) return c.shift == 0 ? 0 : n;
       return is_rooted(c.type) ? others : twice * n * others;
-    case Algorithm::bruck: return n * log2_ceil(c.members);
     case Algorithm::pairwise: return n * others;
     case Algorithm::in_network: return 2 * others;
   }

@@ -1,6 +1,9 @@
 // Ring: Patarasuk, Yuan, JPDC 2009. Halving and doubling: Rabenseifner, ICCS 2004; Thakur,
-// Rabenseifner, Gropp, IJHPCA 2005. Bruck et al., IEEE TPDS 1997; dissemination: Hensgen, Finkel,
-// Manber 1988. Pairwise and direct: Thakur et al.
+// Rabenseifner, Gropp, IJHPCA 2005; for any n Traeff, "Optimal, non-pipelined reduce-scatter and
+// allreduce algorithms", arXiv 2410.14234 (halving), and Bar-Noy, Kipnis, Schieber, "An optimal
+// algorithm for computing census functions in message-passing systems", Parallel Processing Letters
+// 1993 (doubling). Bruck et al., IEEE TPDS 1997; dissemination: Hensgen, Finkel, Manber 1988.
+// Pairwise and direct: Thakur et al.
 #include "model/collective/exchange.h"
 
 #include <algorithm>
@@ -21,40 +24,26 @@ std::uint32_t log2_ceil(std::uint32_t n) {
 
 }  // namespace
 
-std::uint32_t Exchange::log_workers() const {
-  return static_cast<std::uint32_t>(std::bit_width(n_)) - 1;
-}
-
-std::uint32_t Exchange::exchange_rounds() const {
-  const bool twice = c_.algorithm == Algorithm::halving && is_reduction_to_all(c_.type);
-  return (twice ? 2 : 1) * log_workers();
-}
-
 std::uint32_t Exchange::phases() const {
   switch (c_.algorithm) {
     case Algorithm::ring: return (is_reduction_to_all(c_.type) ? 2 : 1) * (n_ - 1);
-    case Algorithm::halving:
-    case Algorithm::doubling: return works() ? exchange_rounds() + 2 : 1;
+    case Algorithm::halving: return (is_reduction_to_all(c_.type) ? 2 : 1) * log2_ceil(n_);
+    case Algorithm::doubling:
     case Algorithm::bruck: return log2_ceil(n_);
     case Algorithm::pairwise: return n_ - 1;
     default: return is_reduction_to_all(c_.type) ? 2 : 1;
   }
 }
 
-Phase Exchange::phase(std::uint32_t phase) const {
-  switch (c_.algorithm) {
-    case Algorithm::halving:
-    case Algorithm::doubling: return folded_phase(phase);
-    case Algorithm::direct: return direct_phase();
-    default: return {1, 1};
-  }
+Phase Exchange::phase() const {
+  return c_.algorithm == Algorithm::direct ? direct_phase() : Phase{1, 1};
 }
 
 ExchangeStep Exchange::step(std::uint32_t phase, std::uint32_t index) const {
   switch (c_.algorithm) {
     case Algorithm::ring: return ring_step(phase);
-    case Algorithm::halving:
-    case Algorithm::doubling: return folded_step(phase);
+    case Algorithm::halving: return halving_step(phase);
+    case Algorithm::doubling: return doubling_step(phase);
     case Algorithm::bruck: return bruck_step(phase);
     case Algorithm::pairwise:
       return {modulo(std::uint64_t{p_} + phase + 1), phase, {.first = phase + 1, .count = 1}};
@@ -74,45 +63,36 @@ ExchangeStep Exchange::ring_step(std::uint32_t phase) const {
            .count = 1}};
 }
 
-// Workers: phase 0 takes in an extra's data, the last one hands the result back. Extras: one phase.
-Phase Exchange::folded_phase(std::uint32_t phase) const {
-  if (!works()) return {1, 1};
-  const std::uint32_t has_extra = p_ < 2 * extras() ? 1 : 0;
-  if (phase == 0) return {0, has_extra};
-  if (phase == exchange_rounds() + 1) return {has_extra, 0};
-  return {1, 1};
-}
-
-ExchangeStep Exchange::folded_step(std::uint32_t phase) const {
-  const Blocks all{.first = 0, .count = n_};
-  if (!works()) {
-    const bool part = c_.type == CollectiveType::ALL_GATHER;
-    return {p_ + 1, 0, part ? Blocks{.first = p_, .count = 1} : all};
-  }
-  if (phase == exchange_rounds() + 1) {
-    const bool part = c_.type == CollectiveType::REDUCE_SCATTER;
-    return {p_ - 1, 0, part ? Blocks{.first = p_ - 1, .count = 1} : all};
-  }
-  if (c_.algorithm == Algorithm::doubling) {
-    return {position_of(worker() ^ (1u << (phase - 1))), phase, all};
-  }
-  return halving_step(phase, phase - 1);
-}
-
 // Halving, partners exchange the halves of the range that they share; doubling, what they have.
-ExchangeStep Exchange::halving_step(std::uint32_t phase, std::uint32_t round) const {
-  const std::uint32_t k = log_workers();
-  const bool halves = c_.type != CollectiveType::ALL_GATHER && round < k;
-  const std::uint32_t distance = 1u << (halves ? k - 1 - round : round % k);
-  const std::uint32_t partner = worker() ^ distance;
-  const std::uint32_t owner = halves ? partner : worker();
-  return {position_of(partner), phase, blocks_of(owner & ~(distance - 1), distance)};
+// Other n than powers of two: of 2d blocks from the own one on that are still to be reduced, those
+// from d on go to the member that is d further, as far as there are so many; gathering goes the way
+// back (Traeff).
+ExchangeStep Exchange::halving_step(std::uint32_t phase) const {
+  const std::uint32_t rounds = log2_ceil(n_);
+  const bool halves = c_.type != CollectiveType::ALL_GATHER && phase < rounds;
+  const std::uint32_t distance = 1u << (halves ? rounds - 1 - phase : phase % rounds);
+  if (std::has_single_bit(n_)) {
+    const std::uint32_t partner = p_ ^ distance, owner = halves ? partner : p_;
+    return {partner, phase, {.first = owner & ~(distance - 1), .count = distance}};
+  }
+  const std::uint32_t count = std::min(distance, n_ - distance);
+  const std::uint32_t further = modulo(std::uint64_t{p_} + distance);
+  if (halves) return {further, phase, {.first = further, .count = count}};
+  return {modulo(std::uint64_t{p_} + n_ - distance), phase, {.first = p_, .count = count}};
 }
 
-Blocks Exchange::blocks_of(std::uint32_t first, std::uint32_t workers) const {
-  const std::uint32_t r = extras();
-  const auto start = [r](std::uint32_t w) { return w < r ? 2 * w : w + r; };
-  return {.first = start(first), .count = start(first + workers) - start(first)};
+// Other n than powers of two: a member has heard of `heard` members before it, the leading bits of
+// n - 1. Its successor by `heard` gets that sum, or, to hear of one more, its successor by one more
+// gets it with the own part (Bar-Noy, Kipnis, Schieber).
+ExchangeStep Exchange::doubling_step(std::uint32_t phase) const {
+  if (std::has_single_bit(n_)) {
+    return {p_ ^ (1u << phase), phase, {.first = 0, .count = n_}};
+  }
+  const std::uint32_t bits_left = log2_ceil(n_) - phase;
+  const std::uint32_t heard = static_cast<std::uint32_t>(std::uint64_t{n_ - 1} >> bits_left);
+  const std::uint32_t one_more = (n_ - 1) >> (bits_left - 1) & 1u;
+  return {modulo(std::uint64_t{p_} + heard + one_more), phase,
+          {.first = 0, .count = n_, .without_own = one_more == 0}};
 }
 
 ExchangeStep Exchange::bruck_step(std::uint32_t phase) const {

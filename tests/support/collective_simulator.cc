@@ -34,13 +34,14 @@ struct Data {
 
 struct Message {
   Time time;
-  std::uint64_t number;  // in order of sending
+  std::uint32_t from;    // at equal times the lowest sender first, as in the engine
+  std::uint64_t number;  // then in order of sending
   std::uint32_t to, lane, phase;
   Time wire;
   bool received = false;
   Data data;
   friend bool operator>(const Message& a, const Message& b) {
-    return std::tie(a.time, a.number) > std::tie(b.time, b.number);
+    return std::tie(a.time, a.from, a.number) > std::tie(b.time, b.from, b.number);
   }
 };
 
@@ -117,7 +118,7 @@ class Simulation {
     if (t.peer == p || t.peer >= n_) return complain(p, "sends to itself or to nobody");
     ++result_.messages;
     const bool notice = c_.algorithm == Algorithm::in_network && t.bytes_received == 0;
-    queue_.push({left + cost_.latency, number_++, t.peer, lane, t.peer_phase,
+    queue_.push({left + cost_.latency, p, number_++, t.peer, lane, t.peer_phase,
                  notice ? Time{0} : model::wire_time(t.bytes_received, cost_), notice,
                  cut(p, lane, t)});
   }
@@ -129,6 +130,7 @@ class Simulation {
     for (std::uint32_t i = 0; !exchanges() && i < t.blocks.count; ++i) {
       const std::uint32_t b = (t.blocks.first + i) % n_;
       out.blocks[b] = mine.blocks[b];
+      if (t.blocks.without_own) out.blocks[b].reset(p);
     }
     for (auto it = mine.pairs.begin(); it != mine.pairs.end();) {
       const std::uint32_t distance = (it->second + n_ - it->first) % n_;
@@ -148,6 +150,7 @@ class Simulation {
       clock = std::max(now_, clock + m.wire);
       if (clock > now_) {
         m.time = clock;
+        m.from = m.to;
         m.received = true;
         return queue_.push(std::move(m));
       }

@@ -45,7 +45,7 @@ struct Case {
   std::uint32_t members;
 };
 
-std::vector<Case> every_case(std::uint32_t members) {
+std::vector<Case> every_case(std::uint32_t members, std::int64_t bytes) {
   std::vector<Case> all;
   for (auto type = CollectiveType::ALL_REDUCE; type <= CollectiveType::PERMUTE;
        type = static_cast<CollectiveType>(static_cast<int>(type) + 1)) {
@@ -56,6 +56,8 @@ std::vector<Case> every_case(std::uint32_t members) {
       if (!can_use_lanes(c.choice.algorithm)) continue;
       c.choice.channels = 4;
       c.choice.both_ways = true;
+      all.push_back(c);
+      c.choice = {.algorithm = c.choice.algorithm, .channels = 2, .chunk_bytes = bytes / 11 + 1};
       all.push_back(c);
     }
   }
@@ -97,45 +99,29 @@ Time simulated(const WorkloadGraph& graph, const Fabric& fabric, const ClusterOp
   return done.outcome.simulated_time();
 }
 
-bool is_exact(const Case& c) {
-  const bool whole = (c.members & (c.members - 1)) == 0;
-  if (c.choice.algorithm == Algorithm::double_tree) return false;
-  return whole ||
-         (c.choice.algorithm != Algorithm::halving && c.choice.algorithm != Algorithm::doubling);
-}
-
-TEST(Stepped, EveryAlgorithmTakesItsClosedForm) {
+void expect_closed_forms(bool analytical, const std::vector<std::int64_t>& sizes) {
   for (const EqualLinks& links : equal_links()) {
-    for (const std::uint32_t n : {2u, 3u, 7u, 8u, 16u, 33u}) {
-      for (const Case& c : every_case(n)) {
-        const auto graph = test::collectives(c.type, n, 100'003, 1, root_of(c));
-        const Time run = simulated(graph, links.fabric, options_of(c));
-        const Time formula = collective_time(collective_of(c, 100'003, root_of(c)), links.cost);
-        if (is_exact(c)) {
-          EXPECT_EQ(run.ps, formula.ps) << text(c);
-        } else {
-          EXPECT_GE(run.ps, formula.ps / 5 * 2) << text(c);
-          EXPECT_LE(run.ps, 2 * formula.ps) << text(c);
+    for (std::uint32_t n = 2; n <= 33; ++n) {
+      for (const std::int64_t bytes : sizes) {
+        for (const Case& c : every_case(n, bytes)) {
+          const auto graph = test::collectives(c.type, n, bytes, 1, root_of(c));
+          ClusterOptions options = options_of(c);
+          options.analytical_network = analytical;
+          EXPECT_EQ(simulated(graph, links.fabric, options).ps,
+                    collective_time(collective_of(c, bytes, root_of(c)), links.cost).ps)
+              << text(c) << ", " << bytes << " bytes";
         }
       }
     }
   }
 }
 
-TEST(Stepped, AnalyticalTakesTheClosedFormItself) {
-  for (const EqualLinks& links : equal_links()) {
-    for (const std::uint32_t n : {2u, 3u, 8u, 33u}) {
-      for (const Case& c : every_case(n)) {
-        const auto graph = test::collectives(c.type, n, 100'003, 1, root_of(c));
-        ClusterOptions options = options_of(c);
-        options.analytical_network = true;
-        EXPECT_EQ(simulated(graph, links.fabric, options),
-                  collective_time(collective_of(c, 100'003, root_of(c)), links.cost))
-            << text(c);
-      }
-    }
-  }
+// Messages that are mostly latency, of about as much wire as latency, and mostly wire.
+TEST(Stepped, EveryAlgorithmTakesItsClosedForm) {
+  expect_closed_forms(false, {1'000, 100'003, 3'000'017});
 }
+
+TEST(Stepped, AnalyticalTakesTheClosedFormItself) { expect_closed_forms(true, {100'003}); }
 
 // Members come at different times, several collectives of every type one after the other, beside
 // a second stream: early messages, run-ahead of roots, waits for interfaces.
@@ -188,31 +174,41 @@ std::vector<CollectiveRules> rule_sets() {
   return sets;
 }
 
+void expect_same_in_every_mode(const WorkloadGraph& graph, const CollectiveRules& rules) {
+  for (const bool analytical : {false, true}) {
+    const ClusterOptions options{.analytical_network = analytical,
+                                 .collectives = rules,
+                                 .compute_jitter = 0.2,
+                                 .seed = 5};
+    const Cluster cluster(graph, test::round_accelerator(), test::round_fabric(), options);
+    const test::ClusterRun sequential = test::run_cluster(cluster);
+    ASSERT_EQ(sequential.outcome.unfinished(), 0u);
+    for (const test::RunCase& run :
+         {test::RunCase{.sync = pdes::Sync::conservative, .threads = 2, .partitions_per_rank = 4},
+          test::RunCase{.sync = pdes::Sync::optimistic, .partitions_per_rank = 8,
+                        .audit_probability = 0.2},
+          test::RunCase{.sync = pdes::Sync::optimistic, .ranks = 2, .threads = 2,
+                        .partitions_per_rank = 2, .chaos_seed = 7}}) {
+      EXPECT_EQ(test::run_cluster(cluster, run).result.digest, sequential.result.digest)
+          << run.text() << ", rules for "
+          << (rules.empty()
+                  ? "nothing"
+                  : kAlgorithmNames[static_cast<std::size_t>(rules[0].choice.algorithm)])
+          << (analytical ? ", analytical" : "");
+    }
+  }
+}
+
 TEST(Stepped, IsTheSameInEveryModeUnderAuditWithJitter) {
   const WorkloadGraph graph = mixture(32);
-  for (const bool analytical : {false, true}) {
-    for (const CollectiveRules& rules : rule_sets()) {
-      const ClusterOptions options{.analytical_network = analytical,
-                                   .collectives = rules,
-                                   .compute_jitter = 0.2,
-                                   .seed = 5};
-      const Cluster cluster(graph, test::round_accelerator(), test::round_fabric(), options);
-      const test::ClusterRun sequential = test::run_cluster(cluster);
-      ASSERT_EQ(sequential.outcome.unfinished(), 0u);
-      for (const test::RunCase& run :
-           {test::RunCase{.sync = pdes::Sync::conservative, .threads = 2, .partitions_per_rank = 4},
-            test::RunCase{.sync = pdes::Sync::optimistic, .partitions_per_rank = 8,
-                          .audit_probability = 0.2},
-            test::RunCase{.sync = pdes::Sync::optimistic, .ranks = 2, .threads = 2,
-                          .partitions_per_rank = 2, .chaos_seed = 7}}) {
-        EXPECT_EQ(test::run_cluster(cluster, run).result.digest, sequential.result.digest)
-            << run.text() << ", rules for "
-            << (rules.empty()
-                    ? "nothing"
-                    : kAlgorithmNames[static_cast<std::size_t>(rules[0].choice.algorithm)])
-            << (analytical ? ", analytical" : "");
-      }
-    }
+  for (const CollectiveRules& rules : rule_sets()) expect_same_in_every_mode(graph, rules);
+}
+
+TEST(Stepped, IsTheSameInEveryModeInGroupsOfNoPowerOfTwo) {
+  const WorkloadGraph graph = mixture(24);
+  for (const auto algorithm : {Algorithm::halving, Algorithm::doubling, Algorithm::double_tree}) {
+    expect_same_in_every_mode(
+        graph, {CollectiveRule{.choice = {.algorithm = algorithm, .channels = 4}}});
   }
 }
 

@@ -74,10 +74,12 @@ TEST(Algorithms, ChunksThatTakeTurnsTakeAsManyTimes) {
             4 * time_of(collective(CollectiveKind::all_reduce, Algorithm::ring, 8, 1 << 20)));
 }
 
-TEST(Algorithms, HalvingAndDoublingNeedsAPowerOfTwo) {
-  EXPECT_THROW(
-      check(collective(CollectiveKind::all_reduce, Algorithm::halving_doubling, 6, 1 << 20)),
-      core::InputError);
+TEST(Algorithms, HalvingAndDoubleTreesNeedAPowerOfTwo) {
+  for (const auto algorithm : {Algorithm::halving_doubling, Algorithm::double_binary_tree}) {
+    EXPECT_NO_THROW(check(collective(CollectiveKind::all_reduce, algorithm, 8, 1 << 20)));
+    EXPECT_THROW(check(collective(CollectiveKind::all_reduce, algorithm, 6, 1 << 20)),
+                 core::InputError);
+  }
 }
 
 TEST(Algorithms, BothTreesHoldEveryRankUnderOneRoot) {

@@ -6,6 +6,7 @@
 
 #include "model/collective/collective.h"
 #include "model/collective/cost.h"
+#include "model/collective/double_tree_time.h"
 #include "tests/support/collective_simulator.h"
 
 namespace exawarp::model {
@@ -49,29 +50,11 @@ std::string text(const Collective& c) {
          std::to_string(c.bytes) + " bytes";
 }
 
-bool is_power_of_two(std::uint32_t n) { return (n & (n - 1)) == 0; }
-
-// How far a run may be from collective_time(); cost.h says why.
-struct Range {
-  Time first, last;
-};
-Range expected_time(const Collective& c) {
-  const Time formula = collective_time(c, kCost), whole = wire_time(lane_bytes(c), kCost);
-  const auto percent = [formula](std::int64_t p) { return Time{formula.ps / 100 * p}; };
-  if (c.algorithm == Algorithm::double_tree) return {percent(40), percent(170)};
-  if (is_power_of_two(c.members)) return {formula, formula};
-  if (c.algorithm == Algorithm::doubling) return {formula, formula + whole};
-  if (c.algorithm == Algorithm::halving) return {percent(50), formula + 2 * whole};
-  return {formula, formula};
-}
-
 void expect_right(const Collective& c) {
   const CollectiveRun run = run_collective(c, kCost);
   EXPECT_EQ(run.problem, "") << text(c);
   EXPECT_EQ(run.messages, collective_messages(c)) << text(c);
-  const Range expected = expected_time(c);
-  EXPECT_GE(run.time.ps, expected.first.ps) << text(c);
-  EXPECT_LE(run.time.ps, expected.last.ps) << text(c);
+  EXPECT_EQ(run.time.ps, collective_time(c, kCost).ps) << text(c);
 }
 
 // The table of docs/collectives.md, by the order of CollectiveType and kAlgorithmNames.
@@ -100,6 +83,21 @@ TEST(Algorithms, AreRightWhereMessagesAreSmallerThanAByteEach) {
   for (const std::uint32_t n : {1u, 2u, 3u, 4u, 6u, 7u, 8u, 13u, 16u, 31u, 32u, 33u}) {
     for (const std::int64_t bytes : {0, 7}) {
       for (const Collective& c : all_collectives(n, bytes)) expect_right(c);
+    }
+  }
+}
+
+// Wires of 1 % of the latency to 15 times, few and many chunks: how much the trees queue.
+TEST(Algorithms, DoubleTreesQueueAsTheyAreSaidTo) {
+  for (const std::uint32_t n : {2u, 3u, 4u, 5u, 8u, 12u, 17u, 23u, 31u, 32u, 33u, 64u, 70u}) {
+    for (const auto type :
+         {CollectiveType::ALL_REDUCE, CollectiveType::BROADCAST, CollectiveType::REDUCE}) {
+      for (const std::uint32_t lanes : {2u, 8u, 20u}) {
+        for (const std::int64_t bytes : {20'000, 1'000'000, 3'000'001}) {
+          expect_right({.type = type, .algorithm = Algorithm::double_tree, .bytes = bytes,
+                        .members = n, .root = is_rooted(type) ? n / 2 : 0, .lanes = lanes});
+        }
+      }
     }
   }
 }
@@ -147,6 +145,27 @@ TEST(Algorithms, AnswerForLargeGroupsAtOnce) {
   }
 }
 
+// A large double tree continues smaller ones.
+TEST(ClosedForms, OfLargeDoubleTreesAreNear) {
+  for (const auto type :
+       {CollectiveType::ALL_REDUCE, CollectiveType::BROADCAST, CollectiveType::REDUCE}) {
+    for (const std::uint32_t members : {3'000u, 4'096u}) {
+      for (const std::uint32_t lanes : {2u, 16u}) {
+        for (const std::int64_t wire_ps : {1'000, 300'000, 5'000'000}) {
+          const Collective c{.type = type, .algorithm = Algorithm::double_tree,
+                             .members = members, .lanes = lanes};
+          const auto time = [&](std::uint64_t messages_max) {
+            return static_cast<double>(
+                double_tree_time(c, Time{wire_ps}, kCost.latency, messages_max).ps);
+          };
+          EXPECT_NEAR(time(20'000) / time(collective_messages(c)), 1, 0.1)
+              << text(c) << ", wire " << wire_ps << " ps";
+        }
+      }
+    }
+  }
+}
+
 // By hand, n = 8 and 1 us + 10 ps a byte; Thakur et al. 2005, table 1.
 TEST(ClosedForms, AreTheLiteratures) {
   const auto time = [](CollectiveType type, Algorithm algorithm, std::int64_t bytes) {
@@ -168,6 +187,24 @@ TEST(ClosedForms, AreTheLiteratures) {
   EXPECT_EQ(time(BROADCAST, Algorithm::tree, 8'000), model(3, 24'000));
   EXPECT_EQ(time(SCATTER, Algorithm::tree, 1'000), model(3, 7'000));
   EXPECT_EQ(time(ALL_REDUCE, Algorithm::in_network, 8'000), model(2, 9'000));
+}
+
+// By hand, n = 6: rounds of 1, 2 and 2 blocks of 1,000 bytes; 3 messages however many members.
+TEST(ClosedForms, NeedNoPowerOfTwo) {
+  const auto time = [](Algorithm algorithm) {
+    return collective_time({.algorithm = algorithm, .bytes = 6'000, .members = 6}, kCost);
+  };
+  EXPECT_EQ(time(Algorithm::halving), Time{6 * 1'000'000 + 2 * 5'000 * 10});
+  EXPECT_EQ(time(Algorithm::doubling), 3 * Time{1'000'000 + 6'000 * 10});
+}
+
+// By hand, two members: each is the root of one tree and the only leaf of the other, so that both
+// halves cross at once, and cross back as sums.
+TEST(ClosedForms, OfTheSmallestDoubleTree) {
+  EXPECT_EQ(collective_time({.algorithm = Algorithm::double_tree, .bytes = 2'000, .members = 2,
+                             .lanes = 2},
+                            kCost),
+            2 * Time{1'000'000 + 1'000 * 10});
 }
 
 }  // namespace
