@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <utility>
@@ -89,6 +90,7 @@ std::optional<Mesh> Mesh::parse(const std::vector<std::string>& axes,
       if (!group.axes.empty() && !take(text, ',')) return std::nullopt;
       const std::optional<std::uint32_t> axis = take_number(text);
       if (!axis || *axis >= axes.size()) return std::nullopt;
+      if (std::ranges::find(group.axes, *axis) != group.axes.end()) return std::nullopt;
       group.axes.push_back(static_cast<std::uint8_t>(*axis));
     }
     group.name = text.substr(1);
