@@ -188,6 +188,7 @@ model::TransformerSpec read_transformer(const YamlSection& section) {
   read_batch(section, spec);
   read_precisions(section, spec);
   spec.flash_attention = section.flag("flash_attention", true);
+  spec.dropout = section.flag("dropout", false);
   spec.gradient_buckets = section.integer("gradient_buckets", kPositive, spec.gradient_buckets);
   spec.gradient_reduction =
       named(section, "", "gradient_reduction", model::reduction_from_name, "auto");

@@ -16,6 +16,25 @@ inline constexpr const char* kStreamAttribute = "exawarp_stream";
 inline constexpr const char* kPositionAttribute = "exawarp_position";
 inline constexpr const char* kFieldsAttribute = "exawarp_fields";    // uint64 list, export.cc
 inline constexpr const char* kStreamsAttribute = "exawarp_streams";  // of the metadata
+// Of the metadata: a list of uint64 for each table; of an all-to-all: the number of its table.
+inline constexpr const char* kSizesAttribute = "exawarp_sizes";
+// Of the metadata, lists of uint64: the fields of workload.capnp's Training (modelFlopsPerStep as
+// the bits of the number); parameters, weights, gradients, optimizer state, and node and bytes of
+// each point of a program's memory.
+inline constexpr const char* kTrainingAttribute = "exawarp_training";
+inline constexpr const char* kMemoryAttribute = "exawarp_memory";
+inline constexpr int kTrainingFields = 6, kMemoryFields = 4;  // of the latter, before the points
+// Of the metadata: the program's number in the graph.
+inline constexpr const char* kProgramAttribute = "exawarp_program";
+// Of the metadata, lists of texts: the mesh (mesh.h); of a collective: the number of its group; of
+// a message: the axis that its peer lies along.
+inline constexpr const char* kAxesAttribute = "exawarp_axes";
+inline constexpr const char* kGroupsAttribute = "exawarp_groups";
+inline constexpr const char* kGroupAttribute = "exawarp_group";
+inline constexpr const char* kPeerAxisAttribute = "exawarp_peer_axis";
+// Of a send: it is a permutation's, by so many positions; of the receive: the send's id.
+inline constexpr const char* kPermutationAttribute = "exawarp_permutation";
+inline constexpr const char* kArrivalAttribute = "exawarp_arrival_of";
 
 // What duration_micros is too coarse for: nanoseconds (uint64).
 inline constexpr const char* kDurationAttribute = "exawarp_duration_ns";

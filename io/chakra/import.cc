@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <queue>
 #include <set>
 
 #include "core/error.h"
+#include "io/chakra/attributes.h"
+#include "io/chakra/mesh.h"
 #include "io/chakra/rank_program.h"
 
 namespace exawarp::io {
@@ -111,7 +115,9 @@ class Families {
     }
     return families.size();
   }
-  [[nodiscard]] std::size_t size_of(std::uint32_t id) const { return members_.at(id).size(); }
+  [[nodiscard]] const std::vector<std::uint32_t>& members(std::uint32_t id) const {
+    return members_.at(id);
+  }
   [[nodiscard]] std::uint16_t group_of(std::uint32_t id) const { return group_.at(id); }
 
  private:
@@ -121,6 +127,10 @@ class Families {
   std::map<std::uint32_t, std::uint16_t> group_;
 };
 
+bool is_message(schema::NodeKind kind) {
+  return kind == schema::NodeKind::SEND || kind == schema::NodeKind::RECEIVE;
+}
+
 struct SharedProgram {
   RankProgram program;                // of the first of its ranks
   std::vector<std::uint32_t> ranks;
@@ -129,10 +139,13 @@ struct SharedProgram {
 // Emits the nodes of one program: streams, an order within them, dependencies as indices.
 class Emitter {
  public:
-  Emitter(const RankProgram& program, const Families& families, std::uint32_t ranks,
-          const ChakraImportOptions& options, model::WorkloadBuilder& workload, std::string name)
+  // `mesh`: nullptr where there is none.
+  Emitter(const RankProgram& program, const Families& families, const Mesh* mesh,
+          std::uint32_t ranks, const ChakraImportOptions& options,
+          model::WorkloadBuilder& workload, std::string name)
       : program_(program),
         families_(families),
+        mesh_(mesh),
         ranks_(ranks),
         options_(options),
         workload_(workload),
@@ -145,7 +158,10 @@ class Emitter {
     const std::vector<std::uint32_t> order = ours ? stated_order() : order_by_dependency(place);
     std::vector<std::uint32_t> index_of_node(program_.nodes.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) index_of_node[order[i]] = i;
-    for (const std::uint32_t node : order) emit_node(program_.nodes[node], ours, index_of_node);
+    for (const std::uint32_t node : order) {
+      emit_node(program_.nodes[node], ours, index_of_node, place);
+    }
+    if (ours && !program_.memory.empty()) set_memory(index_of_node);
     return out_.index();
   }
 
@@ -188,9 +204,14 @@ class Emitter {
         std::ranges::lower_bound(program_.nodes, id, {}, &RankNode::id) - program_.nodes.begin());
   }
 
+  // By number, as exports have it, where that is each stream's order too.
   [[nodiscard]] std::vector<std::uint32_t> stated_order() const {
     std::vector<std::uint32_t> order(program_.nodes.size());
     std::iota(order.begin(), order.end(), 0u);
+    std::vector<std::uint32_t> next(program_.streams.size());
+    const bool as_numbered = std::ranges::all_of(
+        program_.nodes, [&](const RankNode& node) { return node.position == next[node.stream]++; });
+    if (as_numbered) return order;
     std::ranges::sort(order, {}, [&](std::uint32_t i) {
       return std::pair{program_.nodes[i].stream, program_.nodes[i].position};
     });
@@ -232,15 +253,57 @@ class Emitter {
     return order;
   }
 
-  void emit_node(const RankNode& node, bool ours, const std::vector<std::uint32_t>& index_of_node) {
+  void set_memory(const std::vector<std::uint32_t>& index_of_node) {
+    const std::vector<std::uint64_t>& values = program_.memory;
+    out_.set_parameter_count(values[0]);
+    model::ProgramMemory memory{
+        .weights = values[1], .gradients = values[2], .optimizer = values[3], .timeline = {}};
+    for (std::size_t i = kMemoryFields; i < values.size(); i += 2) {
+      const std::uint32_t node = find(values[i]);
+      if (node == program_.nodes.size()) continue;
+      memory.timeline.push_back({index_of_node[node], values[i + 1]});
+    }
+    std::ranges::sort(memory.timeline, {}, &model::ProgramMemory::Point::node);
+    out_.set_memory(std::move(memory));
+  }
+
+  // Group and peer along the mesh.
+  void place_in_mesh(const RankNode& node, model::NodeFields& fields,
+                     const std::string& place) const {
+    const bool collective = fields.kind == schema::NodeKind::COLLECTIVE;
+    if (!collective && !is_message(fields.kind)) return;
+    const std::size_t count = collective ? mesh_->group_count() : mesh_->axis_count();
+    const char* const name = collective ? kGroupAttribute : kPeerAxisAttribute;
+    if (!node.mesh_place || *node.mesh_place >= count) {
+      throw InputError(place, fmt::format("node {}: no {} below {}", node.id, name, count));
+    }
+    if (collective) {
+      fields.group = static_cast<std::uint16_t>(*node.mesh_place);
+      return;
+    }
+    const auto stride = static_cast<std::int32_t>(mesh_->stride(*node.mesh_place));
+    if (fields.peer % stride != 0) {
+      throw InputError(place, fmt::format("node {}: its peer does not lie along {} {}", node.id,
+                                          name, *node.mesh_place));
+    }
+    fields.peer_axis = static_cast<std::uint8_t>(*node.mesh_place);
+    fields.peer /= stride;
+  }
+
+  void emit_node(const RankNode& node, bool ours, const std::vector<std::uint32_t>& index_of_node,
+                 const std::string& place) {
     model::NodeFields fields = node.fields;
     fields.stream = ours ? static_cast<std::uint8_t>(node.stream) : stream_of(node);
     if (!node.name.empty()) fields.name = workload_.name(node.name);
     if (fields.kind == schema::NodeKind::COLLECTIVE) {
       const std::uint32_t id = program_.communicators[node.communicator];
-      fields.group = families_.group_of(id);
+      if (mesh_ == nullptr) fields.group = families_.group_of(id);
+      if (fields.sizes != 0) {
+        fields.sizes = workload_.add_sizes(program_.size_tables[fields.sizes - 1]);
+      }
       if (!ours) convert_size(id, fields);
     }
+    if (mesh_ != nullptr) place_in_mesh(node, fields, place);
     std::vector<std::uint32_t> dependencies;
     std::set<std::uint32_t> added;  // one that is given twice counts once
     const auto add = [&](const std::vector<std::uint64_t>& ids) {
@@ -263,13 +326,14 @@ class Emitter {
   // From the size of the output, where traces give that, to ours.
   void convert_size(std::uint32_t communicator, model::NodeFields& fields) const {
     if (options_.comm_size != ChakraImportOptions::CommSize::output) return;
-    const std::uint64_t n = communicator == 0 ? ranks_ : families_.size_of(communicator);
+    const std::uint64_t n = communicator == 0 ? ranks_ : families_.members(communicator).size();
     if (fields.collective == schema::CollectiveType::ALL_GATHER) fields.comm_bytes /= n;
     if (fields.collective == schema::CollectiveType::REDUCE_SCATTER) fields.comm_bytes *= n;
   }
 
   const RankProgram& program_;
   const Families& families_;
+  const Mesh* mesh_;
   std::uint32_t ranks_;
   const ChakraImportOptions& options_;
   model::WorkloadBuilder& workload_;
@@ -301,7 +365,8 @@ class Importer {
         families_.require(id, rank, source_.place(rank));
       }
     }
-    unite();
+    find_mesh();
+    if (!mesh_) unite();
     return write();
   }
 
@@ -320,6 +385,50 @@ class Importer {
     const auto [at, is_new] = shared_.try_emplace(fingerprint(program), programs_.size());
     if (is_new) programs_.push_back({std::move(program), {}});
     programs_[at->second].ranks.push_back(rank);
+  }
+
+  // The mesh, where all traces tell the same one, and it agrees with their communicators.
+  void find_mesh() {
+    const RankProgram& first = programs_.front().program;
+    for (const SharedProgram& shared : programs_) {
+      const RankProgram& program = shared.program;
+      if (program.axes != first.axes || program.groups != first.groups) return;
+      if (program.streams.empty() || program.nodes.empty()) return;
+      if (!std::ranges::all_of(program.nodes, &RankNode::has_stream)) return;
+    }
+    mesh_ = Mesh::parse(first.axes, first.groups, ranks_);
+    if (mesh_ && !agrees(*mesh_)) mesh_.reset();
+    if (!mesh_) return;
+    std::ranges::stable_sort(programs_, {},
+                             [](const SharedProgram& s) { return s.program.number; });
+  }
+
+  // Collects the lists of the mesh's groups that are lists, too.
+  [[nodiscard]] bool agrees(const Mesh& mesh) {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> compared;  // group, communicator
+    std::vector<std::uint32_t> all(ranks_);
+    std::iota(all.begin(), all.end(), 0u);
+    for (const SharedProgram& shared : programs_) {
+      std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;  // group, place of the communicator
+      for (const RankNode& node : shared.program.nodes) {
+        if (node.communicator == kNoCommunicator) continue;
+        if (node.mesh_place.value_or(kNoCommunicator) >= mesh.group_count()) return false;
+        pairs.insert({*node.mesh_place, node.communicator});
+      }
+      for (const std::uint32_t rank : shared.ranks) {
+        for (const auto& [group, at] : pairs) {
+          const std::uint32_t id = communicators_[rank][at];
+          if (!compared.insert({group, id}).second) continue;
+          const std::vector<std::uint32_t>& members = id == 0 ? all : families_.members(id);
+          if (mesh.is_lists(group)) {
+            mesh_lists_[group].insert(members);
+          } else if (mesh.members(group, rank) != members) {
+            return false;
+          }
+        }
+      }
+    }
+    return true;
   }
 
   // Ranks of one program use communicators of one family at one place. Where that would put a
@@ -358,24 +467,50 @@ class Importer {
 
   model::WorkloadGraph write() {
     model::WorkloadBuilder workload(name_);
-    const std::uint8_t axis = workload.add_axis("rank", ranks_);
     report_.communicators = static_cast<std::uint32_t>(families_.communicators());
-    report_.group_families = static_cast<std::uint32_t>(families_.write(workload, axis));
+    if (mesh_) {
+      mesh_->write(workload, mesh_lists_);
+      report_.group_families = static_cast<std::uint32_t>(mesh_->group_count());
+    } else {
+      const std::uint8_t axis = workload.add_axis("rank", ranks_);
+      report_.group_families = static_cast<std::uint32_t>(families_.write(workload, axis));
+    }
     report_.programs = static_cast<std::uint32_t>(programs_.size());
+    set_training(workload);
     for (const SharedProgram& shared : programs_) {
-      Emitter emitter(shared.program, families_, ranks_, options_, workload,
+      Emitter emitter(shared.program, families_, mesh_ ? &*mesh_ : nullptr, ranks_, options_,
+                      workload,
                       fmt::format("ranks like {}", shared.ranks[0]));
       const std::uint32_t index = emitter.emit(source_.place(shared.ranks[0]));
       report_.program_nodes += shared.program.nodes.size();
-      const bool block = shared.ranks.back() - shared.ranks.front() + 1 == shared.ranks.size();
-      if (block) {
-        workload.bind_range(index, {.axis = axis, .first = shared.ranks.front(),
-                                    .count = static_cast<std::uint32_t>(shared.ranks.size())});
-      } else {
-        workload.bind_devices(index, shared.ranks);
-      }
+      bind(workload, index, shared.ranks);
     }
     return workload.build();
+  }
+
+  // Axis 0 is that of all ranks, but in a mesh.
+  void bind(model::WorkloadBuilder& workload, std::uint32_t program,
+            const std::vector<std::uint32_t>& ranks) const {
+    const auto count = static_cast<std::uint32_t>(ranks.size());
+    const bool block = ranks.back() - ranks.front() + 1 == count;
+    if (mesh_ && count == ranks_) {
+      workload.bind_range(program, {.axis = 0, .first = 0, .count = mesh_->axis_size(0)});
+    } else if (block && !mesh_) {
+      workload.bind_range(program, {.axis = 0, .first = ranks.front(), .count = count});
+    } else {
+      workload.bind_devices(program, ranks);
+    }
+  }
+
+  void set_training(model::WorkloadBuilder& workload) const {
+    const std::vector<std::uint64_t>& values = programs_.front().program.training;
+    if (values.empty()) return;
+    workload.set_training({.tokens_per_step = values[0],
+                           .model_flops_per_step = std::bit_cast<double>(values[1]),
+                           .parameters = values[2],
+                           .sequences_per_step = values[3],
+                           .micro_batches = static_cast<std::uint32_t>(values[4]),
+                           .steps = static_cast<std::uint32_t>(values[5])});
   }
 
   const TraceSource& source_;
@@ -384,6 +519,8 @@ class Importer {
   ChakraImportReport& report_;
   std::uint32_t ranks_;
   Families families_;
+  std::optional<Mesh> mesh_;
+  std::map<std::size_t, Mesh::Lists> mesh_lists_;  // by group
   std::map<Fingerprint, std::size_t> shared_;
   std::vector<SharedProgram> programs_;
   std::vector<std::vector<std::uint32_t>> communicators_;  // by rank

@@ -46,18 +46,32 @@ class RankReader {
 
   void metadata(const chakra::GlobalMetadata& metadata) {
     for (const chakra::Attribute& a : metadata.attr()) {
-      if (a.name() != kStreamsAttribute) continue;
-      for (const std::string& text : a.string_list().values()) {
-        const bool communication = text.starts_with("communication:");
-        out_.streams.push_back({text.substr(text.find(':') + 1),
-                                communication ? schema::StreamKind::COMMUNICATION
-                                              : schema::StreamKind::COMPUTE});
+      const auto& values = a.uint64_list().values();
+      if (a.name() == kSizesAttribute) {
+        out_.size_tables.emplace_back(values.begin(), values.end());
+      } else if (a.name() == kTrainingAttribute) {
+        if (values.size() == kTrainingFields) out_.training.assign(values.begin(), values.end());
+      } else if (a.name() == kMemoryAttribute) {
+        const bool whole = values.size() >= kMemoryFields && values.size() % 2 == 0;
+        if (whole) out_.memory.assign(values.begin(), values.end());
+      } else if (a.name() == kProgramAttribute) {
+        out_.number = a.uint32_val();
+      } else if (a.name() == kStreamsAttribute) {
+        add_streams(a);
+      } else if (a.name() == kAxesAttribute) {
+        out_.axes.assign(a.string_list().values().begin(), a.string_list().values().end());
+      } else if (a.name() == kGroupsAttribute) {
+        out_.groups.assign(a.string_list().values().begin(), a.string_list().values().end());
       }
     }
   }
 
   void node(const chakra::Node& node) {
     const NodeAttributes attributes(node, path_);
+    if (const auto sent = attributes.integer(kArrivalAttribute)) {
+      arrivals_[node.id()] = *sent;
+      return;
+    }
     RankNode& out = out_.nodes.emplace_back();
     out.id = node.id();
     out.name = node.name();
@@ -73,8 +87,31 @@ class RankReader {
     }
   }
 
+  // Dependencies on the receive of a permutation are on the permutation.
+  void settle_arrivals() {
+    if (arrivals_.empty()) return;
+    for (RankNode& node : out_.nodes) {
+      for (auto* list : {&node.data, &node.control}) {
+        for (std::uint64_t& id : *list) {
+          const auto found = arrivals_.find(id);
+          if (found != arrivals_.end()) id = found->second;
+        }
+      }
+    }
+  }
+
  private:
+  void add_streams(const chakra::Attribute& attribute) {
+    for (const std::string& text : attribute.string_list().values()) {
+      const bool communication = text.starts_with("communication:");
+      out_.streams.push_back({text.substr(text.find(':') + 1),
+                              communication ? schema::StreamKind::COMMUNICATION
+                                            : schema::StreamKind::COMPUTE});
+    }
+  }
+
   void convert(const chakra::Node& node, const NodeAttributes& attributes, RankNode& out) {
+    if (attributes.integer(kPermutationAttribute)) return convert_permutation(attributes, out);
     model::NodeFields& fields = out.fields;
     const bool host = attributes.integer("is_cpu_op").value_or(0) != 0;
     const std::uint64_t us = node.duration_micros();
@@ -167,6 +204,34 @@ class RankReader {
     out.fields.collective = collective_type(*type, attributes);
     out.fields.comm_bytes = scaled(attributes.integer("comm_size").value_or(0),
                                    options_.element_bytes, attributes);
+    read_sizes(attributes, out.fields);
+    set_communicator(attributes, out);
+  }
+
+  // The table of an all-to-all of unequal sizes, which comm_size sums up.
+  void read_sizes(const NodeAttributes& attributes, model::NodeFields& fields) const {
+    const auto table = attributes.integer(kSizesAttribute);
+    if (!table) return;
+    if (*table >= out_.size_tables.size()) {
+      attributes.refuse(fmt::format("{} {}; expected less than {}, the tables of the metadata",
+                                    kSizesAttribute, *table, out_.size_tables.size()));
+    }
+    fields.sizes = static_cast<std::uint32_t>(*table + 1);
+    fields.comm_bytes = 0;
+  }
+
+  // Exports write a send and a receive, of which the send stands for both.
+  void convert_permutation(const NodeAttributes& attributes, RankNode& out) {
+    out.fields.kind = schema::NodeKind::COLLECTIVE;
+    out.fields.collective = schema::CollectiveType::PERMUTE;
+    out.fields.root =
+        static_cast<std::uint32_t>(*attributes.integer(kPermutationAttribute, ranks_));
+    out.fields.comm_bytes = scaled(attributes.integer("comm_size").value_or(0),
+                                   options_.element_bytes, attributes);
+    set_communicator(attributes, out);
+  }
+
+  void set_communicator(const NodeAttributes& attributes, RankNode& out) {
     const std::uint32_t id = attributes.group();
     auto found = std::ranges::find(out_.communicators, id);
     if (found == out_.communicators.end()) {
@@ -189,8 +254,15 @@ class RankReader {
     out.has_stream = true;
     out.stream = static_cast<std::uint32_t>(*stream);
     out.position = static_cast<std::uint32_t>(*position);
+    for (const char* name : {kGroupAttribute, kPeerAxisAttribute}) {
+      if (const auto place = attributes.integer(name, model::kNoLayer)) {
+        out.mesh_place = static_cast<std::uint32_t>(*place);
+      }
+    }
     model::NodeFields& f = out.fields;
-    f.kind = static_cast<schema::NodeKind>(values[0]);
+    if (values[0] != static_cast<std::uint64_t>(f.kind)) {
+      attributes.refuse(fmt::format("{} is not of a node of its type", kFieldsAttribute));
+    }
     f.operation = static_cast<schema::Operation>(values[1]);
     f.phase = static_cast<schema::Phase>(values[2]);
     f.data_type = static_cast<schema::DataType>(values[3]);
@@ -226,6 +298,7 @@ class RankReader {
   std::uint32_t rank_, ranks_;
   const ChakraImportOptions& options_;
   RankProgram& out_;
+  std::map<std::uint64_t, std::uint64_t> arrivals_;  // receives of permutations, and their sends
 };
 
 std::size_t index_of(const RankProgram& program, std::uint64_t id) {
@@ -338,10 +411,21 @@ void Fingerprint::add(std::string_view text) {
 
 Fingerprint fingerprint(const RankProgram& program) {
   Fingerprint print;
+  print.add(program.number);
   for (const StreamFields& stream : program.streams) {
     print.add(stream.name);
     print.add(static_cast<std::uint64_t>(stream.kind));
   }
+  const auto add_all = [&print](const std::vector<std::uint64_t>& values) {
+    print.add(values.size());
+    for (const std::uint64_t value : values) print.add(value);
+  };
+  for (const auto* texts : {&program.axes, &program.groups}) {
+    print.add(texts->size());
+    for (const std::string& text : *texts) print.add(text);
+  }
+  for (const std::vector<std::uint64_t>& table : program.size_tables) add_all(table);
+  add_all(program.memory);
   for (const RankNode& node : program.nodes) {
     print.add(node.id);
     print.add(node.name);
@@ -349,10 +433,8 @@ Fingerprint fingerprint(const RankProgram& program) {
     print.add(static_cast<std::uint64_t>(static_cast<std::int64_t>(node.fields.peer)));
     print.add(std::uint64_t{node.fields.tag} << 32 | node.communicator);
     print.add(std::uint64_t{node.stream} << 32 | node.position);
-    print.add(node.data.size());
-    for (const std::uint64_t id : node.data) print.add(id);
-    print.add(node.control.size());
-    for (const std::uint64_t id : node.control) print.add(id);
+    add_all(node.data);
+    add_all(node.control);
   }
   return print;
 }
@@ -365,6 +447,7 @@ RankProgram read_rank(const TraceSource& source, std::uint32_t rank,
   program.bytes =
       source.read(rank, {.metadata = [&](const chakra::GlobalMetadata& m) { reader.metadata(m); },
                          .node = [&](const chakra::Node& n) { reader.node(n); }});
+  reader.settle_arrivals();
   std::ranges::sort(program.nodes, {}, &RankNode::id);
   for (std::size_t i = 1; i < program.nodes.size(); ++i) {
     if (program.nodes[i].id == program.nodes[i - 1].id) {

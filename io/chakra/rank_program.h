@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,10 +22,14 @@ constexpr std::uint32_t kNoCommunicator = 0xffffffff;  // no collective
 
 struct RankNode {
   std::uint64_t id = 0;
-  model::NodeFields fields;  // peer: offset to the rank; tag: see RankProgram; group: unset
+  // peer: offset to the rank; tag: see RankProgram; group: unset; sizes: 1 + index into
+  // RankProgram::size_tables.
+  model::NodeFields fields;
   std::uint32_t communicator = kNoCommunicator;  // into RankProgram::communicators
   std::uint32_t stream = 0, position = 0;        // where the trace says so (our own exports)
   bool has_stream = false;
+  // Where the trace says so: the group of a collective, the axis of a message's peer.
+  std::optional<std::uint32_t> mesh_place;
   std::string name;
   std::string record;  // the node less id, name, data dependencies and what depends on the rank
   std::vector<std::uint64_t> data, control;  // ids
@@ -39,6 +44,10 @@ struct RankProgram {
   std::vector<RankNode> nodes;               // in ascending order of id
   std::vector<std::uint32_t> communicators;  // ids, in order of first use; 0: all ranks
   std::vector<StreamFields> streams;         // where the trace says so
+  std::vector<std::vector<std::uint64_t>> size_tables;  // where the trace says so
+  std::uint64_t number = 0;                      // of the program, where the trace says so
+  std::vector<std::string> axes, groups;         // of its mesh, where the trace says so
+  std::vector<std::uint64_t> training, memory;  // as in attributes.h, or empty
   std::vector<CommunicatorList> defined;     // by METADATA nodes
   bool control_given = false, control_used = false;
   std::uint64_t dangling = 0;

@@ -153,8 +153,9 @@ std::uint32_t WorkloadBuilder::name(const std::string& text) {
 }
 
 std::uint32_t WorkloadBuilder::add_sizes(std::vector<std::uint64_t> bytes) {
-  sizes_.push_back(std::move(bytes));
-  return static_cast<std::uint32_t>(sizes_.size());
+  const auto [at, is_new] = size_index_.try_emplace(std::move(bytes), size_of(sizes_));
+  if (is_new) sizes_.push_back(&at->first);
+  return 1 + at->second;
 }
 
 std::uint32_t WorkloadBuilder::record(const std::string& bytes) {
@@ -174,7 +175,7 @@ std::uint64_t WorkloadBuilder::size_words() const {
   for (const Binding& binding : bindings_) words += 8 + binding.devices.size() / 2;
   for (const std::string* text : names_) words += 1 + text_words(*text);
   for (const std::string* bytes : records_) words += 1 + text_words(*bytes);
-  for (const auto& table : sizes_) words += 2 + table.size();
+  for (const auto* table : sizes_) words += 2 + table->size();
   return words;
 }
 
@@ -253,8 +254,8 @@ WorkloadGraph WorkloadBuilder::build() const {
   if (!sizes_.empty()) {
     auto tables = root.initSizeTables(size_of(sizes_));
     for (unsigned i = 0; i < sizes_.size(); ++i) {
-      auto table = tables.init(i, size_of(sizes_[i]));
-      for (unsigned j = 0; j < sizes_[i].size(); ++j) table.set(j, sizes_[i][j]);
+      auto table = tables.init(i, size_of(*sizes_[i]));
+      for (unsigned j = 0; j < sizes_[i]->size(); ++j) table.set(j, (*sizes_[i])[j]);
     }
   }
   return WorkloadGraph::from_message(std::move(message));

@@ -128,7 +128,8 @@ class WorkloadBuilder {
   // `communicators`: what the source calls each list; may be empty.
   std::uint16_t add_group_lists(std::string name, std::vector<std::vector<std::uint32_t>> lists,
                                 std::vector<std::uint32_t> communicators = {});
-  // Bytes between the members of a group (workload.capnp, Node.sizes). Returns NodeFields::sizes.
+  // Bytes between the members of a group (workload.capnp, Node.sizes); equal tables share one.
+  // Returns NodeFields::sizes.
   std::uint32_t add_sizes(std::vector<std::uint64_t> bytes);
   // The reference stays valid as long as the builder.
   ProgramBuilder& add_program(std::string name);
@@ -169,7 +170,8 @@ class WorkloadBuilder {
   std::string name_;
   std::vector<Axis> axes_;
   std::vector<Group> groups_;
-  std::vector<std::vector<std::uint64_t>> sizes_;
+  std::map<std::vector<std::uint64_t>, std::uint32_t> size_index_;
+  std::vector<const std::vector<std::uint64_t>*> sizes_;  // keys of size_index_, by index
   std::deque<ProgramBuilder> programs_;
   std::vector<Binding> bindings_;
   std::map<std::string, std::uint32_t> name_index_;

@@ -108,6 +108,9 @@ class Differ {
     if (m.getKind() == schema::NodeKind::COLLECTIVE) {
       check("collective", number(m.getCollective()), number(n.getCollective()));
     }
+    if (sizes(a_, m) != sizes(b_, n)) {
+      say("device {}: stream {} position {}: other sizes", device.value, s, i);
+    }
     if (is_message(m)) check("tag", m.getTag(), n.getTag());
     if (a_.node_name(m) != b_.node_name(n)) {
       say("device {}: stream {} position {}: name \"{}\" against \"{}\"", device.value, s, i,
@@ -116,6 +119,12 @@ class Differ {
     if (dependencies(x, m) != dependencies(y, n)) {
       say("device {}: stream {} position {}: other dependencies", device.value, s, i);
     }
+  }
+
+  static std::vector<std::uint64_t> sizes(const WorkloadGraph& graph,
+                                          const schema::Node::Reader& node) {
+    if (node.getSizes() == 0) return {};
+    return graph.size_tables()[node.getSizes() - 1];
   }
 
   static bool is_message(const schema::Node::Reader& node) {

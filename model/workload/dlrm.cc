@@ -272,16 +272,11 @@ WorkloadGraph generate_dlrm(const DlrmSpec& spec) {
   DlrmWriter writer(spec, workload, program, group);
   writer.write();
   const Sizes sizes = sizes_of(spec);
-  workload.set_training(
-      {.tokens_per_step = unsign(spec.global_batch),
-       .model_flops_per_step = writer.model_flops() * static_cast<double>(spec.devices),
-       .parameters = writer.dense_parameters() + sizes.table_parameters * devices,
-       .sequences_per_step = unsign(spec.global_batch),
-       .micro_batches = 1,
-       .steps = static_cast<std::uint32_t>(spec.steps)});
-  WorkloadGraph graph = workload.build();
-  validate(graph);
-  return graph;
+  return finish_training(
+      workload, {.samples = spec.global_batch,
+                 .model_flops = writer.model_flops() * static_cast<double>(spec.devices),
+                 .parameters = writer.dense_parameters() + sizes.table_parameters * devices,
+                 .steps = spec.steps});
 }
 
 }  // namespace exawarp::model

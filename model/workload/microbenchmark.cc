@@ -84,6 +84,14 @@ void add_axes(const MicrobenchmarkSpec& spec, WorkloadBuilder& workload) {
   }
 }
 
+// Of the group that a collective runs in.
+std::int64_t members_of(const MicrobenchmarkSpec& spec) {
+  if (spec.mesh.empty()) return spec.devices;
+  std::int64_t members = 1;
+  for (const std::string& axis : spec.along) members *= spec.mesh[axis_named(spec, axis)].size;
+  return members;
+}
+
 // The group is named for its axis, by which exposed communication is told apart.
 std::uint16_t add_group(const MicrobenchmarkSpec& spec, WorkloadBuilder& workload) {
   if (spec.mesh.empty()) return workload.add_group("all", {0});
@@ -122,6 +130,8 @@ void add_uniform(const MicrobenchmarkSpec& spec, WorkloadBuilder& workload) {
     node.collective = spec.collective;
     node.group = group;
     node.comm_bytes = static_cast<std::uint64_t>(spec.bytes);
+    const bool permutes = spec.collective == schema::CollectiveType::PERMUTE;
+    node.root = permutes && members_of(spec) > 1 ? 1 : 0;  // to the next member
   }
   for (std::int64_t i = 0; i < spec.repeats; ++i) program.add_node(node);
   const std::int64_t first_axis = spec.mesh.empty() ? spec.devices : spec.mesh[0].size;

@@ -1,5 +1,7 @@
 #include "model/workload/network_writer.h"
 
+#include "model/workload/validate.h"
+
 namespace exawarp::model {
 
 NetworkLayer network_layer(const LayerNames& names, schema::Operation operation,
@@ -50,6 +52,19 @@ GradientBuckets::Node GradientBuckets::flush() {
 OperationCost sgd_cost(std::uint64_t parameters, std::uint64_t element_bytes) {
   return {schema::Operation::OPTIMIZER, "sgd", 4 * parameters, 3 * 4 * parameters,
           (2 * 4 + element_bytes) * parameters};
+}
+
+WorkloadGraph finish_training(WorkloadBuilder& workload, const NetworkTraining& training) {
+  const auto samples = static_cast<std::uint64_t>(training.samples);
+  workload.set_training({.tokens_per_step = samples,
+                         .model_flops_per_step = training.model_flops,
+                         .parameters = training.parameters,
+                         .sequences_per_step = samples,
+                         .micro_batches = 1,
+                         .steps = static_cast<std::uint32_t>(training.steps)});
+  WorkloadGraph graph = workload.build();
+  validate(graph);
+  return graph;
 }
 
 }  // namespace exawarp::model

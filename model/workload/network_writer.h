@@ -62,4 +62,14 @@ class GradientBuckets {
 // weight read, the latter two and the weight in `element_bytes` written.
 OperationCost sgd_cost(std::uint64_t parameters, std::uint64_t element_bytes);
 
+// Of all devices together.
+struct NetworkTraining {
+  std::int64_t samples = 0;    // a step
+  double model_flops = 0;      // a step
+  std::uint64_t parameters = 0;
+  std::int64_t steps = 1;
+};
+// The validated graph of what was added, a training.
+WorkloadGraph finish_training(WorkloadBuilder& workload, const NetworkTraining& training);
+
 }  // namespace exawarp::model

@@ -191,15 +191,10 @@ WorkloadGraph generate_resnet(const ResnetSpec& spec) {
     flops += static_cast<double>(layer.product.forward.flops);
   }
   flops = 3 * flops - static_cast<double>(network.layers.front().product.forward.flops);
-  workload.set_training({.tokens_per_step = unsign(spec.global_batch),
-                         .model_flops_per_step = flops * static_cast<double>(spec.devices),
-                         .parameters = parameters,
-                         .sequences_per_step = unsign(spec.global_batch),
-                         .micro_batches = 1,
-                         .steps = static_cast<std::uint32_t>(spec.steps)});
-  WorkloadGraph graph = workload.build();
-  validate(graph);
-  return graph;
+  return finish_training(workload, {.samples = spec.global_batch,
+                                    .model_flops = flops * static_cast<double>(spec.devices),
+                                    .parameters = parameters,
+                                    .steps = spec.steps});
 }
 
 }  // namespace exawarp::model

@@ -247,8 +247,8 @@ ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table&
   return e;
 }
 
-// What a backward pass needs of a forward pass; dropout, and what can be had again from it for
-// nothing, apart. With sequence parallelism inputs of products are kept as shards.
+// What a backward pass needs of a forward pass, what can be had again from it for nothing apart.
+// With sequence parallelism inputs of products are kept as shards.
 void set_saved(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
                const Sizes& memory) {
   const Wide residual = s.local_tokens * s.hidden;
@@ -280,9 +280,12 @@ void set_saved(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
     rest += slots * (2 * s.hidden + (g + 1) * wide(spec.model.moe.ffn) / split);
     rest += s.local_tokens * wide(spec.model.moe.experts);
   }
+  // Dropout: its masks, of a byte, after each block and of the scores; and of these what it leaves.
+  const Wide masks = spec.dropout ? (wide(layer.attention.size()) + 1) * residual : 0;
+  const Wide dropped = spec.dropout ? (s.element + 1) * scores : 0;
   layer.saved = {.input = narrow(s.element * residual),
-                 .scores = narrow(s.element * scores),
-                 .rest = narrow(s.element * rest)};
+                 .scores = narrow(s.element * scores + dropped),
+                 .rest = narrow(s.element * rest + masks)};
 }
 
 Wide attention_parameters(const TransformerSpec& spec, const Sizes& s, const AttentionCosts& a) {

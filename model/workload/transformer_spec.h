@@ -195,6 +195,7 @@ struct TransformerSpec {
   schema::DataType parameter_precision = schema::DataType::NONE;
   bool flash_attention = true;        // flash_attention: scores stay on chip, and are computed
                                       // again in backward
+  bool dropout = false;               // dropout: backward needs its masks (memory; no time)
   std::int64_t gradient_buckets = 4;  // gradient reductions a stage and step; at most one a layer
                                       // of the stage is made
   // gradient_reduction: once a step, or after each micro-batch, layer by layer. kAuto: after each

@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "tests/e2e/workspace.h"
+#include "tests/e2e/returns.h"
 
 namespace exawarp::tests {
 namespace {
@@ -30,24 +30,6 @@ class TraceSets : public testing::Test {
     return workspace_.run(arguments);
   }
 
-  // Runs the workload and returns the digests by network fidelity.
-  [[nodiscard]] std::map<std::string, json> run_all(const std::string& workload) const {
-    std::string study = replaced(small_study(), "workload.yaml", workload);
-    study =
-        study.substr(0, study.find("  fabric:")) +
-        "  fabric: {topology: {kind: single_switch, link: {bandwidth: 50 GB/s, latency: 100 ns},"
-        " switch_latency: 300 ns, endpoint_latency: 1 us}}\n";
-    workspace_.write("study.yaml", study + "compute: {fidelity: recorded}\n");
-    std::map<std::string, json> summaries;
-    for (const char* fidelity : {"analytical", "message"}) {
-      const Ran ran = workspace_.run({"run", "study.yaml", "--json", "--sync", "sequential",
-                                      "--set", std::string("network.fidelity=") + fidelity});
-      EXPECT_EQ(ran.exit_code, 0) << fidelity << ": " << ran.err;
-      if (ran.exit_code == 0) summaries[fidelity] = json::parse(ran.out);
-    }
-    return summaries;
-  }
-
   // Imports, validates, runs, exports, imports again with the same options, and compares.
   std::map<std::string, json> expect_all(const Arguments& first, const Arguments& options) const {
     Arguments arguments = first;
@@ -55,32 +37,8 @@ class TraceSets : public testing::Test {
     const Ran in = import(arguments, "a.xwg");
     EXPECT_EQ(in.exit_code, 0) << in.err;
     EXPECT_EQ(workspace_.run({"workload", "validate", "a.xwg"}).exit_code, 0);
-    expect_returns("chakra", options);
-    return run_all("a.xwg");
-  }
-
-  void expect_returns(const std::string& format, const Arguments& options) const {
-    ASSERT_EQ(workspace_.run({"workload", "export", format, "a.xwg", "-o", "again"}).exit_code, 0);
-    Arguments back{"chakra", "again"};
-    for (std::size_t i = 0; i < options.size(); ++i) {
-      if (options[i] == "--comm-groups") {
-        ++i;  // its file is the exported one
-      } else {
-        back.push_back(options[i]);
-      }
-    }
-    if (workspace_.has("again.comm_groups.json")) {
-      back.insert(back.end(), {"--comm-groups", "again.comm_groups.json"});
-    }
-    const Ran again = import(back, "b.xwg");
-    ASSERT_EQ(again.exit_code, 0) << again.err;
-    const Ran same = workspace_.run({"workload", "diff", "a.xwg", "b.xwg"});
-    EXPECT_EQ(same.exit_code, 0) << same.out;
-    for (const auto& file : std::filesystem::directory_iterator(".")) {
-      if (file.path().filename().string().starts_with("again.")) {
-        std::filesystem::remove(file);
-      }
-    }
+    expect_returns(workspace_, "a.xwg", "chakra", options);
+    return run_at_both_fidelities(workspace_, "a.xwg");
   }
 
   const Workspace workspace_;
@@ -149,9 +107,9 @@ TEST_F(TraceSets, AnExecutionTraceOfPyTorchRunsAndReturns) {
             std::string::npos)
       << in.out;
   EXPECT_EQ(workspace_.run({"workload", "validate", "a.xwg"}).exit_code, 0);
-  expect_returns("chakra", {});
-  expect_returns("json", {});
-  EXPECT_EQ(run_all("a.xwg").size(), 2u);
+  expect_returns(workspace_, "a.xwg", "chakra");
+  expect_returns(workspace_, "a.xwg", "json");
+  EXPECT_EQ(run_at_both_fidelities(workspace_, "a.xwg").size(), 2u);
   const Ran again = import({"chakra", "1.0.2-chakra"}, "b.xwg");
   EXPECT_EQ(again.exit_code, 2);
 }
@@ -169,8 +127,8 @@ TEST_F(TraceSets, TextWorkloadsRunAndReturn) {
     const Ran in = import(arguments, "a.xwg");
     ASSERT_EQ(in.exit_code, 0) << in.err;
     EXPECT_EQ(workspace_.run({"workload", "validate", "a.xwg"}).exit_code, 0);
-    expect_returns("chakra", {});
-    EXPECT_EQ(run_all("a.xwg").size(), 2u);
+    expect_returns(workspace_, "a.xwg", "chakra");
+    EXPECT_EQ(run_at_both_fidelities(workspace_, "a.xwg").size(), 2u);
     ++files;
   }
   EXPECT_EQ(files, 10);

@@ -12,6 +12,7 @@
 #include "model/workload/transformer_costs.h"
 #include "model/workload/validate.h"
 #include "tests/support/workload_builders.h"
+#include "tests/unit/model/workload/refusal.h"
 
 namespace exawarp::model {
 namespace {
@@ -437,23 +438,10 @@ TEST(Memory, FullRecomputationKeepsInputsAlone) {
 
 // ---- refusals
 
-struct Refusal {
-  const char* name;
-  std::function<void(TransformerSpec&)> change;
-  const char* expected;
-};
-
 class RefusedSplit : public testing::TestWithParam<Refusal> {};
 
 TEST_P(RefusedSplit, NamesTheKeyAndWhatWasExpected) {
-  TransformerSpec spec = split({.tensor = 2, .data = 4});
-  GetParam().change(spec);
-  try {
-    check(spec);
-    FAIL() << "accepted; expected " << GetParam().expected;
-  } catch (const SpecProblem& problem) {
-    EXPECT_STREQ(problem.what(), GetParam().expected);
-  }
+  expect_refused(split({.tensor = 2, .data = 4}), GetParam());
 }
 
 const Refusal kRefusals[] = {
