@@ -21,6 +21,7 @@ namespace {
 using core::InputError;
 using Json = nlohmann::json;
 using model::astra::Algorithm;
+using model::astra::BusConfig;
 using model::astra::CommGroup;
 using model::astra::CustomCollective;
 using model::astra::Dimension;
@@ -29,6 +30,7 @@ using model::astra::MemoryConfig;
 using model::astra::MemoryKind;
 using model::astra::NetworkConfig;
 using model::astra::Ns;
+using model::astra::Optimization;
 using model::astra::Policy;
 using model::astra::SystemConfig;
 using model::astra::Topology;
@@ -76,7 +78,15 @@ class JsonFile {
     }
     return static_cast<std::uint64_t>(value);
   }
-  bool flag(const std::string& key) { return number(key, 0.0) != 0; }
+  // A number other than 0. ASTRA-sim takes false for true: said, not followed.
+  bool flag(const std::string& key, Remarks& remarks) {
+    const Json* const value = find(key);
+    if (value != nullptr && value->is_boolean() && !value->get<bool>()) {
+      remarks.push_back(fmt::format("{}: key {}: false is off here; ASTRA-sim takes it for on, "
+                                    "write 0", path_, in_quotes(key)));
+    }
+    return number(key, 0.0) != 0;
+  }
   // "" where it is absent.
   std::string text(const std::string& key) {
     const Json* const value = find(key);
@@ -158,7 +168,6 @@ std::vector<Implementation> read_implementations(JsonFile& file, const std::stri
                                  in_quotes(name)));
     }
     list.push_back(*implementation);
-    if (implementation->over_all_ranks) break;  // it covers every dimension
   }
   return list;
 }
@@ -194,7 +203,7 @@ void read_collectives(JsonFile& file, SystemConfig& system) {
   }
 }
 
-void read_engine(JsonFile& file, SystemConfig& system, std::size_t dimensions) {
+void read_engine(JsonFile& file, SystemConfig& system, Remarks& remarks) {
   const std::string policy = file.text("scheduling-policy");
   if (policy == "LIFO") system.policy = Policy::lifo;
   else if (policy == "FIFO") system.policy = Policy::fifo;
@@ -202,21 +211,42 @@ void read_engine(JsonFile& file, SystemConfig& system, std::size_t dimensions) {
   else file.fail("scheduling-policy", in_quotes(policy) + "; expected LIFO, FIFO or EXPLICIT");
   const std::string optimization = file.text("collective-optimization");
   if (optimization == "localBWAware") {
-    system.local_bandwidth_aware = true;
-  } else if (optimization != "baseline" && (dimensions > 1 || !optimization.empty())) {
+    system.optimization = Optimization::local_bandwidth_aware;
+  } else if (optimization == "baseline") {
+    system.optimization = Optimization::baseline;
+  } else if (file.find("collective-optimization") != nullptr) {
     file.fail("collective-optimization",
               in_quotes(optimization) + "; expected baseline or localBWAware");
   }
-  system.splits = file.count("preferred-dataset-splits", {}, 1, 1u << 30);
+  system.splits = file.count("preferred-dataset-splits", 0, 0, 1u << 30);
   system.active_chunks =
       static_cast<std::uint32_t>(file.count("active-chunks-per-dimension", 1, 1, 1u << 30));
-  system.local_memory_gb_per_s = file.number("local-mem-bw", {}, 1e-9);
-  system.roofline = file.flag("roofline-enabled");
+  system.local_memory_gb_per_s = file.number("local-mem-bw", 0.0);
+  system.roofline = file.flag("roofline-enabled", remarks);
   system.peak_tflops = file.number("peak-perf", 0.0);
   if (system.roofline && system.peak_tflops <= 0) {
-    file.fail("peak-perf", "is missing; expected TFLOPS, as roofline-enabled is set");
+    file.fail("peak-perf", "is 0 or missing; expected TFLOPS, as roofline-enabled is set");
   }
-  system.replay_only = file.flag("replay-only");
+  if (system.roofline && system.local_memory_gb_per_s <= 0) {
+    file.fail("local-mem-bw", "is 0 or missing; expected GB/s, as roofline-enabled is set");
+  }
+  system.replay_only = file.flag("replay-only", remarks);
+}
+
+// model-shared-bus is on at 1 alone; L, o, g are cut to whole nanoseconds.
+void read_shared_bus(JsonFile& file, SystemConfig& system) {
+  const bool on = file.number("model-shared-bus", 0.0) == 1;
+  // ASTRA-sim holds them in single precision.
+  const auto parameter = [&](const char* key) {
+    return static_cast<double>(static_cast<float>(file.number(key, 0.0)));
+  };
+  BusConfig bus;
+  bus.latency_ns = static_cast<Ns>(parameter("L"));
+  bus.overhead_ns = static_cast<Ns>(parameter("o"));
+  bus.gap_ns = static_cast<Ns>(parameter("g"));
+  bus.gap_per_byte_ns = parameter("G");
+  bus.reduction_delay_ns = file.count("local-reduction-delay", 1, 0, 1u << 30);
+  if (on) system.shared_bus = bus;
 }
 
 }  // namespace
@@ -277,34 +307,33 @@ MemoryConfig read_astra_memory(const std::string& path) {
   else if (kind == "MEMORY_POOL") memory.kind = MemoryKind::pool;
   else file.fail("memory-type", in_quotes(kind) + "; expected NO_MEMORY_EXPANSION, "
                  "PER_NPU_MEMORY_EXPANSION, PER_NODE_MEMORY_EXPANSION or MEMORY_POOL");
-  memory.latency_ns = file.count("remote-mem-latency", {}, 0, std::uint64_t{1} << 50);
-  memory.bandwidth_gb_per_s = file.number("remote-mem-bw", {}, 1e-9);
+  memory.latency_ns = file.count("remote-mem-latency", 0, 0, std::uint64_t{1} << 50);
+  memory.bandwidth_gb_per_s = file.number("remote-mem-bw", 0.0);
   if (memory.kind == MemoryKind::per_node) {
-    static_cast<void>(file.count("num-nodes", 1, 1, 1u << 28));
+    memory.nodes = static_cast<std::uint32_t>(file.count("num-nodes", {}, 1, 1u << 28));
     memory.npus_per_node =
         static_cast<std::uint32_t>(file.count("num-npus-per-node", {}, 1, 1u << 28));
   }
   return memory;
 }
 
-SystemConfig read_astra_system(const std::string& path, const NetworkConfig& network,
-                               double injection_scale, Remarks& remarks) {
+SystemConfig read_astra_system(const std::string& path, double injection_scale,
+                               Remarks& remarks) {
   JsonFile file(path);
   SystemConfig system;
-  read_engine(file, system, network.dimensions.size());
-  const double endpoint_delay = file.number("endpoint-delay", 10.0) * injection_scale;
-  system.endpoint_delay_ns = static_cast<Ns>(endpoint_delay);
-  read_collectives(file, system);
-  if (file.flag("model-shared-bus")) {
-    file.fail("model-shared-bus", "the shared-bus model is not implemented; expected 0");
+  read_engine(file, system, remarks);
+  if (file.find("endpoint-delay") != nullptr) {  // the default is not scaled
+    const double endpoint_delay = std::floor(file.number("endpoint-delay", {})) * injection_scale;
+    system.endpoint_delay_ns = static_cast<Ns>(endpoint_delay);
   }
-  if (file.flag("track-local-mem")) {
+  read_collectives(file, system);
+  read_shared_bus(file, system);
+  if (file.flag("track-local-mem", remarks)) {
     remarks.push_back(path + ": key \"track-local-mem\": memory is not tracked; the run is the "
                              "same otherwise");
   }
-  for (const char* const key : {"L", "o", "g", "G", "local-reduction-delay", "trace-enabled",
-                                "local-mem-trace-filename"}) {
-    static_cast<void>(file.find(key));  // no effect without the above
+  for (const char* const key : {"trace-enabled", "local-mem-trace-filename"}) {
+    static_cast<void>(file.find(key));  // of the log
   }
   file.remark_on_unread(remarks);
   return system;

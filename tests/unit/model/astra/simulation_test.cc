@@ -20,6 +20,7 @@ Job collective(CollectiveKind kind, Algorithm algorithm, std::uint32_t ranks, st
   job.network.dimensions = {{Topology::fully_connected, ranks, 50, 500}};
   job.system.local_memory_gb_per_s = 1'600;
   job.system.endpoint_delay_ns = kEndpointNs;
+  job.system.splits = 1;
   for (auto& implementations : job.system.implementations) {
     implementations = {Implementation{.algorithm = algorithm}};
   }
@@ -28,6 +29,7 @@ Job collective(CollectiveKind kind, Algorithm algorithm, std::uint32_t ranks, st
   trace->nodes[0].kind = NodeKind::collective;
   trace->nodes[0].collective = kind;
   trace->nodes[0].comm_bytes = bytes;
+  trace->nodes[0].has_bytes = true;
   job.traces.assign(ranks, trace);
   return job;
 }
