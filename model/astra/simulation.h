@@ -75,7 +75,7 @@ struct Phase {
   Algorithm algorithm = Algorithm::ring;
   std::uint32_t window = 0;
   std::uint32_t queue = 0;
-  bool anticlockwise = false;
+  bool anticlockwise = false;  // ring and direct: sends backwards
   bool second_tree = false;  // double binary tree: whose root is the first rank, not the last
   Ring ring{};
   std::uint64_t bytes = 0;   // at its start

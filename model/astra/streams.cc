@@ -59,9 +59,7 @@ void Simulation::add_phase(Rank rank, std::uint32_t dimension, CollectiveKind ki
     ring.index = rank / ring.stride % ring.size;
     ring.first = rank - ring.index * ring.stride;
   }
-  if (phase.algorithm == Algorithm::direct || phase.algorithm == Algorithm::halving_doubling) {
-    phase.anticlockwise = false;  // only rings have a direction
-  } else if (phase.algorithm == Algorithm::double_binary_tree) {
+  if (phase.algorithm == Algorithm::double_binary_tree) {
     bool& second =
         rank_[rank].allocators[dimension].second_tree[static_cast<std::size_t>(family)];
     phase.second_tree = second;
@@ -108,7 +106,6 @@ void Simulation::plan_group(Rank rank, const TraceNode& node, const CommGroup& g
   }
   if (group.members.size() < 2) return;
   choose_queue(rank, 0, kAnyQueue, phase);
-  if (phase.algorithm != Algorithm::ring) phase.anticlockwise = false;
   phase.ring = {.size = static_cast<std::uint32_t>(group.members.size()),
                 .index = group.position(rank),
                 .group = &group};

@@ -30,16 +30,18 @@ class TraceSets : public testing::Test {
     return workspace_.run(arguments);
   }
 
-  // Runs the workload and returns the digests by network fidelity.
+  // Runs the workload and returns the summaries by network fidelity.
   [[nodiscard]] std::map<std::string, json> run_all(const std::string& workload) const {
     std::string study = replaced(small_study(), "workload.yaml", workload);
     study =
         study.substr(0, study.find("  fabric:")) +
         "  fabric: {topology: {kind: single_switch, link: {bandwidth: 50 GB/s, latency: 100 ns},"
         " switch_latency: 300 ns, endpoint_latency: 1 us}}\n";
-    workspace_.write("study.yaml", study + "compute: {fidelity: recorded}\n");
+    // Packets large enough for the whole to stay short under a sanitizer.
+    workspace_.write("study.yaml", study + "compute: {fidelity: recorded}\n"
+                                           "network: {packet: {packet_size: 256 KiB}}\n");
     std::map<std::string, json> summaries;
-    for (const char* fidelity : {"analytical", "message"}) {
+    for (const char* fidelity : {"analytical", "message", "packet"}) {
       const Ran ran = workspace_.run({"run", "study.yaml", "--json", "--sync", "sequential",
                                       "--set", std::string("network.fidelity=") + fidelity});
       EXPECT_EQ(ran.exit_code, 0) << fidelity << ": " << ran.err;
@@ -108,7 +110,7 @@ TEST_F(TraceSets, ACollectiveAsMessagesRunsAndReturns) {
       {"chakra",
        "examples/system/custom_collectives/custom_ring_allreduce_8npus_1MB/custom_allreduce"},
       {});
-  ASSERT_EQ(summaries.size(), 2u);
+  ASSERT_EQ(summaries.size(), 3u);
   // Seven computations of 7 us each, one after the other, and what the messages add.
   for (const auto& [fidelity, summary] : summaries) {
     EXPECT_GT(summary.at("simulated_time_ps"), 49'000'000) << fidelity;
@@ -120,7 +122,7 @@ TEST_F(TraceSets, ARecordedTrainingStepRunsAndReturns) {
   unpack(std::string(kChakra) + "feeder_tests_trace.tar.gz");
   for (const Arguments& options : {Arguments{}, Arguments{"--recorded-collectives"}}) {
     const auto summaries = expect_all({"chakra", "tests/data/chakra"}, options);
-    ASSERT_EQ(summaries.size(), 2u);
+    ASSERT_EQ(summaries.size(), 3u);
     // The host alone takes most of the 381,795 us that all nodes take together.
     EXPECT_GT(summaries.at("message").at("simulated_time_ps"), 150'000'000'000);
     EXPECT_LT(summaries.at("message").at("simulated_time_ps"), 382'000'000'000);
@@ -151,7 +153,7 @@ TEST_F(TraceSets, AnExecutionTraceOfPyTorchRunsAndReturns) {
   EXPECT_EQ(workspace_.run({"workload", "validate", "a.xwg"}).exit_code, 0);
   expect_returns("chakra", {});
   expect_returns("json", {});
-  EXPECT_EQ(run_all("a.xwg").size(), 2u);
+  EXPECT_EQ(run_all("a.xwg").size(), 3u);
   const Ran again = import({"chakra", "1.0.2-chakra"}, "b.xwg");
   EXPECT_EQ(again.exit_code, 2);
 }
@@ -170,7 +172,7 @@ TEST_F(TraceSets, TextWorkloadsRunAndReturn) {
     ASSERT_EQ(in.exit_code, 0) << in.err;
     EXPECT_EQ(workspace_.run({"workload", "validate", "a.xwg"}).exit_code, 0);
     expect_returns("chakra", {});
-    EXPECT_EQ(run_all("a.xwg").size(), 2u);
+    EXPECT_EQ(run_all("a.xwg").size(), 3u);
     ++files;
   }
   EXPECT_EQ(files, 10);

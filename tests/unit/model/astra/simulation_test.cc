@@ -27,6 +27,17 @@ TEST(Algorithms, DirectExchangesTakeTheirClosedForm) {
             2 * kEndpointNs + link(m));
 }
 
+// On a ring of three with two queues one chunk asks its partners clockwise, the other the other way
+// round: they never want the same link.
+TEST(Algorithms, DirectExchangesOfTheSecondHalfOfTheQueuesRunBackwards) {
+  Job job = collective(CollectiveKind::all_gather, Algorithm::direct, 3, 2 << 20);
+  job.network.congestion_aware = true;
+  job.network.dimensions[0].topology = Topology::ring;
+  for (auto& implementations : job.system.implementations) implementations[0].window = 1;
+  job.system.splits = job.system.active_chunks = job.system.queues_per_dimension = 2;
+  EXPECT_EQ(time_of(job), 3 * kEndpointNs + 2 * link(1 << 20));
+}
+
 TEST(Algorithms, ChunksThatTakeTurnsTakeAsManyTimes) {
   Job job = collective(CollectiveKind::all_reduce, Algorithm::ring, 8, 4 << 20);
   job.system.splits = 4;
