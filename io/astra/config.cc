@@ -39,6 +39,12 @@ using model::astra::kSimulatedCount;
 
 constexpr double kNumberMax = 1e15;
 
+std::string unread(const std::string& path, const std::string& key,
+                   const std::vector<std::string>& known) {
+  return fmt::format("{}: key {} is not read, by ASTRA-sim neither{}", path, in_quotes(key),
+                     did_you_mean(key, known));
+}
+
 // A JSON object, as a reader of keys that remembers which were asked for.
 class JsonFile {
  public:
@@ -108,8 +114,7 @@ class JsonFile {
   void remark_on_unread(Remarks& remarks) const {
     for (const auto& [key, value] : json_.items()) {
       if (std::ranges::find(known_, key) != known_.end()) continue;
-      remarks.push_back(fmt::format("{}: key {} is not read, by ASTRA-sim neither{}", path_,
-                                    in_quotes(key), did_you_mean(key, known_)));
+      remarks.push_back(unread(path_, key, known_));
     }
   }
   [[noreturn]] void fail(const std::string& key, const std::string& what) const {
@@ -251,9 +256,13 @@ void read_shared_bus(JsonFile& file, SystemConfig& system) {
 
 }  // namespace
 
-NetworkConfig read_astra_network(const std::string& path) {
+NetworkConfig read_astra_network(const std::string& path, Remarks& remarks) {
   YamlDocument document(path);
   const YamlSection root = document.root();
+  const std::vector<std::string> known{"topology", "npus_count", "bandwidth", "latency"};
+  for (const std::string& key : root.keys()) {
+    if (std::ranges::find(known, key) == known.end()) remarks.push_back(unread(path, key, known));
+  }
   NetworkConfig network;
   const std::vector<std::string> topology = root.texts("topology");
   const auto numbers = [&](const std::string& key) {
@@ -297,16 +306,22 @@ NetworkConfig read_astra_network(const std::string& path) {
   return network;
 }
 
-MemoryConfig read_astra_memory(const std::string& path) {
+MemoryConfig read_astra_memory(const std::string& path, Remarks& remarks) {
   JsonFile file(path);
   MemoryConfig memory;
+  for (const char* const key : {"remote-mem-latency", "remote-mem-bw", "num-nodes",
+                                "num-npus-per-node"}) {
+    static_cast<void>(file.find(key));  // of some kinds of memory
+  }
   const std::string kind = file.text("memory-type");
-  if (kind == "NO_MEMORY_EXPANSION") return memory;
-  if (kind == "PER_NPU_MEMORY_EXPANSION") memory.kind = MemoryKind::per_npu;
+  if (kind == "NO_MEMORY_EXPANSION") memory.kind = MemoryKind::none;
+  else if (kind == "PER_NPU_MEMORY_EXPANSION") memory.kind = MemoryKind::per_npu;
   else if (kind == "PER_NODE_MEMORY_EXPANSION") memory.kind = MemoryKind::per_node;
   else if (kind == "MEMORY_POOL") memory.kind = MemoryKind::pool;
   else file.fail("memory-type", in_quotes(kind) + "; expected NO_MEMORY_EXPANSION, "
                  "PER_NPU_MEMORY_EXPANSION, PER_NODE_MEMORY_EXPANSION or MEMORY_POOL");
+  file.remark_on_unread(remarks);
+  if (memory.kind == MemoryKind::none) return memory;
   memory.latency_ns = file.count("remote-mem-latency", 0, 0, std::uint64_t{1} << 50);
   memory.bandwidth_gb_per_s = file.number("remote-mem-bw", 0.0);
   if (memory.kind == MemoryKind::per_node) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <ostream>
 
 #include "core/error.h"
@@ -20,12 +21,12 @@ using model::astra::Result;
 
 Job read_job(const AstraArguments& a, Remarks& remarks) {
   Job job;
-  job.network = read_astra_network(a.network);
+  job.network = read_astra_network(a.network, remarks);
   job.network.congestion_aware = a.congestion_aware;
   job.system = read_astra_system(a.system, a.injection_scale, remarks);
   job.system.queues_per_dimension = a.queues_per_dimension;
   job.system.rendezvous = a.rendezvous;
-  job.memory = read_astra_memory(a.memory);
+  job.memory = read_astra_memory(a.memory, remarks);
   const std::uint32_t ranks = job.network.npus();
   if (a.comm_groups.find("empty") == std::string::npos) {
     for (CommunicatorList& group : read_comm_groups(a.comm_groups)) {
@@ -33,6 +34,10 @@ Job read_job(const AstraArguments& a, Remarks& remarks) {
     }
   }
   job.traces = read_astra_traces(a.workload, ranks, job.groups);
+  const std::string next = trace_path(a.workload, ranks);
+  if (std::filesystem::exists(next)) {
+    remarks.push_back(fmt::format("{} is not read: the network has {} ranks", next, ranks));
+  }
   check(job);
   for (std::string& remark : model::astra::remarks(job)) remarks.push_back(std::move(remark));
   return job;

@@ -26,6 +26,18 @@ bool reduces(Simulated family) {
   return family == Simulated::all_reduce || family == Simulated::reduce_scatter;
 }
 
+// What a send or receive has to say.
+void check_message(const Trace& trace, const TraceNode& node) {
+  if (node.peer == kNoRank) {
+    refuse(trace, node, node.kind == NodeKind::send ? "has no comm_dst" : "has no comm_src");
+  }
+  if (!node.has_tag) refuse(trace, node, "has no comm_tag");
+  if (node.comm_bytes == 0) {
+    refuse(trace, node, node.has_bytes ? "comm_size 0; expected at least 1 B"
+                                       : "has no comm_size");
+  }
+}
+
 void check_implementations(const Job& job) {
   for (std::size_t f = 0; f < kSimulatedCount; ++f) {
     const auto& list = job.system.implementations[f];
@@ -97,12 +109,7 @@ class NodeChecker {
   void check_peer(const TraceNode& node) const {
     const bool send = node.kind == NodeKind::send;
     if (node.host) refuse(trace_, node, "communication with is_cpu_op true is not simulated");
-    if (node.peer == kNoRank) refuse(trace_, node, send ? "has no comm_dst" : "has no comm_src");
-    if (!node.has_tag) refuse(trace_, node, "has no comm_tag");
-    if (node.comm_bytes == 0) {
-      refuse(trace_, node, node.has_bytes ? "comm_size 0; expected at least 1 B"
-                                          : "has no comm_size");
-    }
+    check_message(trace_, node);
     if (node.owner != kNoRank && node.owner != rank_) {
       refuse(trace_, node, fmt::format("{} {} in the file of rank {}; expected {} or none",
                                        send ? "comm_src" : "comm_dst", node.owner, rank_, rank_));
@@ -206,6 +213,7 @@ void check_custom(const CustomCollective& custom) {
       if (!message && node.kind != NodeKind::compute) {
         refuse(trace, node, "a custom collective consists of SEND, RECV and COMP nodes");
       }
+      if (message) check_message(trace, node);
       if (message && (node.peer == position || node.peer >= custom.positions.size())) {
         refuse(trace, node, fmt::format("peer {} of position {}; expected another below {}",
                                         node.peer, position, custom.positions.size()));

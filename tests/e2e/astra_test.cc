@@ -106,6 +106,30 @@ TEST_F(Astra, AFlagThatIsFalseIsOffAndSaysThatItIsOnThere) {
                      "for on, write 0\n");
 }
 
+TEST_F(Astra, KeysAndTracesThatAreNotReadAreNamed) {
+  AstraSetUp set_up{.ranks = all(3, collective(kAllReduce, 1'000))};
+  set_up.network += "latencies: [500.0]\n";
+  set_up.memory = R"({"memory-type": "NO_MEMORY_EXPANSION", "remote-mem-bw": 1, "bw": 2})";
+  const Ran ran = set_up.run(workspace_);
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_EQ(ran.err,
+            "net.yml: key \"latencies\" is not read, by ASTRA-sim neither; did you mean "
+            "\"latency\"?\n"
+            "mem.json: key \"bw\" is not read, by ASTRA-sim neither\n"
+            "t.2.et is not read: the network has 2 ranks\n");
+}
+
+TEST_F(Astra, NodesThatWaitForEachOtherAreADeadlock) {
+  AstraSetUp set_up{.ranks = {{after(trace_node(1, COMP_NODE, {}), 2),
+                               after(trace_node(2, COMP_NODE, {}), 1)},
+                              {trace_node(1, COMP_NODE, {})}}};
+  const Ran ran = set_up.run(workspace_);
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_NE(ran.err.find("rank 0: 2 nodes are left and none runs: they wait for each other"),
+            std::string::npos)
+      << ran.err;
+}
+
 TEST_F(Astra, MessagesNameBothEndsTagAndSize) {
   const auto refused = [&](std::initializer_list<std::pair<const char*, std::int64_t>> attributes,
                            const std::string& what) {
