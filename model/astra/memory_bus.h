@@ -2,8 +2,8 @@
 // endpoint delay. The facts are those of ASTRA-sim's LogGP.cc, MemBus.cc and MemMovRequest.cc.
 //
 // Two ends, the accelerator and its network adapter, exchange requests one at a time under LogGP:
-// the sender is taken for offset + (size - 1) * G, the receiver L + o longer, where the offset is o,
-// or what is left of g since a transfer of the same sender ended. Behind the accelerator's end is a
+// the sender is taken for offset + (size - 1) * G, the receiver L + o longer, where the offset is
+// o, or what is left of g since a transfer of the same sender ended. Behind the accelerator's end is a
 // second bus of the same kind (G = 0.0038 ns/B) to its memory: what the accelerator sends is read
 // over it first, what it receives is written over it, and what it reduces is read and written. Both
 // directions share a bus; after eight transfers in one direction the other end comes first.

@@ -139,7 +139,9 @@ void Simulation::issue(Rank rank, std::uint32_t node) {
 void Simulation::replay(Rank rank, std::uint32_t node) {
   const TraceNode& fields = rank_[rank].progress.trace->nodes[node];
   if (!fields.host) rank_[rank].compute += recorded_ns(fields);
-  if (fields.kind == NodeKind::compute) rank_[rank].usage.roofline.compute_ns += recorded_ns(fields);
+  if (fields.kind == NodeKind::compute) {
+    rank_[rank].usage.roofline.compute_ns += recorded_ns(fields);
+  }
   timers_.start(rank, recorded_ns(fields), {.kind = Timer::Kind::node, .index = node});
 }
 
@@ -177,8 +179,8 @@ void Simulation::issue_memory(Rank rank, std::uint32_t node) {
 // Latency, then the bytes.
 void Simulation::access_memory(std::uint32_t memory, Rank rank, std::uint32_t node) {
   const TraceNode& fields = rank_[rank].progress.trace->nodes[node];
-  const Ns time = job_.memory.latency_ns + static_cast<Ns>(static_cast<double>(fields.tensor_bytes) /
-                                                           job_.memory.bandwidth_gb_per_s);
+  const double bytes = static_cast<double>(fields.tensor_bytes);
+  const Ns time = job_.memory.latency_ns + static_cast<Ns>(bytes / job_.memory.bandwidth_gb_per_s);
   timers_.start(rank, time, {.kind = Timer::Kind::node, .index = node});
   if (job_.memory.kind != MemoryKind::per_npu) {
     timers_.start(rank, time, {.kind = Timer::Kind::memory, .index = memory});

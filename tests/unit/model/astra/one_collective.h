@@ -14,7 +14,8 @@ constexpr Ns kEndpointNs = 10;
 constexpr double kBytesPerNs = 50 * static_cast<double>(1 << 30) / 1e9;
 
 // One collective of `bytes` over a fully connected dimension, where nothing shares a link.
-inline Job collective(CollectiveKind kind, Algorithm algorithm, std::uint32_t ranks, std::uint64_t bytes) {
+inline Job collective(CollectiveKind kind, Algorithm algorithm, std::uint32_t ranks,
+                      std::uint64_t bytes) {
   Job job;
   job.network.dimensions = {{Topology::fully_connected, ranks, 50, 500}};
   job.system.local_memory_gb_per_s = 1'600;
