@@ -3,10 +3,11 @@
 //
 // Two ends, the accelerator and its network adapter, exchange requests one at a time under LogGP:
 // the sender is taken for offset + (size - 1) * G, the receiver L + o longer, where the offset is
-// o, or what is left of g since a transfer of the same sender ended. Behind the accelerator's end is a
-// second bus of the same kind (G = 0.0038 ns/B) to its memory: what the accelerator sends is read
-// over it first, what it receives is written over it, and what it reduces is read and written. Both
-// directions share a bus; after eight transfers in one direction the other end comes first.
+// o, or what is left of g since a transfer of the same sender ended. Behind the accelerator's end
+// is a second bus of the same kind (G = 0.0038 ns/B) to its memory: what the accelerator sends is
+// read over it first, what it receives is written over it, and what it reduces is written, read
+// and written. Both directions share a bus; after more than eight transfers in one direction the
+// other end comes first.
 #pragma once
 
 #include <array>
