@@ -21,6 +21,7 @@ namespace {
 using core::InputError;
 using Json = nlohmann::json;
 using model::astra::Algorithm;
+using model::astra::BusConfig;
 using model::astra::CommGroup;
 using model::astra::CustomCollective;
 using model::astra::Dimension;
@@ -29,6 +30,7 @@ using model::astra::MemoryConfig;
 using model::astra::MemoryKind;
 using model::astra::NetworkConfig;
 using model::astra::Ns;
+using model::astra::Optimization;
 using model::astra::Policy;
 using model::astra::SystemConfig;
 using model::astra::Topology;
@@ -36,6 +38,12 @@ using model::astra::kDimensionsMax;
 using model::astra::kSimulatedCount;
 
 constexpr double kNumberMax = 1e15;
+
+std::string unread(const std::string& path, const std::string& key,
+                   const std::vector<std::string>& known) {
+  return fmt::format("{}: key {} is not read, by ASTRA-sim neither{}", path, in_quotes(key),
+                     did_you_mean(key, known));
+}
 
 // A JSON object, as a reader of keys that remembers which were asked for.
 class JsonFile {
@@ -76,7 +84,15 @@ class JsonFile {
     }
     return static_cast<std::uint64_t>(value);
   }
-  bool flag(const std::string& key) { return number(key, 0.0) != 0; }
+  // A number other than 0. ASTRA-sim takes false for true: said, not followed.
+  bool flag(const std::string& key, Remarks& remarks) {
+    const Json* const value = find(key);
+    if (value != nullptr && value->is_boolean() && !value->get<bool>()) {
+      remarks.push_back(fmt::format("{}: key {}: false is off here; ASTRA-sim takes it for on, "
+                                    "write 0", path_, in_quotes(key)));
+    }
+    return number(key, 0.0) != 0;
+  }
   // "" where it is absent.
   std::string text(const std::string& key) {
     const Json* const value = find(key);
@@ -98,8 +114,7 @@ class JsonFile {
   void remark_on_unread(Remarks& remarks) const {
     for (const auto& [key, value] : json_.items()) {
       if (std::ranges::find(known_, key) != known_.end()) continue;
-      remarks.push_back(fmt::format("{}: key {} is not read, by ASTRA-sim neither{}", path_,
-                                    in_quotes(key), did_you_mean(key, known_)));
+      remarks.push_back(unread(path_, key, known_));
     }
   }
   [[noreturn]] void fail(const std::string& key, const std::string& what) const {
@@ -158,7 +173,6 @@ std::vector<Implementation> read_implementations(JsonFile& file, const std::stri
                                  in_quotes(name)));
     }
     list.push_back(*implementation);
-    if (implementation->over_all_ranks) break;  // it covers every dimension
   }
   return list;
 }
@@ -194,7 +208,7 @@ void read_collectives(JsonFile& file, SystemConfig& system) {
   }
 }
 
-void read_engine(JsonFile& file, SystemConfig& system, std::size_t dimensions) {
+void read_engine(JsonFile& file, SystemConfig& system, Remarks& remarks) {
   const std::string policy = file.text("scheduling-policy");
   if (policy == "LIFO") system.policy = Policy::lifo;
   else if (policy == "FIFO") system.policy = Policy::fifo;
@@ -202,28 +216,53 @@ void read_engine(JsonFile& file, SystemConfig& system, std::size_t dimensions) {
   else file.fail("scheduling-policy", in_quotes(policy) + "; expected LIFO, FIFO or EXPLICIT");
   const std::string optimization = file.text("collective-optimization");
   if (optimization == "localBWAware") {
-    system.local_bandwidth_aware = true;
-  } else if (optimization != "baseline" && (dimensions > 1 || !optimization.empty())) {
+    system.optimization = Optimization::local_bandwidth_aware;
+  } else if (optimization == "baseline") {
+    system.optimization = Optimization::baseline;
+  } else if (file.find("collective-optimization") != nullptr) {
     file.fail("collective-optimization",
               in_quotes(optimization) + "; expected baseline or localBWAware");
   }
-  system.splits = file.count("preferred-dataset-splits", {}, 1, 1u << 30);
+  system.splits = file.count("preferred-dataset-splits", 0, 0, 1u << 30);
   system.active_chunks =
       static_cast<std::uint32_t>(file.count("active-chunks-per-dimension", 1, 1, 1u << 30));
-  system.local_memory_gb_per_s = file.number("local-mem-bw", {}, 1e-9);
-  system.roofline = file.flag("roofline-enabled");
+  system.local_memory_gb_per_s = file.number("local-mem-bw", 0.0);
+  system.roofline = file.flag("roofline-enabled", remarks);
   system.peak_tflops = file.number("peak-perf", 0.0);
   if (system.roofline && system.peak_tflops <= 0) {
-    file.fail("peak-perf", "is missing; expected TFLOPS, as roofline-enabled is set");
+    file.fail("peak-perf", "is 0 or missing; expected TFLOPS, as roofline-enabled is set");
   }
-  system.replay_only = file.flag("replay-only");
+  if (system.roofline && system.local_memory_gb_per_s <= 0) {
+    file.fail("local-mem-bw", "is 0 or missing; expected GB/s, as roofline-enabled is set");
+  }
+  system.replay_only = file.flag("replay-only", remarks);
+}
+
+// model-shared-bus is on at 1 alone; L, o, g are cut to whole nanoseconds.
+void read_shared_bus(JsonFile& file, SystemConfig& system) {
+  const bool on = file.number("model-shared-bus", 0.0) == 1;
+  // ASTRA-sim holds them in single precision.
+  const auto parameter = [&](const char* key) {
+    return static_cast<double>(static_cast<float>(file.number(key, 0.0)));
+  };
+  BusConfig bus;
+  bus.latency_ns = static_cast<Ns>(parameter("L"));
+  bus.overhead_ns = static_cast<Ns>(parameter("o"));
+  bus.gap_ns = static_cast<Ns>(parameter("g"));
+  bus.gap_per_byte_ns = parameter("G");
+  bus.reduction_delay_ns = file.count("local-reduction-delay", 1, 0, 1u << 30);
+  if (on) system.shared_bus = bus;
 }
 
 }  // namespace
 
-NetworkConfig read_astra_network(const std::string& path) {
+NetworkConfig read_astra_network(const std::string& path, Remarks& remarks) {
   YamlDocument document(path);
   const YamlSection root = document.root();
+  const std::vector<std::string> known{"topology", "npus_count", "bandwidth", "latency"};
+  for (const std::string& key : root.keys()) {
+    if (std::ranges::find(known, key) == known.end()) remarks.push_back(unread(path, key, known));
+  }
   NetworkConfig network;
   const std::vector<std::string> topology = root.texts("topology");
   const auto numbers = [&](const std::string& key) {
@@ -267,44 +306,49 @@ NetworkConfig read_astra_network(const std::string& path) {
   return network;
 }
 
-MemoryConfig read_astra_memory(const std::string& path) {
+MemoryConfig read_astra_memory(const std::string& path, Remarks& remarks) {
   JsonFile file(path);
   MemoryConfig memory;
+  for (const char* const key : {"remote-mem-latency", "remote-mem-bw", "num-nodes",
+                                "num-npus-per-node"}) {
+    static_cast<void>(file.find(key));  // of some kinds of memory
+  }
   const std::string kind = file.text("memory-type");
-  if (kind == "NO_MEMORY_EXPANSION") return memory;
-  if (kind == "PER_NPU_MEMORY_EXPANSION") memory.kind = MemoryKind::per_npu;
+  if (kind == "NO_MEMORY_EXPANSION") memory.kind = MemoryKind::none;
+  else if (kind == "PER_NPU_MEMORY_EXPANSION") memory.kind = MemoryKind::per_npu;
   else if (kind == "PER_NODE_MEMORY_EXPANSION") memory.kind = MemoryKind::per_node;
   else if (kind == "MEMORY_POOL") memory.kind = MemoryKind::pool;
   else file.fail("memory-type", in_quotes(kind) + "; expected NO_MEMORY_EXPANSION, "
                  "PER_NPU_MEMORY_EXPANSION, PER_NODE_MEMORY_EXPANSION or MEMORY_POOL");
-  memory.latency_ns = file.count("remote-mem-latency", {}, 0, std::uint64_t{1} << 50);
-  memory.bandwidth_gb_per_s = file.number("remote-mem-bw", {}, 1e-9);
+  file.remark_on_unread(remarks);
+  if (memory.kind == MemoryKind::none) return memory;
+  memory.latency_ns = file.count("remote-mem-latency", 0, 0, std::uint64_t{1} << 50);
+  memory.bandwidth_gb_per_s = file.number("remote-mem-bw", 0.0);
   if (memory.kind == MemoryKind::per_node) {
-    static_cast<void>(file.count("num-nodes", 1, 1, 1u << 28));
+    memory.nodes = static_cast<std::uint32_t>(file.count("num-nodes", {}, 1, 1u << 28));
     memory.npus_per_node =
         static_cast<std::uint32_t>(file.count("num-npus-per-node", {}, 1, 1u << 28));
   }
   return memory;
 }
 
-SystemConfig read_astra_system(const std::string& path, const NetworkConfig& network,
-                               double injection_scale, Remarks& remarks) {
+SystemConfig read_astra_system(const std::string& path, double injection_scale,
+                               Remarks& remarks) {
   JsonFile file(path);
   SystemConfig system;
-  read_engine(file, system, network.dimensions.size());
-  const double endpoint_delay = file.number("endpoint-delay", 10.0) * injection_scale;
-  system.endpoint_delay_ns = static_cast<Ns>(endpoint_delay);
-  read_collectives(file, system);
-  if (file.flag("model-shared-bus")) {
-    file.fail("model-shared-bus", "the shared-bus model is not implemented; expected 0");
+  read_engine(file, system, remarks);
+  if (file.find("endpoint-delay") != nullptr) {  // the default is not scaled
+    const double endpoint_delay = std::floor(file.number("endpoint-delay", {})) * injection_scale;
+    system.endpoint_delay_ns = static_cast<Ns>(endpoint_delay);
   }
-  if (file.flag("track-local-mem")) {
+  read_collectives(file, system);
+  read_shared_bus(file, system);
+  if (file.flag("track-local-mem", remarks)) {
     remarks.push_back(path + ": key \"track-local-mem\": memory is not tracked; the run is the "
                              "same otherwise");
   }
-  for (const char* const key : {"L", "o", "g", "G", "local-reduction-delay", "trace-enabled",
-                                "local-mem-trace-filename"}) {
-    static_cast<void>(file.find(key));  // no effect without the above
+  for (const char* const key : {"trace-enabled", "local-mem-trace-filename"}) {
+    static_cast<void>(file.find(key));  // of the log
   }
   file.remark_on_unread(remarks);
   return system;

@@ -12,13 +12,15 @@ namespace exawarp::io {
 using Remarks = std::vector<std::string>;
 
 // network.yml.
-[[nodiscard]] model::astra::NetworkConfig read_astra_network(const std::string& path);
+[[nodiscard]] model::astra::NetworkConfig read_astra_network(const std::string& path,
+                                                             Remarks& remarks);
 // memory.json.
-[[nodiscard]] model::astra::MemoryConfig read_astra_memory(const std::string& path);
+[[nodiscard]] model::astra::MemoryConfig read_astra_memory(const std::string& path,
+                                                           Remarks& remarks);
 // system.json; reads the graphs of custom collectives too, whose prefixes are relative to the
-// working directory. `ranks` bounds them. `injection_scale` multiplies endpoint-delay.
-[[nodiscard]] model::astra::SystemConfig read_astra_system(
-    const std::string& path, const model::astra::NetworkConfig& network, double injection_scale,
-    Remarks& remarks);
+// working directory. `injection_scale` multiplies endpoint-delay where that is given.
+[[nodiscard]] model::astra::SystemConfig read_astra_system(const std::string& path,
+                                                           double injection_scale,
+                                                           Remarks& remarks);
 
 }  // namespace exawarp::io

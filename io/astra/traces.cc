@@ -25,11 +25,19 @@ TraceNode convert(const chakra::Node& node, const std::string& place) {
   const NodeAttributes attributes(node, place);
   TraceNode out{.id = node.id(), .duration_us = node.duration_micros()};
   const int type = node.type();
-  out.kind = type >= 0 && type <= 7 ? static_cast<NodeKind>(type) : NodeKind::invalid;
+  if (type < 0 || type > 7) {
+    attributes.refuse(fmt::format("type {}; expected 0 to 7", type));
+  }
+  out.kind = static_cast<NodeKind>(type);
   out.host = attributes.integer("is_cpu_op").value_or(0) != 0;
-  out.num_ops = attributes.integer("num_ops").value_or(0);
-  out.tensor_bytes = attributes.integer("tensor_size").value_or(0);
-  out.comm_bytes = attributes.integer("comm_size").value_or(0);
+  const auto number = [&](const char* name, std::uint64_t& value, bool& given) {
+    const std::optional<std::uint64_t> found = attributes.integer(name);
+    given = found.has_value();
+    value = found.value_or(0);
+  };
+  number("num_ops", out.num_ops, out.has_ops);
+  number("tensor_size", out.tensor_bytes, out.has_tensor);
+  number("comm_size", out.comm_bytes, out.has_bytes);
   if (out.kind == NodeKind::collective) {
     out.collective = static_cast<CollectiveKind>(attributes.integer("comm_type", 0xfe)
                                                      .value_or(0xff));
@@ -38,11 +46,14 @@ TraceNode convert(const chakra::Node& node, const std::string& place) {
     out.involved = attributes.bits("involved_dim").value_or(model::astra::kAllDimensions);
     out.group = attributes.group();
   } else if (out.kind == NodeKind::send || out.kind == NodeKind::receive) {
-    const char* const peer = out.kind == NodeKind::send ? "comm_dst" : "comm_src";
-    const auto value = attributes.integer(peer, kRanksMax);
-    if (!value) attributes.refuse(fmt::format("has no {}", peer));
-    out.peer = static_cast<std::uint32_t>(*value);
-    out.tag = attributes.integer("comm_tag").value_or(0);
+    const bool send = out.kind == NodeKind::send;
+    const auto rank = [&](const char* name) {
+      return static_cast<std::uint32_t>(
+          attributes.integer(name, kRanksMax).value_or(model::astra::kNoRank));
+    };
+    out.peer = rank(send ? "comm_dst" : "comm_src");
+    out.owner = rank(send ? "comm_src" : "comm_dst");
+    number("comm_tag", out.tag, out.has_tag);
   }
   return out;
 }

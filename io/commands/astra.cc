@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <ostream>
 
 #include "core/error.h"
@@ -20,12 +21,12 @@ using model::astra::Result;
 
 Job read_job(const AstraArguments& a, Remarks& remarks) {
   Job job;
-  job.network = read_astra_network(a.network);
+  job.network = read_astra_network(a.network, remarks);
   job.network.congestion_aware = a.congestion_aware;
-  job.system = read_astra_system(a.system, job.network, a.injection_scale, remarks);
+  job.system = read_astra_system(a.system, a.injection_scale, remarks);
   job.system.queues_per_dimension = a.queues_per_dimension;
   job.system.rendezvous = a.rendezvous;
-  job.memory = read_astra_memory(a.memory);
+  job.memory = read_astra_memory(a.memory, remarks);
   const std::uint32_t ranks = job.network.npus();
   if (a.comm_groups.find("empty") == std::string::npos) {
     for (CommunicatorList& group : read_comm_groups(a.comm_groups)) {
@@ -33,14 +34,45 @@ Job read_job(const AstraArguments& a, Remarks& remarks) {
     }
   }
   job.traces = read_astra_traces(a.workload, ranks, job.groups);
+  const std::string next = trace_path(a.workload, ranks);
+  if (std::filesystem::exists(next)) {
+    remarks.push_back(fmt::format("{} is not read: the network has {} ranks", next, ranks));
+  }
   check(job);
+  for (std::string& remark : model::astra::remarks(job)) remarks.push_back(std::move(remark));
   return job;
 }
 
-std::string finished_line(const Finish& finish) {
-  return fmt::format("sys[{}] finished, {} cycles, exposed communication {} cycles.\n",
-                     finish.rank, finish.cycles,
-                     static_cast<std::int64_t>(finish.cycles - finish.compute));
+std::string roofline_lines(const Finish& finish) {
+  const model::astra::RooflineSums& sums = finish.usage.roofline;
+  const auto all = static_cast<double>(sums.compute_ns);
+  return fmt::format(
+      "sys[{0}], Compute bound percentage: {1:.3f}%\n"
+      "sys[{0}], Average compute utilization: {2:.3f}%\n"
+      "sys[{0}], Average memory utilization: {3:.3f}%\n"
+      "sys[{0}], Average operation intensity: {4:.3f}\n",
+      finish.rank, static_cast<double>(sums.compute_bound_ns) / all * 100,
+      sums.compute_utilization / all * 100, sums.memory_utilization / all * 100,
+      sums.intensity / all);
+}
+
+// What ASTRA-sim prints of a rank that finishes.
+std::string finished_lines(const Finish& finish, bool roofline) {
+  std::string lines = fmt::format(
+      "sys[{0}] finished, {1} cycles, exposed communication {2} cycles.\n"
+      "sys[{0}], Wall time: {1}\n", finish.rank, finish.cycles,
+      static_cast<std::int64_t>(finish.cycles - finish.compute));
+  const auto add = [&](const char* name, const model::astra::BusyTime& time) {
+    if (time.any()) lines += fmt::format("sys[{}], {} time: {}\n", finish.rank, name,
+                                         time.total_ns());
+  };
+  add("CPU", finish.usage.host);
+  add("GPU", finish.usage.accelerator);
+  add("Comm", finish.usage.communication);
+  add("Remote mem", finish.usage.memory);
+  lines += fmt::format("sys[{}], Total compute-communication overlap: {}\n", finish.rank,
+                       finish.usage.overlap_ns());
+  return roofline ? lines + roofline_lines(finish) : lines;
 }
 
 void report_deadlock(const Result& result, std::uint32_t ranks, const Console& console) {
@@ -62,8 +94,9 @@ int run_astra(const AstraArguments& a, const Console& console, pdes::Transport& 
   });
   if (transport.rank().value != 0) return kDone;
   for (const std::string& remark : remarks) console.err << remark << "\n";
-  const Result result =
-      simulate(job, [&](const Finish& finish) { console.out << finished_line(finish); });
+  const Result result = simulate(job, [&](const Finish& finish) {
+    console.out << finished_lines(finish, job.system.roofline);
+  });
   console.out << std::flush;
   if (result.finished == job.network.npus()) return kDone;
   report_deadlock(result, job.network.npus(), console);

@@ -93,18 +93,18 @@ void Simulation::insert_packet(std::uint32_t stream) {
     }
     s.toggle = !s.toggle;
   }
-  bool reduces = false;
+  Packet packet{.bytes = s.message_bytes};
   if (s.plain_left > 0) {
     --s.plain_left;
   } else {
+    packet.trip = {.to_accelerator = true, .send_back = s.reducing_left > s.parallel};
     --s.reducing_left;
-    reduces = phase.kind == CollectiveKind::reduce_scatter ||
-              (phase.kind == CollectiveKind::all_reduce && s.toggle);
+    packet.reduces = phase.kind == CollectiveKind::reduce_scatter ||
+                     (phase.kind == CollectiveKind::all_reduce && s.toggle);
   }
   ++s.inserted;
   s.packet_bytes = s.message_bytes;
   s.packet_distance = s.distance;
-  const std::uint64_t bytes = s.message_bytes;
   if (phase.algorithm == Algorithm::halving_doubling) {
     const auto scale = [&s] {
       s.distance = s.distance_grows ? 2 * s.distance : s.distance / 2;
@@ -116,17 +116,18 @@ void Simulation::insert_packet(std::uint32_t stream) {
       scale();
     }
   }
-  delay_packet(stream, reduces, bytes);
+  delay_packet(stream, packet);
 }
 
-void Simulation::delay_packet(std::uint32_t stream, bool reduces, std::uint64_t bytes) {
+void Simulation::delay_packet(std::uint32_t stream, const Packet& packet) {
   const Stream& s = streams_[stream];
   const Phase& phase = s.phases[s.phase];
   const bool listed =
       phase.ring.group != nullptr && phase.algorithm != Algorithm::double_binary_tree;
-  timers_.start(s.rank, listed ? kListedRingDelayNs : job_.system.endpoint_delay_ns,
-                {.kind = Timer::Kind::packet, .reduces = reduces, .index = stream,
-                 .argument = bytes});
+  const Timer timer{.kind = Timer::Kind::packet, .reduces = packet.reduces, .index = stream,
+                    .argument = packet.bytes};
+  if (bus_ && !listed) return bus_->carry(s.rank, packet.trip, timer);
+  timers_.start(s.rank, listed ? kListedRingDelayNs : job_.system.endpoint_delay_ns, timer);
 }
 
 void Simulation::packet_ready(std::uint32_t stream) {
@@ -217,11 +218,15 @@ void Simulation::tree_step(std::uint32_t stream, bool received) {
   const bool root = place.parent == TreePlace::kNone;
   const bool leaf = place.left == TreePlace::kNone;
   const bool inner = !root && !leaf;
+  // A packet for the accelerator, reduced there or not.
+  const auto reduce = [&](bool reduces, bool send_back) {
+    delay_packet(stream, {reduces, phase.bytes, {.to_accelerator = true, .send_back = send_back}});
+  };
   switch (s.tree) {
     case TreeState::begin:
       if (leaf) {
         s.tree = TreeState::to_parent;
-        return delay_packet(stream, false, phase.bytes);
+        return delay_packet(stream, {.bytes = phase.bytes});
       }
       s.tree = root ? TreeState::one_child_left : TreeState::two_children_left;
       tree_receive(stream, place.left);
@@ -230,11 +235,11 @@ void Simulation::tree_step(std::uint32_t stream, bool received) {
     case TreeState::two_children_left:
       if (!received) return;
       s.tree = TreeState::one_child_left;
-      return delay_packet(stream, true, phase.bytes);
+      return reduce(true, false);
     case TreeState::one_child_left:
       if (received) {
         s.tree = root ? TreeState::to_children : TreeState::to_parent;
-        return delay_packet(stream, true, phase.bytes);
+        return reduce(true, true);
       }
       ++s.tree_reductions;  // of the first child's data, before the second's came
       return;
@@ -246,7 +251,7 @@ void Simulation::tree_step(std::uint32_t stream, bool received) {
       return;
     case TreeState::from_parent:
       s.tree = leaf ? TreeState::leaf_end : TreeState::to_children;
-      return delay_packet(stream, inner, phase.bytes);
+      return reduce(inner, inner);
     case TreeState::to_children:
       tree_send(stream, place.left);
       if (inner) tree_send(stream, place.right);

@@ -18,8 +18,24 @@ using core::InputError;
 }
 
 bool uses(const SystemConfig& system, Simulated family, Algorithm algorithm) {
-  return std::ranges::any_of(system.implementations[static_cast<std::size_t>(family)],
+  return std::ranges::any_of(system.implementations_of(family),
                              [&](const Implementation& i) { return i.algorithm == algorithm; });
+}
+
+bool reduces(Simulated family) {
+  return family == Simulated::all_reduce || family == Simulated::reduce_scatter;
+}
+
+// What a send or receive has to say.
+void check_message(const Trace& trace, const TraceNode& node) {
+  if (node.peer == kNoRank) {
+    refuse(trace, node, node.kind == NodeKind::send ? "has no comm_dst" : "has no comm_src");
+  }
+  if (!node.has_tag) refuse(trace, node, "has no comm_tag");
+  if (node.comm_bytes == 0) {
+    refuse(trace, node, node.has_bytes ? "comm_size 0; expected at least 1 B"
+                                       : "has no comm_size");
+  }
 }
 
 void check_implementations(const Job& job) {
@@ -31,7 +47,7 @@ void check_implementations(const Job& job) {
                                    "one a dimension", list.size(),
                                    job.network.dimensions.size()));
     }
-    for (std::size_t d = 0; d < list.size(); ++d) {
+    for (std::size_t d = 0; d < job.system.phases_of(static_cast<Simulated>(f)); ++d) {
       const std::uint32_t n =
           list[d].over_all_ranks ? job.network.npus() : job.network.dimensions[d].npus;
       const bool halving = list[d].algorithm == Algorithm::halving_doubling;
@@ -62,17 +78,42 @@ class NodeChecker {
       case NodeKind::collective: return check_collective(node);
       case NodeKind::memory_load:
       case NodeKind::memory_store:
-        if (job_.memory.kind == MemoryKind::none) {
-          refuse(trace_, node, "memory node, but memory-type is NO_MEMORY_EXPANSION");
-        }
-        return;
-      case NodeKind::compute:
+        return check_memory(node);
+      case NodeKind::compute: return check_compute(node);
       case NodeKind::metadata:
       case NodeKind::invalid: return;
     }
   }
+  void check_memory(const TraceNode& node) const {
+    const MemoryConfig& memory = job_.memory;
+    if (memory.kind == MemoryKind::none) {
+      refuse(trace_, node, "memory node, but memory-type is NO_MEMORY_EXPANSION");
+    }
+    if (memory.bandwidth_gb_per_s <= 0) {
+      refuse(trace_, node, "memory node, but the memory configuration has no remote-mem-bw");
+    }
+    if (!node.has_tensor) refuse(trace_, node, "memory node without tensor_size");
+    if (memory.kind == MemoryKind::per_node && rank_ / memory.npus_per_node >= memory.nodes) {
+      refuse(trace_, node, fmt::format("memory node of rank {}, which is beyond num-nodes {} of "
+                                       "num-npus-per-node {}", rank_, memory.nodes,
+                                       memory.npus_per_node));
+    }
+  }
+  void check_compute(const TraceNode& node) const {
+    if (node.host || !job_.system.roofline) return;
+    if (!node.has_ops || !node.has_tensor) {
+      refuse(trace_, node, fmt::format("computation without {}; roofline-enabled needs it",
+                                       node.has_ops ? "tensor_size" : "num_ops"));
+    }
+  }
   void check_peer(const TraceNode& node) const {
+    const bool send = node.kind == NodeKind::send;
     if (node.host) refuse(trace_, node, "communication with is_cpu_op true is not simulated");
+    check_message(trace_, node);
+    if (node.owner != kNoRank && node.owner != rank_) {
+      refuse(trace_, node, fmt::format("{} {} in the file of rank {}; expected {} or none",
+                                       send ? "comm_src" : "comm_dst", node.owner, rank_, rank_));
+    }
     if (node.peer >= job_.network.npus() || node.peer == rank_) {
       refuse(trace_, node, fmt::format("peer {} of rank {}; expected another rank below {}",
                                        node.peer, rank_, job_.network.npus()));
@@ -80,6 +121,7 @@ class NodeChecker {
   }
   void check_collective(const TraceNode& node) const {
     if (node.host) refuse(trace_, node, "communication with is_cpu_op true is not simulated");
+    if (!node.has_bytes) refuse(trace_, node, "has no comm_size");
     if (node.collective == CollectiveKind::broadcast) return;
     const std::optional<Simulated> family = simulated(node.collective);
     if (!family) {
@@ -87,10 +129,11 @@ class NodeChecker {
                            "BROADCAST (5), ALL_TO_ALL (6) or REDUCE_SCATTER (7)");
     }
     const SystemConfig& system = job_.system;
-    const auto custom = system.custom_of_node.find(node.id);
-    const std::shared_ptr<const CustomCollective> graph =
-        custom != system.custom_of_node.end() ? custom->second
-                                              : system.custom[static_cast<std::size_t>(*family)];
+    const std::shared_ptr<const CustomCollective> graph = system.custom_for(node);
+    if (system.splits == 0) {
+      refuse(trace_, node, "a collective, but the system configuration has no "
+                           "preferred-dataset-splits; expected a number of chunks");
+    }
     const CommGroup* const group = group_of(node);
     const std::size_t members = group != nullptr ? group->members.size() : job_.network.npus();
     if (*family == Simulated::all_gather && node.comm_bytes < system.splits) {
@@ -109,16 +152,27 @@ class NodeChecker {
   void check_native(const TraceNode& node, Simulated family, const CommGroup* group,
                     std::size_t members) const {
     const SystemConfig& system = job_.system;
-    const auto& list = system.implementations[static_cast<std::size_t>(family)];
+    const auto& list = system.implementations_of(family);
     if (list.empty()) {
       refuse(trace_, node, fmt::format("the system configuration has no implementation of {}",
                                        collective_name(node.collective)));
     }
-    const bool tree = uses(system, family, Algorithm::double_binary_tree);
     const bool listed = group != nullptr && members != job_.network.npus();
-    if (tree && (family != Simulated::all_reduce || (listed && list.size() == 1) ||
-                 (list.size() > 1 && system.local_bandwidth_aware))) {
-      refuse(trace_, node, "doubleBinaryTree runs all-reduces over one whole dimension only");
+    const bool tree = uses(system, family, Algorithm::double_binary_tree);
+    if (tree && listed && list.size() == 1) {
+      refuse(trace_, node, fmt::format("doubleBinaryTree on group {}; it runs over whole "
+                                       "dimensions only", node.group));
+    }
+    if ((tree || reduces(family)) && system.local_memory_gb_per_s <= 0) {
+      refuse(trace_, node, fmt::format("{} reduces, but the system configuration has no "
+                                       "local-mem-bw", collective_name(node.collective)));
+    }
+    if (family == Simulated::all_reduce && !listed &&
+        system.optimization == Optimization::none &&
+        (list.size() > 1 || system.queues_per_dimension > 1)) {
+      refuse(trace_, node, "all-reduce over several dimensions or queues, but the system "
+                           "configuration has no collective-optimization; expected baseline or "
+                           "localBWAware");
     }
     if (uses(system, family, Algorithm::halving_doubling)) {
       if (family == Simulated::all_to_all) {
@@ -159,6 +213,7 @@ void check_custom(const CustomCollective& custom) {
       if (!message && node.kind != NodeKind::compute) {
         refuse(trace, node, "a custom collective consists of SEND, RECV and COMP nodes");
       }
+      if (message) check_message(trace, node);
       if (message && (node.peer == position || node.peer >= custom.positions.size())) {
         refuse(trace, node, fmt::format("peer {} of position {}; expected another below {}",
                                         node.peer, position, custom.positions.size()));
@@ -168,41 +223,6 @@ void check_custom(const CustomCollective& custom) {
 }
 
 }  // namespace
-
-std::optional<Simulated> simulated(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::all_reduce: return Simulated::all_reduce;
-    case CollectiveKind::all_gather: return Simulated::all_gather;
-    case CollectiveKind::reduce_scatter: return Simulated::reduce_scatter;
-    case CollectiveKind::all_to_all: return Simulated::all_to_all;
-    default: return std::nullopt;
-  }
-}
-
-const char* collective_name(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::all_reduce: return "all-reduce";
-    case CollectiveKind::all_gather: return "all-gather";
-    case CollectiveKind::reduce_scatter: return "reduce-scatter";
-    case CollectiveKind::all_to_all: return "all-to-all";
-    case CollectiveKind::broadcast: return "broadcast";
-    default: return "unknown collective";
-  }
-}
-
-std::uint32_t CommGroup::position(Rank rank) const {
-  const auto found = std::ranges::lower_bound(positions, std::pair{rank, 0u});
-  if (found == positions.end() || found->first != rank) {
-    return static_cast<std::uint32_t>(members.size());
-  }
-  return found->second;
-}
-
-void CommGroup::index() {
-  positions.clear();
-  for (std::uint32_t i = 0; i < members.size(); ++i) positions.emplace_back(members[i], i);
-  std::ranges::sort(positions);
-}
 
 void check(const Job& job) {
   check_implementations(job);

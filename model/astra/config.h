@@ -61,21 +61,41 @@ constexpr std::size_t kSimulatedCount = 4;
 
 enum class Policy : std::uint8_t { lifo, fifo, explicit_priority };
 
+// How an all-reduce goes through several dimensions: as one all-reduce after the other, or as
+// reduce-scatters up, one all-reduce in the last, and all-gathers down again. ASTRA-sim reads an
+// uninitialised value where neither is given.
+enum class Optimization : std::uint8_t { none, baseline, local_bandwidth_aware };
+
+// The LogGP parameters of a rank's memory bus (memory_bus.h).
+struct BusConfig {
+  Ns latency_ns = 0, overhead_ns = 0, gap_ns = 0;  // L, o, g
+  double gap_per_byte_ns = 0;                      // G
+  Ns reduction_delay_ns = 1;                       // for each 100 B
+};
+
 struct SystemConfig {
   Policy policy = Policy::lifo;
-  std::uint64_t splits = 1;         // chunks of a collective
+  std::uint64_t splits = 0;         // chunks of a collective; 0: not given
   std::uint32_t active_chunks = 1;  // running at once in a dimension
   Ns endpoint_delay_ns = 10;
-  double local_memory_gb_per_s = 0;  // decimal
-  bool local_bandwidth_aware = false;  // of all-reduce: reduce-scatter, all-reduce, all-gather
+  double local_memory_gb_per_s = 0;  // decimal; 0: not given
+  Optimization optimization = Optimization::none;
+  std::optional<BusConfig> shared_bus;  // instead of endpoint_delay_ns
   bool roofline = false;
   double peak_tflops = 0;
   bool replay_only = false;
   bool rendezvous = false;
   std::uint32_t queues_per_dimension = 1;
-  std::array<std::vector<Implementation>, kSimulatedCount> implementations;
+  std::array<std::vector<Implementation>, kSimulatedCount> implementations;  // by dimension
   std::array<std::shared_ptr<const CustomCollective>, kSimulatedCount> custom;
   std::map<std::uint64_t, std::shared_ptr<const CustomCollective>> custom_of_node;  // by node id
+  [[nodiscard]] const std::vector<Implementation>& implementations_of(Simulated family) const {
+    return implementations[static_cast<std::size_t>(family)];
+  }
+  // Those of the implementations that run: a one-variant, over every dimension, is the last.
+  [[nodiscard]] std::uint32_t phases_of(Simulated family) const;
+  // The graph to run instead of an implementation, or nullptr.
+  [[nodiscard]] std::shared_ptr<const CustomCollective> custom_for(const TraceNode& node) const;
 };
 
 enum class MemoryKind : std::uint8_t { none, per_npu, per_node, pool };
@@ -83,8 +103,8 @@ enum class MemoryKind : std::uint8_t { none, per_npu, per_node, pool };
 struct MemoryConfig {
   MemoryKind kind = MemoryKind::none;
   Ns latency_ns = 0;
-  double bandwidth_gb_per_s = 0;  // decimal
-  std::uint32_t npus_per_node = 1;
+  double bandwidth_gb_per_s = 0;  // decimal; 0: not given
+  std::uint32_t nodes = 0, npus_per_node = 0;  // per_node
 };
 
 // A communicator; a member's position is its place in the list.
@@ -107,5 +127,7 @@ struct Job {
 
 // Refuses what ASTRA-sim would crash on, hang on or run wrongly. Throws core::InputError.
 void check(const Job& job);
+// What ASTRA-sim does without a word and a user may not expect, a line each. Requires check(job).
+[[nodiscard]] std::vector<std::string> remarks(const Job& job);
 
 }  // namespace exawarp::model::astra

@@ -6,12 +6,6 @@
 
 namespace exawarp::model::astra {
 
-std::shared_ptr<const CustomCollective> Simulation::custom_of(const TraceNode& node) const {
-  const auto found = job_.system.custom_of_node.find(node.id);
-  if (found != job_.system.custom_of_node.end()) return found->second;
-  return job_.system.custom[static_cast<std::size_t>(*simulated(node.collective))];
-}
-
 void Simulation::start_custom(std::uint32_t stream) {
   Stream& s = streams_[stream];
   s.custom = std::make_unique<Progress>();

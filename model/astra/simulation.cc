@@ -25,11 +25,11 @@ Simulation::Simulation(const Job& job, const std::function<void(const Finish&)>&
     rank_[rank].queues.resize(std::size_t{queues} * stride_.size());
     rank_[rank].allocators.resize(stride_.size());
   }
-  std::uint32_t memories = 1;
-  if (job.memory.kind == MemoryKind::per_node) {
-    memories = (ranks_ + job.memory.npus_per_node - 1) / job.memory.npus_per_node;
+  memories_.resize(job.memory.kind == MemoryKind::per_node ? job.memory.nodes : 1);
+  if (job.system.shared_bus) {
+    bus_.emplace(*job.system.shared_bus, ranks_, events_, timers_,
+                 [this](Rank rank, const Timer& packet) { run_timer(rank, packet); });
   }
-  memory_free_.assign(memories, 0);
 }
 
 Result Simulation::run() {
@@ -50,7 +50,7 @@ Result Simulation::run() {
   }
   Result result{.finished = finished_,
                 .stuck = {},
-                .end = events_.now(),
+                .end = last_act_,
                 .events = events_.popped(),
                 .messages = network_.messages()};
   if (finished_ < ranks_) report_stuck(result);
@@ -58,6 +58,7 @@ Result Simulation::run() {
 }
 
 void Simulation::run_timer(Rank rank, const Timer& timer) {
+  last_act_ = events_.now();
   switch (timer.kind) {
     case Timer::Kind::packet:
       if (timer.reduces) {
@@ -70,10 +71,13 @@ void Simulation::run_timer(Rank rank, const Timer& timer) {
     case Timer::Kind::custom_node:
       return custom_done(timer.index, static_cast<std::uint32_t>(timer.argument));
     case Timer::Kind::collective: return stream_finished(rank);
+    case Timer::Kind::memory: return memory_done(timer.index);
+    case Timer::Kind::bus: return bus_->run(rank, timer);
   }
 }
 
 void Simulation::complete(const Callback& callback) {
+  last_act_ = events_.now();
   switch (callback.kind) {
     case Callback::Kind::stream: return packet_received(callback.index);
     case Callback::Kind::node: return node_done(callback.rank, callback.index);

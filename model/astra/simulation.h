@@ -6,6 +6,8 @@
 //   event_queue.h  events in order of time and insertion
 //   network.h      messages
 //   timers.h       delays of a rank
+//   memory_bus.h   what a packet passes instead of a delay under model-shared-bus
+//   usage.h        what a rank was busy with
 //   streams.cc     a collective as chunks, in phases, through the queues of each dimension
 //   algorithm.cc   one phase: ring, direct, halving-doubling, double binary tree
 //   custom.cc      one collective as a graph
@@ -16,14 +18,18 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/astra/config.h"
+#include "model/astra/memory_bus.h"
 #include "model/astra/network.h"
 #include "model/astra/timers.h"
+#include "model/astra/usage.h"
 
 namespace exawarp::model::astra {
 
@@ -31,12 +37,13 @@ struct Finish {
   Rank rank = 0;
   Ns cycles = 0;
   Ns compute = 0;  // of the accelerator, summed over its nodes
+  const Usage& usage;
 };
 
 struct Result {
   std::uint32_t finished = 0;       // ranks; fewer than all: a deadlock
   std::vector<std::string> stuck;   // the first of those that did not, with what they wait for
-  Ns end = 0;                       // time of the last event
+  Ns end = 0;  // when a rank last did something; messages nobody receives may arrive later
   std::uint64_t events = 0;
   std::uint64_t messages = 0;
 };
@@ -68,7 +75,7 @@ struct Phase {
   Algorithm algorithm = Algorithm::ring;
   std::uint32_t window = 0;
   std::uint32_t queue = 0;
-  bool anticlockwise = false;
+  bool anticlockwise = false;  // ring and direct: sends backwards
   bool second_tree = false;  // double binary tree: whose root is the first rank, not the last
   Ring ring{};
   std::uint64_t bytes = 0;   // at its start
@@ -142,7 +149,15 @@ class Simulation final : public Completions {
   };
   struct Allocator {  // of a dimension's queues
     std::uint32_t any = 0, first_half = 0, second_half = 0;
-    bool second_tree = false;
+    std::array<bool, kSimulatedCount> second_tree{};  // of the next tree, by collective
+  };
+  struct Memory {  // remote; serves its requests one after the other
+    struct Request {
+      Rank rank = 0;
+      std::uint32_t node = 0;
+    };
+    bool busy = false;
+    std::deque<Request> waiting;
   };
   struct Collective {  // a rank has at most one in flight
     std::uint32_t node = kNone;
@@ -153,6 +168,7 @@ class Simulation final : public Completions {
     std::array<bool, kSlotCount> busy{};
     bool finished = false;
     Ns compute = 0;
+    Usage usage;
     Collective collective;
     std::int64_t priority = 0;
     std::uint64_t next_stream = 0;
@@ -171,6 +187,8 @@ class Simulation final : public Completions {
   void issue(Rank rank, std::uint32_t node);
   void issue_compute(Rank rank, std::uint32_t node);
   void issue_memory(Rank rank, std::uint32_t node);
+  void access_memory(std::uint32_t memory, Rank rank, std::uint32_t node);
+  void memory_done(std::uint32_t memory);
   void issue_collective(Rank rank, std::uint32_t node);
   void replay(Rank rank, std::uint32_t node);
   void skip(Rank rank, std::uint32_t node);
@@ -200,15 +218,18 @@ class Simulation final : public Completions {
   void insert_packet(std::uint32_t stream);
   bool send_packet(std::uint32_t stream);
   void end_if_done(std::uint32_t stream);
-  void delay_packet(std::uint32_t stream, bool reduces, std::uint64_t bytes);
+  struct Packet {
+    bool reduces = false;
+    std::uint64_t bytes = 0;
+    BusTrip trip{};
+  };
+  void delay_packet(std::uint32_t stream, const Packet& packet);
   void tree_step(std::uint32_t stream, bool received);
   void tree_send(std::uint32_t stream, std::uint32_t position);
   void tree_receive(std::uint32_t stream, std::uint32_t position);
   [[nodiscard]] Ns reduction_ns(std::uint64_t bytes) const;
 
   // custom.cc
-  // The graph to run instead of an algorithm, or nullptr.
-  [[nodiscard]] std::shared_ptr<const CustomCollective> custom_of(const TraceNode& node) const;
   void start_custom(std::uint32_t stream);
   void custom_sweep(std::uint32_t stream);
   void custom_issue(std::uint32_t stream, std::uint32_t node);
@@ -229,11 +250,13 @@ class Simulation final : public Completions {
   EventQueue events_;
   Network network_;
   Timers timers_;
+  std::optional<MemoryBus> bus_;
   std::vector<RankState> rank_;
   std::vector<Stream> streams_;
   std::vector<std::uint32_t> free_streams_;
-  std::vector<Ns> memory_free_;  // by memory: when its last request is served
+  std::vector<Memory> memories_;  // shared ones
   std::uint32_t finished_ = 0;
+  Ns last_act_ = 0;
 };
 
 }  // namespace exawarp::model::astra

@@ -19,8 +19,7 @@ std::uint64_t carried_on(CollectiveKind kind, std::uint64_t bytes, std::uint32_t
 }  // namespace
 
 std::uint32_t Simulation::nodes_in(std::uint32_t dimension, Simulated family) const {
-  const auto& implementations = job_.system.implementations[static_cast<std::size_t>(family)];
-  if (implementations[dimension].over_all_ranks) return ranks_;
+  if (job_.system.implementations_of(family)[dimension].over_all_ranks) return ranks_;
   return job_.network.dimensions[dimension].npus;
 }
 
@@ -48,8 +47,7 @@ void Simulation::choose_queue(Rank rank, std::uint32_t dimension, int half, Phas
 void Simulation::add_phase(Rank rank, std::uint32_t dimension, CollectiveKind kind,
                            Simulated family, int half, std::uint64_t& bytes,
                            std::vector<Phase>& phases) {
-  const Implementation& implementation =
-      job_.system.implementations[static_cast<std::size_t>(family)][dimension];
+  const Implementation& implementation = job_.system.implementations_of(family)[dimension];
   Phase phase{.kind = kind, .algorithm = implementation.algorithm, .window = implementation.window};
   choose_queue(rank, dimension, half, phase);
   Ring& ring = phase.ring;
@@ -61,15 +59,16 @@ void Simulation::add_phase(Rank rank, std::uint32_t dimension, CollectiveKind ki
     ring.index = rank / ring.stride % ring.size;
     ring.first = rank - ring.index * ring.stride;
   }
-  if (phase.algorithm == Algorithm::direct || phase.algorithm == Algorithm::halving_doubling) {
-    phase.anticlockwise = false;  // only rings have a direction
-  } else if (phase.algorithm == Algorithm::double_binary_tree) {
-    bool& second = rank_[rank].allocators[dimension].second_tree;
+  if (phase.algorithm == Algorithm::double_binary_tree) {
+    bool& second =
+        rank_[rank].allocators[dimension].second_tree[static_cast<std::size_t>(family)];
     phase.second_tree = second;
     second = !second;
   }
   phase.bytes = bytes;
-  bytes = carried_on(kind, bytes, ring.size);
+  // A tree all-reduces, whatever it stands for (remarks() says so).
+  if (phase.algorithm == Algorithm::double_binary_tree) phase.kind = CollectiveKind::all_reduce;
+  bytes = carried_on(phase.kind, bytes, ring.size);
   phases.push_back(phase);
 }
 
@@ -78,8 +77,7 @@ void Simulation::plan_reduction(Rank rank, std::uint32_t involved, std::uint64_t
                                 std::vector<Phase>& phases) {
   constexpr Simulated family = Simulated::all_reduce;
   std::vector<std::uint32_t> taking_part;
-  const std::size_t count =
-      job_.system.implementations[static_cast<std::size_t>(family)].size();
+  const std::uint32_t count = job_.system.phases_of(family);
   for (std::uint32_t d = 0; d < count; ++d) {
     if (nodes_in(d, family) > 1 && (involved >> d & 1) != 0) taking_part.push_back(d);
   }
@@ -100,8 +98,7 @@ void Simulation::plan_reduction(Rank rank, std::uint32_t involved, std::uint64_t
 // A communicator of some of the ranks: one ring over them as listed, through dimension 0's queues.
 void Simulation::plan_group(Rank rank, const TraceNode& node, const CommGroup& group,
                             std::uint64_t chunk, std::vector<Phase>& phases) {
-  const std::size_t family = static_cast<std::size_t>(*simulated(node.collective));
-  const auto& implementations = job_.system.implementations[family];
+  const auto& implementations = job_.system.implementations_of(*simulated(node.collective));
   Phase phase{.kind = node.collective};
   if (implementations.size() == 1) {
     phase.algorithm = implementations[0].algorithm;
@@ -109,7 +106,6 @@ void Simulation::plan_group(Rank rank, const TraceNode& node, const CommGroup& g
   }
   if (group.members.size() < 2) return;
   choose_queue(rank, 0, kAnyQueue, phase);
-  if (phase.algorithm != Algorithm::ring) phase.anticlockwise = false;
   phase.ring = {.size = static_cast<std::uint32_t>(group.members.size()),
                 .index = group.position(rank),
                 .group = &group};
@@ -126,11 +122,11 @@ void Simulation::plan(Rank rank, const TraceNode& node, std::uint64_t chunk,
     involved = kAllDimensions;
   }
   const Simulated family = *simulated(node.collective);
-  if (family == Simulated::all_reduce && job_.system.local_bandwidth_aware) {
+  if (family == Simulated::all_reduce &&
+      job_.system.optimization == Optimization::local_bandwidth_aware) {
     return plan_reduction(rank, involved, chunk, phases);
   }
-  const auto count = static_cast<std::uint32_t>(
-      job_.system.implementations[static_cast<std::size_t>(family)].size());
+  const std::uint32_t count = job_.system.phases_of(family);
   std::uint64_t bytes = chunk;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t d = family == Simulated::all_gather ? count - 1 - i : i;
@@ -162,7 +158,9 @@ void Simulation::start_collective(Rank rank, std::uint32_t node_index) {
     chunk = ranks_;
     bytes = job_.system.splits * chunk;
   }
-  const std::uint64_t count = bytes / chunk + (bytes % chunk != 0 ? 1 : 0);
+  const std::shared_ptr<const CustomCollective> custom = job_.system.custom_for(node);
+  std::uint64_t count = bytes / chunk + (bytes % chunk != 0 ? 1 : 0);
+  if (custom != nullptr) count = 1;  // its sizes are its own
   state.collective = {.node = node_index, .streams = count};
   std::int64_t priority = node.priority;
   if (job_.system.policy == Policy::lifo) priority = state.priority++;
@@ -183,7 +181,7 @@ void Simulation::start_collective(Rank rank, std::uint32_t node_index) {
     Stream& s = streams_[index];
     s.rank = rank;
     s.priority = priority;
-    s.custom_collective = custom_of(node);
+    s.custom_collective = custom;
     if (s.custom_collective != nullptr) {
       Phase phase{.kind = node.collective, .algorithm = Algorithm::custom};
       if (node.group != kAllRanks) phase.ring.group = &job_.groups.at(node.group);

@@ -40,8 +40,8 @@ std::string Simulation::waits_for(Rank rank) const {
     }
   }
   if (text.empty()) {
-    text = fmt::format("{} nodes are left and none runs: those after a skipped node (metadata, or "
-                       "compute without bytes) start when another node completes",
+    text = fmt::format("{} nodes are left and none runs: they wait for each other, or for another "
+                       "node to complete after a skipped one (metadata, compute without bytes)",
                        progress.left);
   }
   return text;

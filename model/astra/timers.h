@@ -10,11 +10,11 @@
 namespace exawarp::model::astra {
 
 struct Timer {
-  enum class Kind : std::uint8_t { packet, node, custom_node, collective };
+  enum class Kind : std::uint8_t { packet, node, custom_node, collective, memory, bus };
   Kind kind = Kind::packet;
   bool reduces = false;         // packet: it still has its reduction to do
-  std::uint32_t index = 0;      // stream (packet, custom_node) or node
-  std::uint64_t argument = 0;   // packet: bytes; custom_node: node
+  std::uint32_t index = 0;      // stream (packet, custom_node), node, memory, or end of a bus
+  std::uint64_t argument = 0;   // packet: bytes; custom_node: node; bus: event
 };
 
 class Timers {

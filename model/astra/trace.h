@@ -28,6 +28,7 @@ enum class CollectiveKind : std::uint8_t {
 };
 constexpr std::uint32_t kAllRanks = 0;       // group of a collective without one
 constexpr std::uint32_t kAllDimensions = ~0u;
+constexpr std::uint32_t kNoRank = ~0u;
 
 struct TraceNode {
   std::uint64_t id = 0;
@@ -36,7 +37,8 @@ struct TraceNode {
   std::uint64_t tensor_bytes = 0;  // compute, memory
   std::uint64_t comm_bytes = 0;
   std::uint64_t tag = 0;           // send, receive
-  std::uint32_t peer = 0;          // send, receive
+  std::uint32_t peer = kNoRank;    // send, receive; kNoRank: not given
+  std::uint32_t owner = kNoRank;   // send, receive: the other end, where the file gives it
   std::uint32_t group = kAllRanks;
   std::uint32_t involved = kAllDimensions;  // bit d: dimension d takes part
   std::uint32_t priority = 0;
@@ -45,6 +47,8 @@ struct TraceNode {
   NodeKind kind = NodeKind::invalid;
   CollectiveKind collective = CollectiveKind::none;
   bool host = false;
+  // What is not given counts as 0, and is refused where it is needed.
+  bool has_ops = false, has_tensor = false, has_bytes = false, has_tag = false;
 };
 
 // Nodes in ascending order of id; ranks with equal files share one.

@@ -4,6 +4,7 @@
 // made ready while they are tried (by one that is skipped) waits for the next completion.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "model/astra/simulation.h"
 
@@ -57,7 +58,9 @@ void Simulation::finish_node(Progress& progress, std::uint32_t node) {
 
 void Simulation::node_done(Rank rank, std::uint32_t node) {
   RankState& state = rank_[rank];
-  state.busy[static_cast<std::size_t>(slot_of(state.progress.trace->nodes[node]))] = false;
+  const TraceNode& fields = state.progress.trace->nodes[node];
+  state.busy[static_cast<std::size_t>(slot_of(fields))] = false;
+  state.usage.end(fields, events_.now());
   finish_node(state.progress, node);
   sweep(rank);
   finish_if_done(rank);
@@ -68,7 +71,8 @@ void Simulation::finish_if_done(Rank rank) {
   if (state.finished || state.progress.left > 0) return;
   state.finished = true;
   ++finished_;
-  finish_({.rank = rank, .cycles = events_.now(), .compute = state.compute});
+  finish_({.rank = rank, .cycles = events_.now(), .compute = state.compute,
+           .usage = state.usage});
 }
 
 void Simulation::sweep(Rank rank) {
@@ -95,13 +99,18 @@ void Simulation::sweep(Rank rank) {
   progress.freed.clear();
 }
 
-void Simulation::skip(Rank rank, std::uint32_t node) { finish_node(rank_[rank].progress, node); }
+void Simulation::skip(Rank rank, std::uint32_t node) {
+  RankState& state = rank_[rank];
+  state.usage.end(state.progress.trace->nodes[node], events_.now());
+  finish_node(state.progress, node);
+}
 
 void Simulation::issue(Rank rank, std::uint32_t node) {
   RankState& state = rank_[rank];
   const TraceNode& fields = state.progress.trace->nodes[node];
   const Slot slot = slot_of(fields);
   const auto occupy = [&] { state.busy[static_cast<std::size_t>(slot)] = slot != Slot::unlimited; };
+  state.usage.begin(fields, events_.now());
   if (job_.system.replay_only) {
     occupy();
     return replay(rank, node);
@@ -130,6 +139,9 @@ void Simulation::issue(Rank rank, std::uint32_t node) {
 void Simulation::replay(Rank rank, std::uint32_t node) {
   const TraceNode& fields = rank_[rank].progress.trace->nodes[node];
   if (!fields.host) rank_[rank].compute += recorded_ns(fields);
+  if (fields.kind == NodeKind::compute) {
+    rank_[rank].usage.roofline.compute_ns += recorded_ns(fields);
+  }
   timers_.start(rank, recorded_ns(fields), {.kind = Timer::Kind::node, .index = node});
 }
 
@@ -138,27 +150,53 @@ void Simulation::issue_compute(Rank rank, std::uint32_t node) {
   if (fields.host || !job_.system.roofline) return replay(rank, node);
   const double ops = static_cast<double>(fields.num_ops);
   const double intensity = ops / static_cast<double>(fields.tensor_bytes);
-  const double perf = std::min(job_.system.local_memory_gb_per_s * 1e9 * intensity,
-                               job_.system.peak_tflops * 1e12);
+  const double peak = job_.system.peak_tflops * 1e12;
+  const double memory_bytes_per_s = job_.system.local_memory_gb_per_s * 1e9;
+  const double perf = std::min(memory_bytes_per_s * intensity, peak);
   const Ns time = ops > 0 ? static_cast<Ns>(ops / perf * 1e9) : 0;
   rank_[rank].compute += time;
+  RooflineSums& sums = rank_[rank].usage.roofline;
+  sums.compute_ns += time;
+  if (perf >= peak) sums.compute_bound_ns += time;
+  if (time > 0) {
+    sums.compute_utilization += perf / peak * static_cast<double>(time);
+    sums.memory_utilization += perf / intensity / memory_bytes_per_s * static_cast<double>(time);
+    sums.intensity += intensity * static_cast<double>(time);
+  }
   timers_.start(rank, time, {.kind = Timer::Kind::node, .index = node});
 }
 
-// Latency, then the bytes; a shared memory serves its requests one after the other.
 void Simulation::issue_memory(Rank rank, std::uint32_t node) {
-  const TraceNode& fields = rank_[rank].progress.trace->nodes[node];
-  const MemoryConfig& memory = job_.memory;
-  const Ns time = memory.latency_ns + static_cast<Ns>(static_cast<double>(fields.tensor_bytes) /
-                                                      memory.bandwidth_gb_per_s);
-  Ns start = events_.now();
-  if (memory.kind != MemoryKind::per_npu) {
-    Ns& free =
-        memory_free_[memory.kind == MemoryKind::pool ? 0 : rank / memory.npus_per_node];
-    start = std::max(start, free);
-    free = start + time;
+  const MemoryConfig& config = job_.memory;
+  const std::uint32_t index =
+      config.kind == MemoryKind::per_node ? rank / config.npus_per_node : 0;
+  if (config.kind != MemoryKind::per_npu && std::exchange(memories_[index].busy, true)) {
+    return memories_[index].waiting.push_back({rank, node});
   }
-  timers_.start(rank, start + time - events_.now(), {.kind = Timer::Kind::node, .index = node});
+  access_memory(index, rank, node);
+}
+
+// Latency, then the bytes.
+void Simulation::access_memory(std::uint32_t memory, Rank rank, std::uint32_t node) {
+  const TraceNode& fields = rank_[rank].progress.trace->nodes[node];
+  const double bytes = static_cast<double>(fields.tensor_bytes);
+  const Ns time = job_.memory.latency_ns + static_cast<Ns>(bytes / job_.memory.bandwidth_gb_per_s);
+  timers_.start(rank, time, {.kind = Timer::Kind::node, .index = node});
+  if (job_.memory.kind != MemoryKind::per_npu) {
+    timers_.start(rank, time, {.kind = Timer::Kind::memory, .index = memory});
+  }
+}
+
+// After the rank has gone on, as in ASTRA-sim: what it asks for now waits behind those that wait.
+void Simulation::memory_done(std::uint32_t index) {
+  Memory& memory = memories_[index];
+  if (memory.waiting.empty()) {
+    memory.busy = false;
+    return;
+  }
+  const Memory::Request next = memory.waiting.front();
+  memory.waiting.pop_front();
+  access_memory(index, next.rank, next.node);
 }
 
 void Simulation::issue_collective(Rank rank, std::uint32_t node) {

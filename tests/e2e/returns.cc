@@ -8,20 +8,22 @@ namespace exawarp::tests {
 
 using nlohmann::json;
 
-std::map<std::string, json> run_at_both_fidelities(const Workspace& workspace,
-                                                   const std::string& workload) {
+std::map<std::string, json> run_at(const std::vector<std::string>& fidelities,
+                                   const Workspace& workspace, const std::string& workload) {
   std::string study = replaced(small_study(), "workload.yaml", workload);
   study = study.substr(0, study.find("  fabric:")) +
           "  fabric: {topology: {kind: single_switch, link: {bandwidth: 50 GB/s, latency: 100 ns},"
           " switch_latency: 300 ns, endpoint_latency: 1 us}}\n";
   study = replaced(study, "{bf16: 100 TFLOP/s}",
                    "{bf16: 100 TFLOP/s, fp16: 100 TFLOP/s, fp8: 200 TFLOP/s, fp32: 10 TFLOP/s}");
+  // Packets large enough for the whole to stay short under a sanitizer.
   workspace.write("study.yaml",
-                  study + "compute: {fidelity: recorded}\nmemory: {ignore: true}\n");
+                  study + "compute: {fidelity: recorded}\nmemory: {ignore: true}\n"
+                          "network: {packet: {packet_size: 256 KiB}}\n");
   std::map<std::string, json> summaries;
-  for (const char* fidelity : {"analytical", "message"}) {
+  for (const std::string& fidelity : fidelities) {
     const Ran ran = workspace.run({"run", "study.yaml", "--json", "--sync", "sequential", "--set",
-                                   std::string("network.fidelity=") + fidelity});
+                                   "network.fidelity=" + fidelity});
     EXPECT_EQ(ran.exit_code, 0) << fidelity << ": " << ran.err;
     if (ran.exit_code == 0) summaries[fidelity] = json::parse(ran.out);
   }

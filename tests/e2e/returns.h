@@ -10,10 +10,11 @@
 
 namespace exawarp::tests {
 
-// Runs `workload` on devices under one switch: the summary at each of the two network fidelities
-// that run any workload.
-[[nodiscard]] std::map<std::string, nlohmann::json> run_at_both_fidelities(
-    const Workspace& workspace, const std::string& workload);
+// Runs `workload` on devices under one switch, with large packets: the summary at each of the
+// network fidelities.
+[[nodiscard]] std::map<std::string, nlohmann::json> run_at(
+    const std::vector<std::string>& fidelities, const Workspace& workspace,
+    const std::string& workload);
 
 // Exports `workload` as `format` (chakra or json), imports it as b.xwg with `options` (its
 // --comm-groups apart: the exported file stands for it), and expects no difference.

@@ -28,8 +28,8 @@ class RoundTrip : public testing::Test {
   }
 
   void expect_equal_runs() const {
-    const auto before = run_at_both_fidelities(workspace_, "a.xwg");
-    const auto after = run_at_both_fidelities(workspace_, "b.xwg");
+    const auto before = run_at({"analytical", "message"}, workspace_, "a.xwg");
+    const auto after = run_at({"analytical", "message"}, workspace_, "b.xwg");
     ASSERT_EQ(before.size(), after.size());
     for (const auto& [fidelity, summary] : before) {
       for (const char* same : {"digest", "simulated_time_ps", "iteration_time_ps", "tokens_per_s",

@@ -269,10 +269,10 @@ bool run_astra_files(std::string_view bytes) {
   std::vector<std::string> parts = split(bytes);
   parts.resize(4);
   return accepts([&] {
-    const model::astra::NetworkConfig config = io::read_astra_network(network.holding(parts[1]));
     io::Remarks remarks;
-    static_cast<void>(io::read_astra_system(system.holding(parts[0]), config, 1, remarks));
-    static_cast<void>(io::read_astra_memory(memory.holding(parts[2])));
+    static_cast<void>(io::read_astra_network(network.holding(parts[1]), remarks));
+    static_cast<void>(io::read_astra_system(system.holding(parts[0]), 1, remarks));
+    static_cast<void>(io::read_astra_memory(memory.holding(parts[2]), remarks));
     static_cast<void>(io::read_comm_groups(groups.holding(parts[3])));
   });
 }

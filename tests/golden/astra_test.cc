@@ -139,7 +139,9 @@ TEST_F(AstraGolden, ADeadlockSaysWhoWaitsForWhom) {
   const json& entry = expected_.at("stage").at("dense_tp2_dp2_pp2__ring");
   const Ran ran = run(entry, "congestion_aware");
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_NE(ran.err.find("8 of 8 ranks did not finish"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("deadlock at 1209239 ns: 8 of 8 ranks did not finish"),
+            std::string::npos)
+      << ran.err;
   // Ranks 4 and 5, and 6 and 7, sit in different collectives of their pairs.
   for (const char* rank : {"rank 4: collective node 1604 (all-reduce, group 3",
                            "rank 5: collective", "waits for rank 7",

@@ -17,6 +17,7 @@ using Arguments = std::vector<std::string>;
 
 constexpr const char* kTraces = EXAWARP_SOURCE_DIR "/tests/golden/astra/traces.tar.gz";
 constexpr const char* kChakra = EXAWARP_SOURCE_DIR "/tests/golden/chakra/";
+const Arguments kFidelities{"analytical", "message", "packet"};
 
 class TraceSets : public testing::Test {
  protected:
@@ -38,7 +39,7 @@ class TraceSets : public testing::Test {
     EXPECT_EQ(in.exit_code, 0) << in.err;
     EXPECT_EQ(workspace_.run({"workload", "validate", "a.xwg"}).exit_code, 0);
     expect_returns(workspace_, "a.xwg", "chakra", options);
-    return run_at_both_fidelities(workspace_, "a.xwg");
+    return run_at(kFidelities, workspace_, "a.xwg");
   }
 
   const Workspace workspace_;
@@ -66,7 +67,7 @@ TEST_F(TraceSets, ACollectiveAsMessagesRunsAndReturns) {
       {"chakra",
        "examples/system/custom_collectives/custom_ring_allreduce_8npus_1MB/custom_allreduce"},
       {});
-  ASSERT_EQ(summaries.size(), 2u);
+  ASSERT_EQ(summaries.size(), 3u);
   // Seven computations of 7 us each, one after the other, and what the messages add.
   for (const auto& [fidelity, summary] : summaries) {
     EXPECT_GT(summary.at("simulated_time_ps"), 49'000'000) << fidelity;
@@ -78,7 +79,7 @@ TEST_F(TraceSets, ARecordedTrainingStepRunsAndReturns) {
   unpack(std::string(kChakra) + "feeder_tests_trace.tar.gz");
   for (const Arguments& options : {Arguments{}, Arguments{"--recorded-collectives"}}) {
     const auto summaries = expect_all({"chakra", "tests/data/chakra"}, options);
-    ASSERT_EQ(summaries.size(), 2u);
+    ASSERT_EQ(summaries.size(), 3u);
     // The host alone takes most of the 381,795 us that all nodes take together.
     EXPECT_GT(summaries.at("message").at("simulated_time_ps"), 150'000'000'000);
     EXPECT_LT(summaries.at("message").at("simulated_time_ps"), 382'000'000'000);
@@ -109,7 +110,7 @@ TEST_F(TraceSets, AnExecutionTraceOfPyTorchRunsAndReturns) {
   EXPECT_EQ(workspace_.run({"workload", "validate", "a.xwg"}).exit_code, 0);
   expect_returns(workspace_, "a.xwg", "chakra");
   expect_returns(workspace_, "a.xwg", "json");
-  EXPECT_EQ(run_at_both_fidelities(workspace_, "a.xwg").size(), 2u);
+  EXPECT_EQ(run_at(kFidelities, workspace_, "a.xwg").size(), 3u);
   const Ran again = import({"chakra", "1.0.2-chakra"}, "b.xwg");
   EXPECT_EQ(again.exit_code, 2);
 }
@@ -128,7 +129,7 @@ TEST_F(TraceSets, TextWorkloadsRunAndReturn) {
     ASSERT_EQ(in.exit_code, 0) << in.err;
     EXPECT_EQ(workspace_.run({"workload", "validate", "a.xwg"}).exit_code, 0);
     expect_returns(workspace_, "a.xwg", "chakra");
-    EXPECT_EQ(run_at_both_fidelities(workspace_, "a.xwg").size(), 2u);
+    EXPECT_EQ(run_at(kFidelities, workspace_, "a.xwg").size(), 3u);
     ++files;
   }
   EXPECT_EQ(files, 10);

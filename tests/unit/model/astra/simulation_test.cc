@@ -1,53 +1,13 @@
 // Phases of a collective against their closed forms, and trees.
-#include "model/astra/simulation.h"
-
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <set>
 
 #include "core/error.h"
+#include "tests/unit/model/astra/one_collective.h"
 
 namespace exawarp::model::astra {
 namespace {
-
-constexpr Ns kEndpointNs = 10;
-constexpr double kBytesPerNs = 50 * static_cast<double>(1 << 30) / 1e9;
-
-// One collective of `bytes` over a fully connected dimension, where nothing shares a link.
-Job collective(CollectiveKind kind, Algorithm algorithm, std::uint32_t ranks, std::uint64_t bytes) {
-  Job job;
-  job.network.dimensions = {{Topology::fully_connected, ranks, 50, 500}};
-  job.system.local_memory_gb_per_s = 1'600;
-  job.system.endpoint_delay_ns = kEndpointNs;
-  for (auto& implementations : job.system.implementations) {
-    implementations = {Implementation{.algorithm = algorithm}};
-  }
-  auto trace = std::make_shared<Trace>();
-  trace->nodes.push_back({.id = 1});
-  trace->nodes[0].kind = NodeKind::collective;
-  trace->nodes[0].collective = kind;
-  trace->nodes[0].comm_bytes = bytes;
-  job.traces.assign(ranks, trace);
-  return job;
-}
-
-Ns time_of(const Job& job) {
-  check(job);
-  Ns last = 0;
-  std::uint32_t finished = 0;
-  simulate(job, [&](const Finish& finish) {
-    last = std::max(last, finish.cycles);
-    ++finished;
-  });
-  EXPECT_EQ(finished, job.traces.size());
-  return last;
-}
-
-Ns link(double bytes) { return static_cast<Ns>(500 + bytes / kBytesPerNs); }
-Ns reduction(std::uint64_t bytes) {
-  return 3 * static_cast<Ns>(static_cast<double>(bytes) / (1'600.0 * 1e9) * 1e9);
-}
 
 TEST(Algorithms, ARingTakesItsClosedForm) {
   constexpr std::uint64_t n = 8, c = 1 << 20, m = c / n;
@@ -67,11 +27,48 @@ TEST(Algorithms, DirectExchangesTakeTheirClosedForm) {
             2 * kEndpointNs + link(m));
 }
 
+// On a ring of three with two queues one chunk asks its partners clockwise, the other the other way
+// round: they never want the same link.
+TEST(Algorithms, DirectExchangesOfTheSecondHalfOfTheQueuesRunBackwards) {
+  Job job = collective(CollectiveKind::all_gather, Algorithm::direct, 3, 2 << 20);
+  job.network.congestion_aware = true;
+  job.network.dimensions[0].topology = Topology::ring;
+  for (auto& implementations : job.system.implementations) implementations[0].window = 1;
+  job.system.splits = job.system.active_chunks = job.system.queues_per_dimension = 2;
+  EXPECT_EQ(time_of(job), 3 * kEndpointNs + 2 * link(1 << 20));
+}
+
 TEST(Algorithms, ChunksThatTakeTurnsTakeAsManyTimes) {
   Job job = collective(CollectiveKind::all_reduce, Algorithm::ring, 8, 4 << 20);
   job.system.splits = 4;
   EXPECT_EQ(time_of(job),
             4 * time_of(collective(CollectiveKind::all_reduce, Algorithm::ring, 8, 1 << 20)));
+}
+
+// Odd sizes in three dimensions of three kinds: the terms of each phase on its own, added up.
+TEST(Algorithms, PhasesOverThreeDimensionsFollowEachOther) {
+  Job job = collective(CollectiveKind::all_reduce, Algorithm::ring, 30, 30'000);
+  job.network.dimensions = {{Topology::ring, 3, 50, 100},
+                            {Topology::fully_connected, 5, 50, 500},
+                            {Topology::switched, 2, 50, 1'000}};
+  job.system.implementations[static_cast<std::size_t>(Simulated::all_reduce)].resize(3);
+  const auto message = [](double latency, std::uint64_t bytes) {
+    return static_cast<Ns>(latency + static_cast<double>(bytes) / kBytesPerNs);
+  };
+  // Ring steps over n ranks, each with `bytes`, of which those of a reduction reduce.
+  const auto steps = [&](std::uint64_t n, double latency, std::uint64_t bytes, bool reduces) {
+    return n * kEndpointNs + (n - 1) * (message(latency, bytes) + (reduces ? reduction(bytes) : 0));
+  };
+  const Ns turn = 3 * kEndpointNs + reduction(1'000) + 2 * message(2'000, 1'000);
+  job.system.optimization = Optimization::local_bandwidth_aware;
+  EXPECT_EQ(time_of(job), steps(3, 100, 10'000, true) + steps(5, 500, 2'000, true) + turn +
+                              steps(5, 500, 2'000, false) + steps(3, 100, 10'000, false));
+
+  const auto whole = [&](std::uint64_t n, double latency, std::uint64_t bytes) {
+    return (2 * n - 1) * kEndpointNs + (n - 1) * (reduction(bytes) + 2 * message(latency, bytes));
+  };
+  job.system.optimization = Optimization::baseline;
+  EXPECT_EQ(time_of(job), whole(3, 100, 10'000) + whole(5, 500, 6'000) + whole(2, 2'000, 15'000));
 }
 
 TEST(Algorithms, HalvingAndDoubleTreesNeedAPowerOfTwo) {
