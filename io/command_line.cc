@@ -64,6 +64,11 @@ void add_engine_options(CLI::App& app, RawOptions& raw, std::optional<std::uint3
                  "host time between its moments (default: \"10 ms\")");
 }
 
+void add_counters(CLI::App& app, std::string& file) {
+  app.add_option("--counters", file,
+                 "writes the ports' counters over time there (CSV; packet fidelity)");
+}
+
 void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
   app.add_option("STUDY", a.study_file, "study file, e.g. configs/studies/llama3_405b_32k.yaml")
       ->required();
@@ -78,6 +83,7 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
       ->check(CLI::PositiveNumber);
   app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
+  add_counters(app, a.counters);
   app.add_flag("--compare-alone", a.compare_alone,
                "runs each job by itself, too, and tells how much slower it is beside the others");
   app.add_flag("--json", a.json, "prints summary.json, and nothing else, on standard output");
@@ -114,7 +120,7 @@ void add_traffic(CLI::App& app, TrafficArguments& a, RawOptions& raw) {
       ->allow_extra_args(false);
   app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
-  app.add_option("--counters", a.counters, "writes the ports' counters over time there (CSV)");
+  add_counters(app, a.counters);
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
 }
 

@@ -30,6 +30,7 @@ struct RunArguments {
   std::optional<core::Time> window;
   std::optional<double> time_limit_s;
   StatsArguments stats;
+  std::string counters;  // file of the ports' counters over time, at packet fidelity; empty: none
   bool ignore_memory = false;  // goes on where the workload does not fit the accelerator
   bool compare_alone = false;  // runs each job by itself, too
   bool json = false;

@@ -5,23 +5,13 @@
 #include <bit>
 #include <iterator>
 
+#include "io/agreement.h"
+#include "io/results.h"
+
 namespace exawarp::io {
+namespace {
 
-model::PortCountersOptions read_port_counters(const YamlSection& section) {
-  model::PortCountersOptions out;
-  out.bucket = core::Time{section.quantity("bucket", core::Dimension::time, 1'000, out.bucket.ps)};
-  constexpr std::int64_t kBucketsMax = 1 << 16;
-  const std::int64_t buckets = section.integer("buckets", {2, kBucketsMax}, out.buckets_max);
-  out.buckets_max = static_cast<std::uint32_t>(buckets);
-  if (!std::has_single_bit(out.buckets_max)) {
-    section.fail("buckets", fmt::format("{} is no power of two; expected e.g. {}", buckets,
-                                        std::bit_ceil(out.buckets_max)));
-  }
-  return out;
-}
-
-std::string port_counters_csv(const model::PacketNetwork& network,
-                              const model::PortCounters& counters) {
+std::string csv_of(const model::PacketNetwork& network, const model::PortCounters& counters) {
   const model::Topology& t = network.topology();
   std::string out =
       "vertex,port,peer,peer_port,link,from_ps,until_ps,bytes,packets,utilisation,"
@@ -43,6 +33,29 @@ std::string port_counters_csv(const model::PacketNetwork& network,
                    b.queue_peak_ps, b.marks, b.drops, b.pauses);
   }
   return out;
+}
+
+}  // namespace
+
+model::PortCountersOptions read_port_counters(const YamlSection& section) {
+  model::PortCountersOptions out;
+  out.bucket = core::Time{section.quantity("bucket", core::Dimension::time, 1'000, out.bucket.ps)};
+  constexpr std::int64_t kBucketsMax = 1 << 16;
+  const std::int64_t buckets = section.integer("buckets", {2, kBucketsMax}, out.buckets_max);
+  out.buckets_max = static_cast<std::uint32_t>(buckets);
+  if (!std::has_single_bit(out.buckets_max)) {
+    section.fail("buckets", fmt::format("{} is no power of two; expected e.g. {}", buckets,
+                                        std::bit_ceil(out.buckets_max)));
+  }
+  return out;
+}
+
+void write_port_counters(const std::string& path, const model::PacketNetwork& network,
+                         model::PortCounters& counters, pdes::Transport& transport) {
+  counters.combine(transport);
+  agree(transport, [&] {
+    if (transport.rank().value == 0) write_atomically(path, csv_of(network, counters));
+  });
 }
 
 }  // namespace exawarp::io

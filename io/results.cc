@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "io/packet_counters.h"
 #include "pdes/event.h"
 #include "pdes/phold.h"
 
@@ -172,19 +173,13 @@ Json engine_statistics(const pdes::RunResult& result) {
 }
 
 // What the network did at packet fidelity.
-Json packet_counters(const RunReport& r) {
-  const model::PacketTotals& n = r.outcome->packets();
+Json packets_json(const RunReport& r) {
+  Json json;
+  for (const auto& [key, value] : packet_counters(r.outcome->packets())) json[key] = value;
   const double run_s = r.result->run_s;
-  return {{"packet_hops", n.packet_hops},
-          {"packet_hops_per_s", run_s > 0 ? static_cast<double>(n.packet_hops) / run_s : 0},
-          {"packets_sent", n.packets_sent},
-          {"drops", n.drops},
-          {"unroutable", n.lost},
-          {"repeated", n.repeated},
-          {"marks", n.marks},
-          {"pauses", n.pauses},
-          {"deepest_queue_ps", n.deepest_queue.ps},
-          {"busiest_port_bytes", n.busiest_bytes}};
+  const auto hops = static_cast<double>(r.outcome->packets().packet_hops);
+  json["packet_hops_per_s"] = run_s > 0 ? hops / run_s : 0;
+  return json;
 }
 
 void add_waiting(const Outcome& outcome, Json& summary) {
@@ -258,7 +253,7 @@ std::string summary_json(const RunReport& r) {
   summary["classes"] = classes(outcome);
   summary["jobs"] = jobs_json(r);
   if (!study.backgrounds.empty()) summary["background"] = background_json(outcome.background());
-  if (r.cluster->has_packets()) summary["packets"] = packet_counters(r);
+  if (r.cluster->has_packets()) summary["packets"] = packets_json(r);
   summary["engine"] = engine_statistics(*r.result);
   if (r.quality) summary["placement_quality"] = placement_quality(*r.quality);
   return dump(summary);

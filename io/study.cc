@@ -6,6 +6,7 @@
 #include "io/collectives_config.h"
 #include "io/faults_config.h"
 #include "io/packet_config.h"
+#include "io/port_counters_file.h"
 #include "model/compute/jitter.h"
 #include "model/workload/validate.h"
 
@@ -142,6 +143,9 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   }
   read_fidelities(root, out);
   read_faults(root, out);
+  if (const auto counters = root.optional_section("counters")) {
+    out.counters = read_port_counters(*counters);
+  }
   if (const auto messages = root.optional_section("point_to_point")) {
     out.eager_max_bytes =
         messages->quantity("eager_max", Dimension::size, 0, out.eager_max_bytes);

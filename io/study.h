@@ -10,6 +10,7 @@
 #include "io/jobs_config.h"
 #include "io/system_config.h"
 #include "model/cluster.h"
+#include "model/network/port_counters.h"
 #include "pdes/engine.h"
 
 namespace exawarp::io {
@@ -37,6 +38,7 @@ struct Study {
   std::vector<model::Slowdown> slow_devices;
   std::vector<model::LinkFaultSpec> link_faults;
   model::LatencyJitterSpec latency_jitter;
+  model::PortCountersOptions counters;  // of --counters
   PlacementMethod placement = PlacementMethod::topology_aware;
   std::uint32_t partitions_per_rank = 0;   // 0: chosen by the number of workers
   std::optional<std::uint32_t> threads;    // none: every core the process may use

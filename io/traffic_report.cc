@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/units.h"
+#include "io/packet_counters.h"
 #include "io/study.h"
 
 namespace exawarp::io {
@@ -42,7 +43,7 @@ double hops_per_cpu_s(const TrafficReport& r) {
 std::string traffic_json(const TrafficReport& r) {
   const CompletionTimes t = times_of(r);
   const model::TrafficTotals& n = *r.totals;
-  return Json{{"schema", "exawarp-traffic-1"},
+  Json json{{"schema", "exawarp-traffic-1"},
               {"study", r.study->name},
               {"devices", r.topology->devices()},
               {"switches", r.topology->switches()},
@@ -53,15 +54,7 @@ std::string traffic_json(const TrafficReport& r) {
                 {"max", t.most.ps}}},
               {"mean_flow_bytes_per_s", t.mean_bytes_per_s},
               {"simulated_time_ps", n.last_received.ps},
-              {"packet_hops", n.packet_hops},
               {"packet_hops_per_cpu_s", hops_per_cpu_s(r)},
-              {"drops", n.drops},
-              {"unroutable", n.lost},
-              {"repeated", n.repeated},
-              {"marks", n.marks},
-              {"pauses", n.pauses},
-              {"deepest_queue_ps", n.deepest_queue.ps},
-              {"busiest_port_bytes", n.busiest_bytes},
               {"committed_events", r.result->total.committed_events()},
               {"rolled_back_events", r.result->total.rolled_back_events},
               {"sync", to_name(r.sync)},
@@ -71,9 +64,9 @@ std::string traffic_json(const TrafficReport& r) {
               {"run_s", r.result->run_s},
               {"cpu_s", r.cpu_s},
               {"peak_rss_bytes", r.peak_rss_bytes},
-              {"digest", core::to_hex(r.result->digest)}}
-             .dump(2) +
-         "\n";
+              {"digest", core::to_hex(r.result->digest)}};
+  for (const auto& [key, value] : packet_counters(n)) json[key] = value;
+  return json.dump(2) + "\n";
 }
 
 std::string traffic_text(const TrafficReport& r) {

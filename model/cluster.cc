@@ -101,12 +101,6 @@ std::vector<Background> make_backgrounds(const ClusterOptions& options, const Ne
           spec.place.empty() ? "background" : spec.place,
           "nothing contends at network.fidelity analytical; expected network.fidelity: message");
     }
-    if (network.rails() > 1 && !options.packets) {
-      throw core::InputError(
-          spec.place.empty() ? "background" : spec.place,
-          "a device has several interfaces across nodes here, and background traffic knows one; "
-          "expected network.fidelity: packet");
-    }
     backgrounds.emplace_back(spec, devices, network.bandwidth(Interface::scale_out));
   }
   return backgrounds;

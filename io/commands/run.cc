@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "io/agreement.h"
 #include "io/memory_report.h"
+#include "io/port_counters_file.h"
 #include "io/progress.h"
 #include "io/results.h"
 #include "io/stats_file.h"
@@ -59,6 +60,12 @@ Study study_of(const RunArguments& a) {
   if (a.window) study.engine.window = *a.window;
   if (a.time_limit_s) study.engine.time_limit_s = *a.time_limit_s;
   if (!a.stats.path.empty()) study.engine.sample_interval_s = a.stats.interval_s;
+  if (a.counters.empty()) return study;
+  study.packets.count_ports = true;
+  if (study.network_fidelity != NetworkFidelity::packet) {
+    throw core::InputError("--counters", "only packets are counted by port; expected " +
+                                             study.file + " with network.fidelity: packet");
+  }
   return study;
 }
 
@@ -250,7 +257,8 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
 
   p.study.engine.threads = p.workers.threads;
   const double prepared_s = seconds_since(start);
-  pdes::Engine engine(*p.cluster, p.placement, p.study.engine, transport);
+  model::PortCounters counters(p.placement.partitions(), p.study.counters, nullptr);
+  pdes::Engine engine(*p.cluster, p.placement, p.study.engine, transport, &counters);
   ProgressPrinter progress(console, p.events_expected);
   const bool show_progress = first_rank && !a.quiet;
   const pdes::RunResult result =
@@ -277,6 +285,9 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
                          .peak_rss_bytes = memory[0],
                          .directory = p.directory};
   if (first_rank) publish(report, a, console);
+  if (!a.counters.empty()) {
+    write_port_counters(a.counters, p.cluster->packet_network(), counters, transport);
+  }
   if (p.stats) p.stats->complete(result.series);
   return exit_code_of(report.status);
 }

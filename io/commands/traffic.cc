@@ -83,7 +83,6 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
   engine.visit([&](core::LpId lp, const void* state) { outcome.add(lp, state); });
   outcome.combine(transport);
   flows.combine(transport);
-  counters.combine(transport);
   std::array<std::uint64_t, 2> sums{peak_rss_bytes(), cpu_ns};
   transport.all_reduce_sum(sums);
   if (transport.rank().value == 0) {
@@ -99,10 +98,9 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
     console.out << (a.json ? traffic_json(report) : traffic_text(report)) << std::flush;
     if (outcome.totals().unfinished != 0) print_unfinished(p.study, outcome.totals(), console);
   }
-  agree(transport, [&] {
-    if (transport.rank().value != 0 || a.counters.empty()) return;
-    write_atomically(a.counters, port_counters_csv(p.traffic->packet_network(), counters));
-  });
+  if (!a.counters.empty()) {
+    write_port_counters(a.counters, p.traffic->packet_network(), counters, transport);
+  }
   return outcome.totals().unfinished == 0 ? kDone : kDeadlock;
 }
 

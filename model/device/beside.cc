@@ -101,9 +101,19 @@ class Beside {
         return;
     }
   }
-  void after(const std::array<Time, kInterfaceCount>& tx_before) {
-    if (tx_before != state_.tx_free) {
-      const Time until = *std::ranges::max_element(state_.tx_free);
+  using SendClocks = std::array<Time, kInterfaceCount + kRailsMax - 1>;
+  [[nodiscard]] SendClocks send_clocks() const {
+    SendClocks clocks{};
+    std::ranges::copy(state_.tx_free, clocks.begin());
+    const DeviceParts<const DeviceState> parts(state_);
+    if (parts.rails == nullptr) return clocks;
+    std::ranges::copy(parts.rails->tx_free, clocks.begin() + kInterfaceCount);
+    return clocks;
+  }
+  void after(const SendClocks& clocks_before) {
+    const SendClocks clocks = send_clocks();
+    if (clocks_before != clocks) {
+      const Time until = *std::ranges::max_element(clocks);
       if (until > b_.job_sends_until) ctx_.set(b_.job_sends_until, until);
     }
     tell_if_done();
@@ -142,13 +152,14 @@ class Beside {
       return send_background_on_packets(model_, state_, ctx_, message);
     }
     const Time wire = model_.network.wire_time(message.bytes, interface);
-    Time& clock = state_.tx_free[static_cast<std::size_t>(interface)];
+    const Interface rail = model_.network.rail_of(interface, self(), message.to, k);
+    Time& clock = DeviceParts<DeviceState>(state_).tx_free(rail);
     const Time sent = sent_at(ctx_.now(), clock, wire);
     ctx_.set(clock, sent);
     ctx_.send(LpId{message.to.value}, sent - ctx_.now() + model_.network.latency(tier),
               kind_of(DeviceEvent::background_arrives),
               BackgroundMessage{wire.ps, static_cast<std::uint64_t>(message.bytes),
-                                static_cast<std::uint64_t>(interface)});
+                                static_cast<std::uint64_t>(rail)});
   }
 
   void count_sent(const Background::Message& message) {
@@ -157,10 +168,22 @@ class Beside {
   }
 
   void receive(const BackgroundMessage& message) {
-    ReceiveShare& share = b_.receive[message.interface % kInterfaceCount];
+    const auto interface = static_cast<std::uint32_t>(message.interface);
+    ctx_.check(has(interface), "a background message came by an interface that is not there");
+    if (!has(interface)) return;
+    ReceiveShare& share = share_of(interface);
     begin_period(share);
     ctx_.set(share.came, share.came + Time{message.wire_ps});
     count_background(state_, message.bytes, ctx_);
+  }
+
+  [[nodiscard]] bool has(std::uint32_t interface) const {
+    return interface < kInterfaceCount + model_.network.rails() - 1;
+  }
+  // Requires has(interface).
+  [[nodiscard]] ReceiveShare& share_of(std::uint32_t interface) const {
+    if (interface < kInterfaceCount) return b_.receive[interface];
+    return (*reinterpret_cast<RailShares*>(&b_ + 1))[interface - kInterfaceCount];
   }
 
   void begin_period(ReceiveShare& share) {
@@ -173,7 +196,8 @@ class Beside {
 
   // received_at() gives max(now, clock + wire); this makes it that plus what background takes.
   void put_off(std::uint32_t interface, Time wire) {
-    ReceiveShare& share = b_.receive[interface % kInterfaceCount];
+    if (!has(interface)) return;
+    ReceiveShare& share = share_of(interface);
     if (share.came == share.older || wire.ps == 0) return;
     begin_period(share);
     __extension__ using Wide = __int128;
@@ -181,7 +205,8 @@ class Beside {
     const std::int64_t period = std::max<std::int64_t>(1, (ctx_.now() - share.older_at).ps);
     const Time delay{static_cast<std::int64_t>(static_cast<Wide>(wire.ps) * taken / period)};
     if (delay.ps == 0) return;
-    Time& clock = state_.rx_free[interface % kInterfaceCount];
+    Time& clock =
+        DeviceParts<DeviceState>(state_).rx_free(static_cast<Interface>(interface));
     ctx_.set(clock, std::max(clock, ctx_.now() - wire) + delay);
   }
 
@@ -264,7 +289,9 @@ class Beside {
     if (done()) return false;
     const DeviceParts<const DeviceState> parts(state_);
     if (b_.job_sends_until > ctx_.now() || parts.account->since > ctx_.now()) return true;
-    if (std::ranges::any_of(state_.rx_free, [&](Time t) { return t > ctx_.now(); })) return true;
+    const auto is_ahead = [&](Time t) { return t > ctx_.now(); };
+    if (std::ranges::any_of(state_.rx_free, is_ahead)) return true;
+    if (parts.rails != nullptr && std::ranges::any_of(parts.rails->rx_free, is_ahead)) return true;
     for (std::uint32_t c = 0; parts.channel_packets != nullptr && c < state_.channel_slots; ++c) {
       if (parts.channel_packets[c].leaving != 0) return true;
     }
@@ -292,15 +319,18 @@ void handle_beside(void* memory, const pdes::Event& event, Context& ctx) {
                        event.kind <= kind_of(DeviceEvent::census);
   if (besides) return beside.handle(event);
   beside.before(event);
-  const std::array<Time, kInterfaceCount> tx_before = state.tx_free;
+  const Beside::SendClocks clocks_before = beside.send_clocks();
   handle_device(memory, event, ctx);
-  beside.after(tx_before);
+  beside.after(clocks_before);
 }
 
 std::uint64_t digest_beside(const void* memory) {
   core::Hasher hash;
   hash.word(digest_device(memory));
-  hash.bytes(&model::beside(*static_cast<const DeviceState*>(memory)), sizeof(BesideState));
+  const auto& state = *static_cast<const DeviceState*>(memory);
+  const BesideState* b = &model::beside(state);
+  hash.bytes(b, sizeof *b);
+  if (state.rails && !state.packets) hash.bytes(b + 1, sizeof(RailShares));
   return hash.value();
 }
 
@@ -333,7 +363,8 @@ void note_activity(DeviceState& state, Context& ctx) {
 }
 
 void start_beside(const DeviceModel& model, DeviceState& state, Context& ctx) {
-  ::new (&beside(state)) BesideState{};
+  BesideState* b = ::new (&beside(state)) BesideState{};
+  if (state.rails && !state.packets) ::new (b + 1) RailShares{};
   Beside(model, state, ctx).start();
 }
 

@@ -7,6 +7,7 @@
 //   32 bytes  stepped           lanes in progress, where collectives other than plain rings run
 //  112 bytes  rails             clocks of further interfaces, where there are several across nodes
 //  168 bytes  beside            background traffic, in studies that have some (beside.h)
+//  280 bytes  rail shares       the same of further interfaces, at message fidelity
 //
 // and at packet fidelity
 //
@@ -156,7 +157,8 @@ struct ChannelPackets {
 };
 static_assert(sizeof(ChannelPackets) == 16);
 
-constexpr std::size_t kBesideBytes = 168;  // of a BesideState
+constexpr std::size_t kBesideBytes = 168;      // of a BesideState
+constexpr std::size_t kRailSharesBytes = 280;  // and of its RailShares
 
 struct DeviceSlots {
   std::uint8_t streams = 0;
@@ -174,8 +176,11 @@ struct DeviceSlots {
     return static_cast<std::uint32_t>(
         sizeof(DeviceState) + channels * sizeof(ChannelState) + streams * sizeof(StreamState) +
         sizeof(DeviceAccount) + (stepped ? sizeof(SteppedState) : 0) +
-        (beside ? kBesideBytes : 0) + (rails ? sizeof(RailClocks) : 0));
+        (beside ? kBesideBytes : 0) + (rails ? sizeof(RailClocks) : 0) +
+        (has_rail_shares() ? kRailSharesBytes : 0));
   }
+  // Where packets carry what goes across nodes, they say what a receiver's line is taken by.
+  [[nodiscard]] bool has_rail_shares() const { return beside && rails && !packets; }
   // A multiple of 64, so that the endpoint's ports start at cache lines.
   [[nodiscard]] std::uint32_t endpoint_offset() const {
     const auto all = static_cast<std::uint32_t>(own_bytes() + sizeof(PacketsState) +

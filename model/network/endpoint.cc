@@ -164,13 +164,14 @@ void Endpoint::send(const OutgoingMessage& message) {
 Endpoint::Route Endpoint::route_of(const Sending& s) {
   Packet first = packet_of(s, 0);
   first.waypoint = kNoWaypoint;
-  first.bits &= static_cast<std::uint8_t>(~Packet::kDetourBit);
+  first.channel = 0;
+  first.bits &= static_cast<std::uint8_t>(~(Packet::kDetourBit | Packet::kAroundBit));
   std::uint32_t port = choose_port(network_, ports_, at(), first);
   if (port >= state_.ports && network_.faults() != nullptr) {
     port = usual_port(network_, ports_, at(), first);
   }
   if (port >= state_.ports) return {port, kNoWaypoint, 0};
-  return {port, first.waypoint, network_.topology().next_channel(at(), state_.ports, port, 0)};
+  return {port, first.waypoint, network_.next_channel(at(), state_.ports, port, first)};
 }
 
 Packet Endpoint::packet_of(const Sending& s, std::uint32_t number) const {
@@ -182,6 +183,7 @@ Packet Endpoint::packet_of(const Sending& s, std::uint32_t number) const {
                                             : static_cast<std::uint32_t>(network_.full_bytes()),
            .waypoint = s.waypoint};
   p.channel = s.channel;
+  if (s.channel == network_.around_channel()) p.bits |= Packet::kAroundBit;
   // Of several ports the message has chosen one, and with it the way.
   if (state_.ports > 1) p.bits |= Packet::kDetourBit;
   return p;

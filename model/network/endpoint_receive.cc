@@ -134,8 +134,7 @@ void Endpoint::reply(const Packet& to, PacketType type, std::uint32_t number) {
   ctx_.check(port < state_.ports || network_.faults() != nullptr,
              "an acknowledgement has no way to its destination");
   if (port >= state_.ports) return;
-  packet.channel = static_cast<std::uint8_t>(
-      network_.topology().next_channel(at(), state_.ports, port, 0));
+  packet.channel = network_.next_channel(at(), state_.ports, port, packet);
   parts_.sides[port].control.push_back(ctx_, packet);
   pump_control(port);
 }

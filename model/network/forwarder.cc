@@ -23,8 +23,8 @@ bool Forwarder::forward(Packet packet) {
     ports_.drop(in_port);  // no way around what is down
     return true;
   }
-  const std::uint32_t channel = network_.topology().next_channel(at_, in_port, out, in_channel);
-  packet.channel = static_cast<std::uint8_t>(channel);
+  packet.channel = network_.next_channel(at_, in_port, out, packet);
+  const std::uint32_t channel = packet.channel;
   const Time eligible = eligible_at(packet, out);
   ports_.note_depth(out);
   if (!network_.has_queues()) {

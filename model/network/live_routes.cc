@@ -1,7 +1,6 @@
 #include "model/network/live_routes.h"
 
 #include <array>
-#include <atomic>
 
 #include "core/random.h"
 #include "model/network/routing.h"
@@ -15,7 +14,7 @@ using core::Time;
 // Who talks to whom repeats, and a search may look at every waypoint: each thread remembers the
 // last answers. Detours are a pure function of what is the key here, so this changes no answer.
 struct Remembered {
-  std::uint64_t routes = 0;
+  std::uint64_t routes = 0;  // WaysAround::id()
   VertexId at{}, from{}, to{}, waypoint{};
   Time until;  // the next change
   Time since;
@@ -27,18 +26,13 @@ Remembered& place_of(VertexId at, DeviceId to) {
   return memory[core::stream_of(at.value, to.value) % kRemembered];
 }
 
-std::uint64_t next_id() {
-  static std::atomic<std::uint64_t> last{0};
-  return last.fetch_add(1, std::memory_order_relaxed) + 1;  // only has to differ: no partner
-}
-
 }  // namespace
 
-LiveRoutes::LiveRoutes(const Topology& topology, const LinkFaults& faults, bool first_port_only)
+LiveRoutes::LiveRoutes(const Topology& topology, const LinkFaults& faults, WaysAround::Kind kind)
     : topology_(&topology),
       faults_(&faults),
-      first_port_only_(first_port_only && !topology.every_port_is_safe()),
-      id_(next_id()) {}
+      first_port_only_(kind != WaysAround::Kind::any && !topology.every_port_is_safe()),
+      ways_around_(topology, faults, kind) {}
 
 bool LiveRoutes::reaches(VertexId at, VertexId to, Time now) const {
   std::uint32_t looks = 0;
@@ -66,15 +60,9 @@ PortChoices LiveRoutes::ports(VertexId at, VertexId to, Time now) const {
   PortChoices live;
   for (const PortChoices::Range range : choices.ranges()) {
     for (std::uint32_t port = range.first; port < range.first + range.count; ++port) {
-      const auto adjacent = [&] {
-        const auto known = live.ranges();
-        return !known.empty() && known.back().first + known.back().count == port;
-      };
-      const bool room = live.ranges().size() < PortChoices::kRangesMax || adjacent();
-      if (room && !faults_->down(at, port, now) &&
-          reaches(topology_->link(at, port).peer, to, now)) {
-        live.add(port);
-      }
+      const bool whole = !faults_->down(at, port, now) &&
+                         reaches(topology_->link(at, port).peer, to, now);
+      if (whole && !live.add_if_room(port)) return live;
       if (first_port_only_) return live;
     }
   }
@@ -84,12 +72,17 @@ PortChoices LiveRoutes::ports(VertexId at, VertexId to, Time now) const {
 std::optional<VertexId> LiveRoutes::detour(VertexId at, DeviceId from, DeviceId to,
                                            Time now) const {
   Remembered& known = place_of(at, to);
-  const bool fits = known.routes == id_ && known.at == at && known.from.value == from.value &&
-                    known.to.value == to.value && now >= known.since && now < known.until;
+  const bool fits = known.routes == ways_around_.id() && known.at == at &&
+                    known.from.value == from.value && known.to.value == to.value &&
+                    now >= known.since && now < known.until;
   if (!fits) {
-    known = {
-        id_, at, {from.value}, {to.value}, search(at, from, to, now), faults_->next_change(now),
-        now};
+    known = {.routes = ways_around_.id(),
+             .at = at,
+             .from = {from.value},
+             .to = {to.value},
+             .waypoint = search(at, from, to, now),
+             .until = faults_->next_change(now),
+             .since = now};
   }
   if (known.waypoint.value == to.value) return std::nullopt;
   return known.waypoint;
@@ -130,7 +123,7 @@ VertexId LiveRoutes::search(VertexId at, DeviceId from, DeviceId to, Time now) c
 bool LiveRoutes::connected(DeviceId from, DeviceId to, Time now) const {
   const VertexId at{from.value}, end{to.value};
   if (!faults_->any_down(now) || reaches(at, end, now)) return true;
-  return detour(at, from, to, now).has_value();
+  return detour(at, from, to, now).has_value() || ways_around_.exists(at, end, now);
 }
 
 Time LiveRoutes::connected_from(DeviceId from, DeviceId to, Time now) const {

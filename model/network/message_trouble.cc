@@ -14,7 +14,7 @@ MessageTrouble::MessageTrouble(std::unique_ptr<Topology> topology,
                                const LatencyJitterSpec& jitter, std::uint64_t seed)
     : topology_(std::move(topology)),
       faults_(*topology_, faults),
-      routes_(*topology_, faults_, false),
+      routes_(*topology_, faults_, WaysAround::Kind::any),
       jitter_(jitter, seed) {}
 
 std::optional<Travel> MessageTrouble::travel(DeviceId from, DeviceId to,
@@ -47,13 +47,17 @@ MessageTrouble::Path MessageTrouble::follow(DeviceId from, DeviceId to, const Us
   const VertexId at{from.value}, end{to.value};
   Path path{};
   if (!routes_.ports(at, end, start).empty()) {
-    leg(at, end, {start, usual.wire, 0}, path);
+    leg(at, end, {.start = start, .wire = usual.wire}, path);
     return path;
   }
-  const VertexId over = routes_.detour(at, from, to, start).value_or(end);
-  const std::int64_t rate = leg(at, over, {start, usual.wire, 0}, path);
-  path.latency += topology_->forwarding_latency(over);
-  leg(over, end, {start, usual.wire, rate}, path);
+  const std::optional<VertexId> over = routes_.detour(at, from, to, start);
+  if (!over) {
+    leg(at, end, {.start = start, .wire = usual.wire, .around = true}, path);
+    return path;
+  }
+  const std::int64_t rate = leg(at, *over, {.start = start, .wire = usual.wire}, path);
+  path.latency += topology_->forwarding_latency(*over);
+  leg(*over, end, {.start = start, .wire = usual.wire, .rate = rate}, path);
   return path;
 }
 
@@ -62,7 +66,9 @@ MessageTrouble::Path MessageTrouble::follow(DeviceId from, DeviceId to, const Us
 std::int64_t MessageTrouble::leg(VertexId at, VertexId to, Sent sent, Path& path) const {
   const VertexId from = at;
   while (at != to) {
-    const PortChoices choices = routes_.ports(at, to, sent.start);
+    const PortChoices choices = sent.around
+                                    ? routes_.ways_around().ports(at, false, to, sent.start)
+                                    : routes_.ports(at, to, sent.start);
     if (choices.empty()) break;  // there was a way at the leg's begin, so this is not reached
     const std::uint32_t port = destination_port(choices, topology_->spread(at, to));
     const Link link = topology_->link(at, port);

@@ -59,7 +59,8 @@ class MessageTrouble {
                             core::Time start) const;
   struct Sent {
     core::Time start, wire;
-    std::int64_t rate;  // of the first link; 0: not yet known
+    std::int64_t rate = 0;  // of the first link; 0: not yet known
+    bool around = false;    // over any links that are left
   };
   std::int64_t leg(VertexId at, VertexId to, Sent sent, Path& path) const;
 

@@ -42,14 +42,16 @@ struct Packet {
   std::uint32_t stamp = 0;        // when it was sent, in kStampUnit; acknowledgements return it
   std::uint16_t in_port = 0;      // of the vertex where it arrives
   std::uint8_t channel = 0;       // virtual channel of the link that it came by
-  std::uint8_t bits = 0;          // type, and whether it is marked
+  std::uint8_t bits = 0;          // type, and those below
 
   static constexpr std::uint8_t kTypeMask = 0x07;
   static constexpr std::uint8_t kMarkedBit = 0x08;  // congestion experienced (RFC 3168)
   static constexpr std::uint8_t kDetourBit = 0x10;  // routing has decided about a waypoint
   static constexpr std::uint8_t kAckNowBit = 0x20;  // the sender waits for an acknowledgement
+  static constexpr std::uint8_t kAroundBit = 0x40;  // takes whatever way is left (ways_around.h)
   [[nodiscard]] PacketType type() const { return static_cast<PacketType>(bits & kTypeMask); }
   [[nodiscard]] bool marked() const { return (bits & kMarkedBit) != 0; }
+  [[nodiscard]] bool goes_around() const { return (bits & kAroundBit) != 0; }
 };
 static_assert(sizeof(Packet) == pdes::kPayloadBytes);
 

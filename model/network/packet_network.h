@@ -13,6 +13,7 @@
 #include "core/ids.h"
 #include "core/time.h"
 #include "model/network/live_routes.h"
+#include "model/network/packet.h"
 #include "model/network/packet_options.h"
 #include "model/topology/topology.h"
 
@@ -47,7 +48,18 @@ class PacketNetwork {
   [[nodiscard]] const Topology& topology() const { return *topology_; }
   [[nodiscard]] const PacketOptions& options() const { return options_; }
   [[nodiscard]] const LinkFigures& figures(std::uint8_t kind) const { return figures_[kind]; }
+  // The topology's, and where links fail one more, for ways around them.
   [[nodiscard]] std::uint32_t channels() const { return channels_; }
+  // The last one, of ways around: a packet's, that came by such a way.
+  [[nodiscard]] std::uint32_t around_channel() const { return topology_->virtual_channels(); }
+  // The channel in which a packet goes on (Topology::next_channel); `packet` as choose_port() left
+  // it, its own channel that by which it came.
+  [[nodiscard]] std::uint8_t next_channel(VertexId at, std::uint32_t in_port,
+                                          std::uint32_t out_port, const Packet& packet) const {
+    return static_cast<std::uint8_t>(
+        packet.goes_around() ? around_channel()
+                             : topology_->next_channel(at, in_port, out_port, packet.channel));
+  }
   // Whether waiting packets are stored, per channel (any flow control).
   [[nodiscard]] bool has_queues() const { return options_.flow_control != FlowControl::none; }
   [[nodiscard]] std::int64_t full_bytes() const {

@@ -27,8 +27,9 @@ constexpr bool keeps_order(RoutingPolicy policy) {
 //
 // Around links that are down (live_routes.h): a minimal port behind which a minimal way is whole;
 // where there is none, a detour by a waypoint, at the source or, where no queue waits for another,
-// wherever the packet is. A packet that finds neither is lost (kNoPort) where losses are repaired,
-// and else goes to the port that holds it.
+// wherever the packet is; where there is none either, any way that is left, from wherever it is to
+// the end. A packet that finds none is lost (kNoPort) where losses are repaired, and else goes to
+// the port that holds it.
 std::uint32_t choose_port(const PacketNetwork& network, const Ports& ports, VertexId at,
                           Packet& packet);
 // As if no link were down.

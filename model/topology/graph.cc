@@ -120,11 +120,7 @@ PortChoices Graph::minimal(VertexId at, VertexId to) const {
     const VertexId peer = link(at, p).peer;
     const bool passes = peer == to || !is_device(peer) || devices_forward_;
     if (!passes || hops(peer, to) + 1 != here) continue;
-    const auto ranges = out.ranges();
-    const bool adjacent =
-        !ranges.empty() && ranges.back().first + ranges.back().count == p;
-    if (ranges.size() == PortChoices::kRangesMax && !adjacent) break;
-    out.add(p);
+    if (!out.add_if_room(p)) break;
   }
   return out;
 }

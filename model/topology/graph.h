@@ -49,6 +49,7 @@ class Graph final : public Topology {
   [[nodiscard]] Link link(VertexId v, std::uint32_t port) const override {
     return links_[first_port_[v.value] + port];
   }
+  [[nodiscard]] bool devices_forward() const override { return devices_forward_; }
   [[nodiscard]] core::Time forwarding_latency(VertexId v) const override {
     return is_device(v) && !devices_forward_ ? core::Time{} : forwarding_;
   }

@@ -43,6 +43,9 @@ class Nodes final : public Topology {
   [[nodiscard]] std::span<const LinkKind> link_kinds() const override { return kinds_; }
   [[nodiscard]] std::uint32_t ports(VertexId v) const override;
   [[nodiscard]] Link link(VertexId v, std::uint32_t port) const override;
+  [[nodiscard]] bool devices_forward() const override {
+    return cross_nvlink_ || across_->devices_forward();
+  }
   [[nodiscard]] core::Time forwarding_latency(VertexId v) const override;
   [[nodiscard]] PortChoices minimal(VertexId at, VertexId to) const override;
   [[nodiscard]] std::uint32_t spread(VertexId at, VertexId to) const override;

@@ -43,6 +43,7 @@ class Product final : public Topology {
   [[nodiscard]] std::span<const LinkKind> link_kinds() const override { return kinds_; }
   [[nodiscard]] std::uint32_t ports(VertexId v) const override;
   [[nodiscard]] Link link(VertexId v, std::uint32_t port) const override;
+  [[nodiscard]] bool devices_forward() const override { return true; }
   [[nodiscard]] core::Time forwarding_latency(VertexId v) const override;
   [[nodiscard]] PortChoices minimal(VertexId at, VertexId to) const override;
   [[nodiscard]] std::uint32_t spread(VertexId at, VertexId to) const override;

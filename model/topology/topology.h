@@ -59,6 +59,15 @@ class PortChoices {
     EXAWARP_CHECK(ranges_used_ < kRangesMax, first, count);
     ranges_[ranges_used_++] = {first, count};
   }
+  // The same where there is room for one range more, or none is needed; returns whether.
+  bool add_if_room(std::uint32_t port) {
+    const bool adjacent =
+        ranges_used_ != 0 &&
+        ranges_[ranges_used_ - 1].first + ranges_[ranges_used_ - 1].count == port;
+    if (!adjacent && ranges_used_ == kRangesMax) return false;
+    add(port);
+    return true;
+  }
   [[nodiscard]] std::uint32_t size() const { return total_; }
   [[nodiscard]] bool empty() const { return total_ == 0; }
   // Requires index < size().
@@ -120,6 +129,8 @@ class Topology {
   // Requires port < ports(v). Symmetric: link(peer, peer_port) leads back to (v, port).
   [[nodiscard]] virtual Link link(VertexId v, std::uint32_t port) const = 0;
 
+  // Whether devices pass on what is not their own, between any two of their ports.
+  [[nodiscard]] virtual bool devices_forward() const { return false; }
   // What passing through `v` adds to a path: a switch, or a device that forwards.
   [[nodiscard]] virtual core::Time forwarding_latency(VertexId v) const = 0;
 

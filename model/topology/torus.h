@@ -45,6 +45,7 @@ class Torus final : public Topology {
   [[nodiscard]] std::span<const LinkKind> link_kinds() const override { return {&link_, 1}; }
   [[nodiscard]] std::uint32_t ports(VertexId v) const override;
   [[nodiscard]] Link link(VertexId v, std::uint32_t port) const override;
+  [[nodiscard]] bool devices_forward() const override { return true; }
   [[nodiscard]] core::Time forwarding_latency(VertexId) const override { return forwarding_; }
   [[nodiscard]] PortChoices minimal(VertexId at, VertexId to) const override;
   [[nodiscard]] MessageRoute message_route(core::DeviceId a, core::DeviceId b) const override;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <limits>
 #include <queue>
 
@@ -335,6 +336,47 @@ std::vector<std::uint64_t> lengths_to(const Topology& topology, VertexId to,
     }
   }
   return length;
+}
+
+bool devices_have_ways(const Topology& t, const LinkFaults& faults) {
+  for (std::uint32_t from = 0; from < t.devices(); ++from) {
+    std::vector<bool> reached(t.devices() + t.switches());
+    std::vector<VertexId> todo{{from}};
+    reached[from] = true;
+    while (!todo.empty()) {
+      const VertexId at = todo.back();
+      todo.pop_back();
+      if (at.value != from && t.is_device(at) && !t.devices_forward()) continue;
+      for (std::uint32_t p = 0; p < t.ports(at); ++p) {
+        const VertexId peer = t.link(at, p).peer;
+        const bool fails = faults.down_from(at, p, core::Time{0}) != core::Time::max();
+        if (fails || reached[peer.value]) continue;
+        reached[peer.value] = true;
+        todo.push_back(peer);
+      }
+    }
+    if (!std::all_of(reached.begin(), reached.begin() + t.devices(), [](bool r) { return r; })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool has_cycle(const Waits& waits) {
+  std::map<std::uint64_t, int> colour;
+  const std::function<bool(std::uint64_t)> visit = [&](std::uint64_t channel) {
+    colour[channel] = 1;
+    const auto next = waits.find(channel);
+    if (next != waits.end()) {
+      for (const std::uint64_t other : next->second) {
+        if (colour[other] == 1 || (colour[other] == 0 && visit(other))) return true;
+      }
+    }
+    colour[channel] = 2;
+    return false;
+  };
+  return std::ranges::any_of(
+      waits, [&](const auto& entry) { return colour[entry.first] == 0 && visit(entry.first); });
 }
 
 }  // namespace exawarp::test

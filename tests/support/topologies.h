@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "model/network/link_faults.h"
 #include "model/topology/make.h"
 
 namespace exawarp::test {
@@ -36,6 +39,13 @@ std::vector<TopologyCase> topology_cases();
 // Lengths of the shortest paths from every vertex to `to`, by search.
 std::vector<std::uint64_t> lengths_to(const model::Topology& topology, model::VertexId to,
                                       const TopologyCase& c);
+
+// Whether each device has a way to each other one over links that never fail, by search.
+bool devices_have_ways(const model::Topology& topology, const model::LinkFaults& faults);
+
+// Channels by number, and those that a packet in one may wait for.
+using Waits = std::map<std::uint64_t, std::set<std::uint64_t>>;
+bool has_cycle(const Waits& waits);
 
 model::LinkKind link_kind(const char* name, std::int64_t gigabytes_per_s,
                           std::int64_t nanoseconds);

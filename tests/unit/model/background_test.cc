@@ -145,6 +145,7 @@ struct Transfer {
                                       .kind = model::MicrobenchmarkKind::kSend,
                                       .bytes = bytes,
                                       .repeats = repeats});
+  model::Fabric fabric = test::round_fabric();
 
   model::Outcome run(const std::vector<BackgroundSpec>& backgrounds) {
     cluster = std::make_unique<model::Cluster>(
@@ -152,7 +153,7 @@ struct Transfer {
             {.name = "transfer",
              .graph = &graph,
              .placement = {.kind = model::PlacementKind::list, .devices = {0, 4}}}},
-        test::round_accelerator(), test::round_fabric(),
+        test::round_accelerator(), fabric,
         model::ClusterOptions{.devices = 32, .backgrounds = backgrounds});
     return test::run_cluster(*cluster).outcome;
   }
@@ -223,6 +224,35 @@ TEST(Background, FromAndUntilBoundIt) {
   spec.until = Time{1'000'000'000};
   const auto b = transfer.run({spec}).background();
   EXPECT_NEAR(static_cast<double>(b.sent_bytes), 0.5 * 10e9 * 0.5e-3, 2 * 16'384);
+}
+
+// Two interfaces out of each device, and a node of one: messages take them by turns.
+TEST(Background, TakesItsPartOfEachOfSeveralInterfacesInEveryMode) {
+  const model::LinkKind link{"link", kLink, Time{1'000'000}};
+  const model::FamilySpec planes{.shape = model::SingleSwitchSpec{2, link, {}}, .place = "t"};
+  Transfer transfer{200'000'000, 1};
+  transfer.fabric = {.node = {.name = "", .devices = 1, .latency = {}}, .scale_out = {}};
+  transfer.fabric.topology = model::TopologySpec{
+      .networks = {planes}, .sizes = {}, .forwarding = {}, .nodes = {}, .place = "t"};
+  const Time alone = transfer.run({}).simulated_time();
+  const std::vector<BackgroundSpec> load{to_device(4, {8, 16}, 300'000)};
+  const model::Outcome outcome = transfer.run(load);
+  EXPECT_NEAR(ratio(outcome.simulated_time(), alone), 1 + 0.6 / 2, 0.01);
+  Transfer stream{1'000'000, 200};  // on one interface, as all of a connection
+  stream.fabric = transfer.fabric;
+  const Time stream_alone = stream.run({}).simulated_time();
+  const Time beside = stream.run({to_device(12, {0}, 600'000)}).simulated_time();
+  EXPECT_NEAR(ratio(beside, stream_alone) * (1 - 0.3), 1, 0.01);
+
+  transfer.run(load);
+  const test::ClusterRun expected = test::run_cluster(*transfer.cluster);
+  for (const test::RunCase& run :
+       {test::RunCase{.sync = pdes::Sync::conservative, .threads = 2, .partitions_per_rank = 4},
+        test::RunCase{.sync = pdes::Sync::optimistic, .ranks = 2, .partitions_per_rank = 2},
+        test::audited_case(Time{5'000'000}, 0.3)}) {
+    EXPECT_EQ(test::run_cluster(*transfer.cluster, run).result.digest, expected.result.digest)
+        << run.text();
+  }
 }
 
 // Events never run out by themselves, yet the run ends, and says who waits.
