@@ -167,8 +167,8 @@ std::vector<Kernel> kernels_of(const Program& program, bool fuse) {
   }
   for (Kernel& kernel : kernels) {
     std::ranges::sort(kernel.inputs);
-    const auto repeated = std::ranges::unique(kernel.inputs);
-    kernel.inputs.erase(repeated.begin(), repeated.end());
+    kernel.inputs.erase(std::unique(kernel.inputs.begin(), kernel.inputs.end()),
+                        kernel.inputs.end());
     add_costs(program, owner, used_outside, kernel);
   }
   return in_order(kernels);

@@ -62,21 +62,23 @@ std::uint32_t count_with_bit(std::uint32_t n, std::uint32_t bit) {
 }  // namespace
 
 bool can_run(CollectiveType type, Algorithm algorithm) {
-  using enum CollectiveType;
+  using T = CollectiveType;
   const auto among = [type](auto... types) { return ((type == types) || ...); };
   switch (algorithm) {
     case Algorithm::ring:
-      return among(ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BARRIER, BROADCAST, REDUCE);
-    case Algorithm::halving: return among(ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER);
-    case Algorithm::doubling: return among(ALL_REDUCE, BARRIER);
+      return among(T::ALL_REDUCE, T::REDUCE_SCATTER, T::ALL_GATHER, T::BARRIER, T::BROADCAST,
+                   T::REDUCE);
+    case Algorithm::halving: return among(T::ALL_REDUCE, T::REDUCE_SCATTER, T::ALL_GATHER);
+    case Algorithm::doubling: return among(T::ALL_REDUCE, T::BARRIER);
     case Algorithm::tree:
-      return among(ALL_REDUCE, BARRIER, BROADCAST, REDUCE, GATHER, SCATTER);
-    case Algorithm::double_tree: return among(ALL_REDUCE, BROADCAST, REDUCE);
+      return among(T::ALL_REDUCE, T::BARRIER, T::BROADCAST, T::REDUCE, T::GATHER, T::SCATTER);
+    case Algorithm::double_tree: return among(T::ALL_REDUCE, T::BROADCAST, T::REDUCE);
     case Algorithm::direct: return true;
-    case Algorithm::bruck: return among(ALL_GATHER, ALL_TO_ALL, BARRIER);
-    case Algorithm::pairwise: return type == ALL_TO_ALL;
+    case Algorithm::bruck: return among(T::ALL_GATHER, T::ALL_TO_ALL, T::BARRIER);
+    case Algorithm::pairwise: return type == T::ALL_TO_ALL;
     case Algorithm::in_network:
-      return among(ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, BARRIER, BROADCAST, REDUCE);
+      return among(T::ALL_REDUCE, T::REDUCE_SCATTER, T::ALL_GATHER, T::BARRIER, T::BROADCAST,
+                   T::REDUCE);
   }
   return false;
 }

@@ -110,8 +110,9 @@ std::int64_t lane_bytes(const Collective& c);
 std::int64_t bytes_of(const Collective& c, const Blocks& blocks);
 
 constexpr bool is_rooted(schema::CollectiveType type) {
-  using enum schema::CollectiveType;
-  return type == BROADCAST || type == REDUCE || type == GATHER || type == SCATTER;
+  using Type = schema::CollectiveType;
+  return type == Type::BROADCAST || type == Type::REDUCE || type == Type::GATHER ||
+         type == Type::SCATTER;
 }
 
 }  // namespace exawarp::model

@@ -166,14 +166,14 @@ LinkFaults::LinkFaults(const Topology& topology, std::span<const LinkFaultSpec> 
   Resolver resolver(topology, *this);
   for (const LinkFaultSpec& spec : specs) resolver.add(spec);
   std::ranges::sort(entries_);
-  entries_.erase(std::ranges::unique(entries_).begin(), entries_.end());
+  entries_.erase(std::unique(entries_.begin(), entries_.end()), entries_.end());
   for (const Rule& rule : rules_) {
     if (rule.factor_ppm != 0) continue;
     changes_.push_back(rule.from);
     if (rule.until != Time::max()) changes_.push_back(rule.until);
   }
   std::ranges::sort(changes_);
-  changes_.erase(std::ranges::unique(changes_).begin(), changes_.end());
+  changes_.erase(std::unique(changes_.begin(), changes_.end()), changes_.end());
 }
 
 std::span<const LinkFaults::Entry> LinkFaults::of(VertexId v, std::uint32_t port) const {

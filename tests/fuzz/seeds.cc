@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 
 #include "io/chakra.pb.h"
 #include "io/workload_spec.h"
@@ -18,34 +17,6 @@ namespace exawarp::fuzz {
 namespace {
 
 namespace schema = model::schema;
-
-std::string indented(const std::string& text) {
-  std::istringstream lines(text);
-  std::string out;
-  for (std::string line; std::getline(lines, line);) out += "  " + line + "\n";
-  return out;
-}
-
-// What stands below `system:` in the small study.
-std::string system_text() {
-  std::istringstream lines(tests::small_study());
-  std::string out;
-  bool inside = false;
-  for (std::string line; std::getline(lines, line);) {
-    if (inside && line.starts_with("  ")) out += line.substr(2) + "\n";
-    if (line == "system:") inside = true;
-  }
-  return out;
-}
-
-// The study with its workload in place, in one text.
-std::string whole_study() {
-  const std::string study = tests::small_study();
-  const std::string reference = "workload: workload.yaml\n";
-  std::string out = study;
-  return out.replace(study.find(reference), reference.size(),
-                     "workload:\n" + indented(tests::small_workload()));
-}
 
 std::string temporary_file(const char* name) {
   return (std::filesystem::temp_directory_path() /
@@ -101,52 +72,17 @@ model::WorkloadGraph irregular_graph() {
   return workload.build();
 }
 
-const char* const kMicrobenchmark =
-    "microbenchmark: {kind: collective, collective: all_reduce, devices: 8, bytes: 1 MiB}\n";
-const char* const kPingPong = "microbenchmark: {kind: ping_pong, bytes: 4 KiB, devices: 2}\n";
-
 }  // namespace
 
-std::vector<std::string> study_seeds() {
-  const std::string study = whole_study();
-  const std::string settings =
-      "compute: {fidelity: roofline, jitter: 0.05}\nnetwork: {fidelity: message}\n"
-      "placement: {method: block, partitions_per_rank: 4}\nseed: 7\n"
-      "engine: {sync: optimistic, threads: 2, window: 10 us, memory: 1 GiB, audit: 0.5}\n";
-  const std::string overrides = std::string(1, kSeparator) +
-                                "system.accelerator.launch_latency=9 us" + kSeparator +
-                                "workload.transformer.parallel.data=4";
-  const std::string trouble =
-      "compute: {jitter: {distribution: lognormal, deviation: 0.1}}\n"
-      "network: {latency_jitter: {mean: 1 us, distribution: uniform}}\n"
-      "faults: {slow_links: [{links: [d0 s0, \"s0:1\"], factor: 2, until: 1 ms}],\n"
-      "  failed_switches: [{share: 0.5, seed: 3, from: 10 us, until: 20 us}]}\n";
-  return {study, study + settings, study + overrides, study + trouble};
-}
-
-std::vector<std::string> workload_spec_seeds() {
-  return {tests::small_workload(), kMicrobenchmark, kPingPong,
-          "resnet: {global_batch: 8, devices: 2}\n",
-          "dlrm: {global_batch: 8, devices: 2, table_rows: [100, 50], vector_width: 8, "
-          "bottom_mlp: [16, 8], top_mlp: [16, 1]}\n",
-          tests::small_workload() + "  schedule: {kind: 1f1b, virtual_stages: 2}\n",
-          tests::small_workload() + "  schedule: {kind: zb_h1}\n  recompute: full\n" + kSeparator +
-              "transformer.model.moe={experts: 4, top_k: 2, ffn: 128}" + kSeparator +
-              "transformer.parallel.expert=2" + kSeparator + "transformer.routing.imbalance=0.5",
-          tests::small_workload() + "  overlap: {tensor: pipelined}\n" + kSeparator +
-              "transformer.parallel.context=2" + kSeparator + "transformer.parallel.sharding=fsdp",
-          tests::small_workload() + kSeparator +
-              "transformer.parallel.order=[data, tensor, "
-              "pipeline]"};
-}
-
-std::vector<std::string> system_seeds() {
-  return {system_text(), system_text() + kSeparator + "fabric.node.devices=2"};
-}
-
 std::vector<std::string> xwg_seeds() {
-  return {bytes_of(small_graph()), bytes_of(graph_of(kMicrobenchmark)),
-          bytes_of(graph_of(kPingPong)), bytes_of(irregular_graph())};
+  std::vector<std::string> seeds{bytes_of(irregular_graph())};
+  constexpr std::size_t kBytesMax = 50'000;  // mutations of larger files seldom hit what matters
+  for (const std::string& spec : workload_spec_seeds()) {
+    if (spec.find(kSeparator) != std::string::npos) continue;
+    std::string bytes = bytes_of(graph_of(spec));
+    if (bytes.size() <= kBytesMax) seeds.push_back(std::move(bytes));
+  }
+  return seeds;
 }
 
 std::vector<std::string> chakra_seeds() {
@@ -198,71 +134,29 @@ std::vector<std::string> command_line_seeds() {
       "workload generate spec.yaml -o file.xwg --set a.b=1",
       "workload inspect file.xwg --json",
       "workload validate file.xwg",
+      "workload inspect file.xwg --device 3 --accelerator chip.yaml --timeline out.json",
+      "workload import chakra prefix -o f.xwg --comm-groups g.json --element-bytes 2 --macs",
+      "workload import goal file.goal -o f.xwg",
+      "workload import pytorch trace.json -o f.xwg --kineto profile.json",
+      "workload import stablehlo m.mlir -o f.xwg --mesh data=4,tensor=2 --trip-count 3 --entry f",
+      "workload import text w.txt -o f.xwg --ranks 8 --model-parallel 2 --passes 2 --cycle 1ns",
+      "workload export chakra f.xwg -o prefix",
+      "workload export dot f.xwg -o f.dot --device 1",
+      "workload convert a.json -o a.et",
+      "workload diff a.xwg b.xwg",
+      "topology show study.yaml --links --set a=b",
+      "topology show study.yaml --output net.svg",
+      "traffic t.yaml --seed 3 --counters c.csv --sync conservative --json",
+      "goal s.goal --sync optimistic --threads 2 --window 1us --json",
+      "run s.yaml --compare-alone --stats s.csv --stats-interval 1s --ignore-memory",
+      "astra --network-backend=congestion-aware --workload-configuration=w "
+      "--system-configuration=s.json --network-configuration=n.yml "
+      "--remote-memory-configuration=m.json --comm-group-configuration=empty",
       "phold --lps 64 --start-events 2 --remote 0.5 --end 20 --sync sequential --json",
       "--version",
       "run --help"};
   for (std::string& seed : seeds) std::ranges::replace(seed, ' ', kSeparator);
   return seeds;
-}
-
-std::vector<std::string> study_words() {
-  return {": ",
-          "\n",
-          "\n  ",
-          "- ",
-          "[",
-          "]",
-          "{",
-          "}",
-          "&a ",
-          "*a",
-          "!!int ",
-          "---\n",
-          "...\n",
-          "#",
-          "|",
-          ">",
-          "'",
-          "\"",
-          "\\x00",
-          "? ",
-          "<<: ",
-          "~",
-          "null",
-          "-1",
-          "0",
-          "1e308",
-          "nan",
-          "9223372036854775807",
-          "9223372036854775808",
-          "0x7f",
-          ".inf",
-          "true",
-          "kv_heads: ",
-          "head_dim: ",
-          "schedule: {virtual_stages: 2}",
-          "first_stage_layers: 1",
-          "jitter: 0.25",
-          "distribution: exponential",
-          "failed_links: [{links: [d0 s0]}]",
-          "share: 1",
-          "microbenchmark: ",
-          "engine: ",
-          "/dev/null",
-          "..",
-          "cores: ",
-          "peak_bandwidth: ",
-          "gradient_precision: fp8",
-          "\t",
-          "\xef\xbb\xbf",
-          "\xff\xfe",
-          "1048576",
-          "65536",
-          std::string(1, kSeparator),
-          "system.fabric=",
-          "16777216 PB",
-          "1 ps",
-          "60 s"};
 }
 
 std::vector<std::string> xwg_words() {
@@ -310,8 +204,9 @@ std::vector<std::string> command_line_words() {
 model::WorkloadGraph small_graph() { return graph_of(tests::small_workload()); }
 
 io::SystemConfig small_system() {
-  return with_file("system.yaml", system_text(), [](const std::string& path) {
-    io::YamlDocument document(path);
+  return with_file("system.yaml", small_system_text(), [](const std::string& path) {
+    io::YamlDocument document(
+        path, {"accelerator.matrix_rate={bf16: 9 TFLOP/s, fp8: 9 TFLOP/s, fp32: 1 TFLOP/s}"});
     return io::read_system(document.root());
   });
 }

@@ -12,6 +12,7 @@ namespace exawarp::fuzz {
 std::vector<std::string> study_seeds();
 std::vector<std::string> workload_spec_seeds();
 std::vector<std::string> system_seeds();
+std::vector<std::string> traffic_seeds();
 std::vector<std::string> xwg_seeds();
 std::vector<std::string> goal_seeds();
 std::vector<std::string> stablehlo_seeds();
@@ -28,12 +29,17 @@ std::vector<std::string> astra_file_words();
 std::vector<std::string> unit_seeds();
 std::vector<std::string> command_line_seeds();
 
-std::vector<std::string> study_words();  // of all three kinds of YAML file
+std::vector<std::string> study_words();  // of all four kinds of YAML file
 std::vector<std::string> xwg_words();
 std::vector<std::string> goal_words();
 std::vector<std::string> stablehlo_words();
 std::vector<std::string> unit_words();
 std::vector<std::string> command_line_words();
+
+// Workload specifications, and what stands below `system:` in the small study.
+extern const char* const kMicrobenchmark;
+extern const char* const kPingPong;
+std::string small_system_text();
 
 // What the other half of a simulation is where only one half is fuzzed.
 model::WorkloadGraph small_graph();  // 8 devices, a training step

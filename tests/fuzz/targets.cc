@@ -23,8 +23,12 @@
 #include "io/study_cluster.h"
 #include "io/suggest.h"
 #include "io/text_workload/import.h"
+#include "io/topology_facts.h"
+#include "io/traffic_study.h"
 #include "io/workload_facts.h"
 #include "model/goal/host.h"
+#include "model/network/traffic.h"
+#include "model/network/traffic_outcome.h"
 #include "model/outcome.h"
 #include "model/workload/diff.h"
 #include "model/workload/validate.h"
@@ -37,6 +41,7 @@ namespace {
 
 constexpr std::size_t kErrorBytesMax = 8'000;  // paths may be long, and a line may name two
 constexpr std::uint64_t kEventsMax = 3'000;    // of a simulation: a millisecond or so
+constexpr double kSecondsMax = 0.1;            // of one whose events are not known beforehand
 
 // A file of this process, removed at its end.
 class InputFile {
@@ -88,9 +93,28 @@ bool accepts(const Work& work) {
   }
 }
 
+// Runs the model in one partition, at most `seconds_max` long (0: no limit), and where it came to
+// its end, `visit(engine, transport)`.
+pdes::RunResult run_sequential(const pdes::Model& model, const core::Placement& placement,
+                               double seconds_max, auto&& visit) {
+  const auto transport = pdes::make_single_transport();
+  pdes::Engine engine(model, placement,
+                      {.sync = pdes::Sync::sequential, .time_limit_s = seconds_max}, *transport);
+  const pdes::RunResult result = engine.run();
+  if (!result.stopped_at_limit) visit(engine, *transport);
+  return result;
+}
+
+core::Placement one_partition(std::uint32_t atoms, std::uint32_t atom_shift) {
+  core::Placement placement;
+  placement.atom_shift = atom_shift;
+  placement.partition_of_atom.assign(atoms, 0);
+  return placement;
+}
 // What a validated workload leads to: the cluster, its traffic and, where that is little work, a
-// simulation, whose handlers trust the validator.
-void simulate(const model::Cluster& cluster) {
+// simulation, whose handlers trust the validator. Packets and background traffic make more events
+// than the workload has.
+void simulate(const model::Cluster& cluster, bool events_known = true) {
   constexpr std::uint32_t kLpsMax = 4'096;
   if (cluster.lp_count() > kLpsMax) return;
   const model::Traffic traffic = cluster.traffic();
@@ -99,16 +123,17 @@ void simulate(const model::Cluster& cluster) {
     events += work;
     if (work > kEventsMax || events > kEventsMax) return;
   }
-  core::Placement placement;
-  placement.atom_shift = cluster.atom_shift();
-  placement.partition_of_atom.assign(cluster.atom_count(), 0);
-  const auto transport = pdes::make_single_transport();
-  pdes::Engine engine(cluster, placement, {.sync = pdes::Sync::sequential}, *transport);
-  const pdes::RunResult result = engine.run();
-  model::Outcome outcome(cluster);
-  engine.visit([&](core::LpId lp, const void* state) { outcome.add(lp, state); });
-  outcome.combine(*transport);
-  EXAWARP_CHECK(result.total.committed_events() <= 2 * kEventsMax + cluster.lp_count(), events);
+  const pdes::RunResult result =
+      run_sequential(cluster, one_partition(cluster.atom_count(), cluster.atom_shift()),
+                     events_known ? 0 : kSecondsMax, [&](auto& engine, auto& transport) {
+                       model::Outcome outcome(cluster);
+                       engine.visit(
+                           [&](core::LpId lp, const void* state) { outcome.add(lp, state); });
+                       outcome.combine(transport);
+                     });
+  EXAWARP_CHECK(!events_known || result.total.committed_events() <=
+                                     2 * kEventsMax + cluster.lp_count(),
+                events);
 }
 void simulate(const model::WorkloadGraph& graph, const io::SystemConfig& system,
               const model::ClusterOptions& options) {
@@ -140,9 +165,11 @@ bool run_study(std::string_view bytes) {
       const auto* spec = std::get_if<io::WorkloadSpec>(&job.workload);
       if (spec == nullptr || !std::visit([](const auto& s) { return is_small(s); }, *spec)) return;
     }
-    if (study.devices > 1'024 || study.jobs.size() > 4 || !study.backgrounds.empty()) return;
+    if (study.devices > 1'024 || study.jobs.size() > 4) return;
     const io::LoadedJobs loaded = io::load_jobs(study);
-    if (io::devices_of(study, loaded) <= 1'024) simulate(*io::cluster_of(study, loaded));
+    if (io::devices_of(study, loaded) > 1'024) return;
+    simulate(*io::cluster_of(study, loaded),
+             study.backgrounds.empty() && study.network_fidelity != io::NetworkFidelity::packet);
   });
 }
 
@@ -173,6 +200,30 @@ bool run_system(std::string_view bytes) {
     const io::SystemConfig system = io::read_system(document.root());
     document.finish();
     simulate(graph, system, {});
+  });
+}
+
+// Synthetic traffic, run where its network and its messages are few.
+bool run_traffic(std::string_view bytes) {
+  static const InputFile file("traffic.yaml");
+  std::vector<std::string> parts = split(bytes);
+  const std::string path = file.holding(parts.front());
+  parts.erase(parts.begin());
+  return accepts([&] {
+    const io::TrafficStudy study = io::read_traffic_study(path, parts);
+    if (study.devices > 256) return;
+    const auto topology = model::make_topology(study.fabric, study.devices);
+    if (topology->switches() > 4'096) return;
+    EXAWARP_CHECK(!io::topology_text(io::facts_of(*topology)).empty());
+    const model::TrafficModel traffic(*topology, study.network, study.traffic, 0);
+    if (traffic.messages() > kEventsMax) return;
+    const std::uint32_t lps = traffic.packet_network().lp_count();
+    static_cast<void>(run_sequential(traffic, one_partition(lps, 0), kSecondsMax,
+                                     [&](auto& engine, auto& transport) {
+      model::TrafficOutcome outcome(traffic);
+      engine.visit([&](core::LpId lp, const void* state) { outcome.add(lp, state); });
+      outcome.combine(transport);
+    }));
   });
 }
 
@@ -285,11 +336,8 @@ bool run_goal(std::string_view bytes) {
     const model::goal::Schedule schedule = io::open_goal(path);
     if (schedule.operation_count() > kEventsMax || schedule.ranks() > kEventsMax) return;
     const model::goal::LogGops model(schedule, {});
-    core::Placement placement;
-    placement.partition_of_atom.assign(schedule.ranks(), 0);
-    const auto transport = pdes::make_single_transport();
-    pdes::Engine engine(model, placement, {.sync = pdes::Sync::sequential}, *transport);
-    static_cast<void>(engine.run());
+    static_cast<void>(run_sequential(model, one_partition(schedule.ranks(), 0), 0,
+                                     [](auto&, auto&) {}));
     static_cast<void>(accepts([&] { read_workload(io::import_goal(schedule)); }));
   });
 }
@@ -330,6 +378,7 @@ constexpr Target kTargets[] = {
     {"study", run_study, study_seeds, study_words},
     {"workload_spec", run_workload_spec, workload_spec_seeds, study_words},
     {"system", run_system, system_seeds, study_words},
+    {"traffic", run_traffic, traffic_seeds, study_words},
     {"xwg", run_xwg, xwg_seeds, xwg_words},
     {"chakra", run_chakra, chakra_seeds, chakra_words},
     {"trace_json", run_trace_json, trace_json_seeds, trace_json_words},

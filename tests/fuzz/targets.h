@@ -1,7 +1,7 @@
 // What a fuzzer drives: every parser of the program as a function of bytes.
 //
 // libFuzzer calls one of these a million times with bytes it invents (libfuzzer_main.cc, run by
-// scripts/nightly); mutation_test.cc calls all of them a few hundred times with bytes drawn from a
+// scripts/fuzz); mutation_test.cc calls all of them a few hundred times with bytes drawn from a
 // fixed seed, in every preset. Both start from the same seeds.
 #pragma once
 
@@ -27,8 +27,8 @@ struct Target {
   std::vector<std::string> (*words)();
 };
 
-// study, workload_spec, system, xwg, chakra, trace_json, pytorch, text_workload, astra_files, goal,
-// stablehlo, units, command_line.
+// study, workload_spec, system, traffic, xwg, chakra, trace_json, pytorch, text_workload,
+// astra_files, goal, stablehlo, units, command_line.
 std::span<const Target> targets();
 // Null where there is none of that name.
 const Target* find_target(std::string_view name);

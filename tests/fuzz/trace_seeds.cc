@@ -67,6 +67,22 @@ const char* const kSystem =
  "all-to-all-implementation": ["direct"], "collective-optimization": "localBWAware",
  "local-mem-bw": 1600, "boost-mode": 0, "roofline-enabled": 1, "peak-perf": 900})";
 
+const char* const kThreeDimensions =
+    R"({"scheduling-policy": "FIFO", "endpoint-delay": 1.5, "active-chunks-per-dimension": 2,
+ "preferred-dataset-splits": 64, "all-reduce-implementation": ["ring", "direct",
+ "halvingDoubling"], "all-gather-implementation": ["ring", "direct4", "doubleBinaryTree"],
+ "reduce-scatter-implementation": ["ring", "oneRing", "ring"],
+ "all-to-all-implementation": ["direct1", "direct", "oneDirect"],
+ "collective-optimization": "baseline", "local-mem-bw": 50, "local-reduction-delay": 1,
+ "trace-enabled": 0, "replay-only": 0, "track-local-mem": 0})";
+const char* const kLinkFigures =
+    R"({"scheduling-policy": "EXPLICIT", "L": 1, "o": 2, "g": 3, "G": 0.5,
+ "endpoint-delay": 0, "preferred-dataset-splits": 1, "local-mem-bw": 9,
+ "active-chunks-per-dimension": 1, "model-shared-bus": 0,
+ "all-reduce-implementation": ["doubleBinaryTree"],
+ "all-gather-implementation": ["ring"], "reduce-scatter-implementation": ["ring"],
+ "all-to-all-implementation": ["ring"]})";
+
 }  // namespace
 
 std::vector<std::string> trace_json_seeds() { return {kFeeder, kMessages}; }
@@ -80,11 +96,24 @@ std::vector<std::string> text_workload_seeds() {
 }
 
 std::vector<std::string> astra_file_seeds() {
-  return {std::string(kSystem) + kSeparator +
-          "topology: [Ring]\nnpus_count: [8]\nbandwidth: [50.0]\nlatency: [500.0]\n" + kSeparator +
-          R"({"memory-type": "PER_NODE_MEMORY_EXPANSION", "num-nodes": 2, "num-npus-per-node": 4,
-              "remote-mem-latency": 100, "remote-mem-bw": 50})" +
-          kSeparator + R"({"1": [0, 1], "2": [2, 3]})"};
+  const auto files = [](const std::string& system, const std::string& network,
+                        const std::string& memory, const std::string& groups) {
+    return system + kSeparator + network + kSeparator + memory + kSeparator + groups;
+  };
+  return {files(kSystem,
+                "topology: [Ring]\nnpus_count: [8]\nbandwidth: [50.0]\nlatency: [500.0]\n",
+                R"({"memory-type": "PER_NODE_MEMORY_EXPANSION", "num-nodes": 2,
+                   "num-npus-per-node": 4, "remote-mem-latency": 100, "remote-mem-bw": 50})",
+                R"({"1": [0, 1], "2": [2, 3]})"),
+          files(kThreeDimensions,
+                "topology: [ Ring, FullyConnected, Switch ]  # a dimension each\n"
+                "npus_count: [ 2, 8, 4 ]\nbandwidth: [ 200.0, 100.0, 50.0 ]  # GB/s\n"
+                "latency: [ 50.0, 500.0, 2000.0 ]  # ns\n",
+                R"({"memory-type": "NO_MEMORY_EXPANSION"})", "{}"),
+          files(kLinkFigures,
+                "topology: [Switch]\nnpus_count: [4]\nbandwidth: [50]\nlatency: [1.5e3]\n",
+                R"({"memory-type": "MEMORY_POOL", "remote-mem-latency": 1, "remote-mem-bw": 2.5})",
+                R"({"4294967295": [3, 2, 1, 0], "7": [5]})")};
 }
 
 std::vector<std::string> trace_json_words() {
@@ -136,22 +165,18 @@ std::vector<std::string> text_workload_words() {
 }
 
 std::vector<std::string> astra_file_words() {
-  return {"{",
-          "}",
-          "[",
-          "]",
-          "\"ring\"",
-          "\"oneRing\"",
-          "\"doubleBinaryTree\"",
-          "FullyConnected",
-          "Switch",
-          "-1",
-          "0",
-          "1e300",
-          "null",
-          "\"EXPLICIT\"",
-          "4294967296",
-          "preferred-dataset-splits"};
+  std::vector<std::string> words{"{", "}", "[", "]", "FullyConnected", "Switch", "Ring", "-1", "0",
+                                 "1e300", "null", "4294967296", "topology: ", "npus_count: ",
+                                 "bandwidth: ", "latency: "};
+  for (const char* quoted :
+       {"ring", "oneRing", "direct3", "halvingDoubling", "oneHalvingDoubling", "doubleBinaryTree",
+        "EXPLICIT", "LIFO", "MEMORY_POOL", "PER_NPU_MEMORY_EXPANSION", "memory-type", "num-nodes",
+        "preferred-dataset-splits", "active-chunks-per-dimension", "all-reduce-implementation",
+        "all-to-all-implementation", "all-reduce-implementation-custom", "roofline-enabled",
+        "peak-perf", "local-mem-bw", "per-node-custom-implementation", "local-reduction-delay"}) {
+    words.push_back('"' + std::string(quoted) + '"');
+  }
+  return words;
 }
 
 }  // namespace exawarp::fuzz
