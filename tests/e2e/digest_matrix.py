@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One study in every mode: one digest, equal figures.
 
-usage: digest_matrix.py BINARY STUDY [--expect-rollbacks] [--audit] [--short]
+usage: digest_matrix.py BINARY STUDY [--expect-rollbacks] [--audit] [--short] [--set KEY=VALUE]...
 
 Runs STUDY sequentially, then conservative and optimistic on {1, 2, 4} ranks x {1, 2, 4} threads
 through mpirun, with several partition counts, both placements and a window far beyond the
@@ -24,7 +24,7 @@ SIMULATED = ["devices", "switches", "simulated_time_ps", "iteration_time_ps", "t
 
 
 def run(binary, study, ranks, flags):
-    command = [str(binary), "run", str(study), "--json", *flags]
+    command = [str(binary), "run", *study, "--json", *flags]
     if ranks > 1:
         command = [str(ROOT / "scripts" / "mpirun"), "-n", str(ranks), *command]
     with tempfile.TemporaryDirectory() as out:
@@ -59,15 +59,18 @@ def main():
     parser.add_argument("--expect-rollbacks", action="store_true")
     parser.add_argument("--audit", action="store_true", help="and a run under the rollback audit")
     parser.add_argument("--short", action="store_true", help="one or two runs of each kind")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
+                        help="replaces a key of the study, as that of `exawarp run`")
     args = parser.parse_args()
-    expected = run(args.binary, args.study, 1, ["--sync", "sequential"])
+    study = [args.study] + [word for key in args.set for word in ("--set", key)]
+    expected = run(args.binary, study, 1, ["--sync", "sequential"])
     todo = list(short_cases() if args.short else cases())
     if args.audit:
         todo.append((1, ["--threads", "2", "--placement", "block", "--audit", "0.2"]))
     differing = []
     rolled_back = 0
     for ranks, flags in todo:
-        got = run(args.binary, args.study, ranks, flags)
+        got = run(args.binary, study, ranks, flags)
         rolled_back += got["rolled_back_events"]
         wrong = [key for key in SIMULATED if got[key] != expected[key]]
         print(f"ranks {ranks} {' '.join(flags)}: {got['digest']} "
