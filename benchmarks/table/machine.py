@@ -4,6 +4,7 @@ import os
 import platform
 import re
 import subprocess
+import time
 from pathlib import Path
 
 from table.programs import ROOT
@@ -56,11 +57,25 @@ def commit():
     return first_line_of(["git", "-C", str(ROOT), "describe", "--always", "--dirty"]) or "unknown"
 
 
-def head_lines(program, load):
-    """`load`: the load average now. To be called before anything is measured."""
+def processors_busy(seconds=2.0):
+    """How many processors other work takes, on average over so long. Unlike the load average it
+    does not remember the build that went before."""
+    def ticks():
+        first = Path("/proc/stat").read_text(encoding="utf-8").split("\n", 1)[0]
+        user, nice, system, idle, iowait, irq, softirq, steal = map(int, first.split()[1:9])
+        busy = user + nice + system + irq + softirq + steal
+        return busy, busy + idle + iowait
+    before = ticks()
+    time.sleep(seconds)
+    busy, whole = (now - then for now, then in zip(ticks(), before))
+    return os.cpu_count() * busy / max(1, whole)
+
+
+def head_lines(program, busy):
+    """`busy`: processors that other work takes, before anything is measured."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     yield f"- Commit {commit()}, {datetime.date.today()}; {compiler(program.parent)}"
     yield (f"- {processor()}, {len(os.sched_getaffinity(0))} cores usable, {caches()}, "
            f"{pages / 2**30:.0f} GiB; Linux {platform.release()}")
-    busy = "" if load < 0.5 else ": **the machine had other work; do not quote this table**"
-    yield f"- Load average when it began: {load:.2f}{busy}"
+    warning = "" if busy < 0.2 else ": **do not quote this table**"
+    yield f"- Other work on the machine when it began: {busy:.2f} processors{warning}"
