@@ -174,6 +174,8 @@ BackgroundConfig read_background(const YamlSection& section) {
   out.even = section.choice<bool>("gaps", kGaps, false);
   out.from = core::Time{section.quantity("from", Dimension::time, 0, 0)};
   out.until = core::Time{section.quantity("until", Dimension::time, 0, out.until.ps)};
+  constexpr core::Time kLatest{std::int64_t{1} << 61};  // sums with it fit
+  if (out.from > kLatest) section.fail("from", "is later than 26 days");
   if (out.until <= out.from) section.fail("until", "is not after from, so that nothing is sent");
   config.seed_given = section.has("seed");
   out.seed = static_cast<std::uint64_t>(section.integer("seed", {}, 1));

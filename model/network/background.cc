@@ -32,30 +32,40 @@ std::uint32_t scaled(std::uint32_t bits, std::uint32_t size) {
   return static_cast<std::uint32_t>((std::uint64_t{bits} * size) >> 32);
 }
 
+[[noreturn]] void refuse(const BackgroundSpec& spec, const std::string& what) {
+  if (spec.place.empty()) throw core::InputError("background: " + what);
+  throw core::InputError(spec.place, what);
+}
+
 void check(const BackgroundSpec& spec, std::uint32_t devices, const DeviceSet& senders) {
-  const auto refuse = [&](const std::string& what) {
-    if (spec.place.empty()) throw core::InputError("background: " + what);
-    throw core::InputError(spec.place, what);
-  };
   for (const auto* list : {&spec.devices, &spec.targets}) {
     if (list->empty() || list->back() < devices) continue;
-    refuse(fmt::format("no such device: {}; expected 0 to {}", list->back(), devices - 1));
+    refuse(spec, fmt::format("no such device: {}; expected 0 to {}", list->back(), devices - 1));
   }
   const bool aimed =
       spec.pattern == BackgroundPattern::incast || spec.pattern == BackgroundPattern::hotspot;
-  if (aimed && spec.targets.empty()) refuse("has no targets; expected e.g. targets: [0-3]");
-  if (!aimed && !spec.targets.empty()) refuse("targets are for the patterns incast and hotspot");
+  if (aimed && spec.targets.empty()) refuse(spec, "has no targets; expected e.g. targets: [0-3]");
+  if (!aimed && !spec.targets.empty()) {
+    refuse(spec, "targets are for the patterns incast and hotspot");
+  }
   if (spec.pattern == BackgroundPattern::incast) {
     const bool only_targets = senders.size() <= spec.targets.size() &&
                               std::ranges::all_of(spec.devices, [&](std::uint32_t d) {
                                 return std::ranges::binary_search(spec.targets, d);
                               });
     if (only_targets && (!spec.devices.empty() || spec.targets.size() >= devices)) {
-      refuse("every device is a target; expected others that send");
+      refuse(spec, "every device is a target; expected others that send");
     }
   } else if (senders.size() < 2) {
-    refuse("fewer than 2 devices; expected some that send to each other");
+    refuse(spec, "fewer than 2 devices; expected some that send to each other");
   }
+}
+
+// No time overflows: a gap is 45 times its mean at most (core/exponential.h).
+void check_gap(const BackgroundSpec& spec, std::int64_t bytes_per_s) {
+  constexpr std::int64_t kSecondsMax = 86'400;
+  if (spec.sizes.mean_bytes() / bytes_per_s < kSecondsMax) return;
+  refuse(spec, "sends less than a message a device and day; expected a greater load or rate");
 }
 
 }  // namespace
@@ -92,6 +102,7 @@ Background::Background(const BackgroundSpec& spec, std::uint32_t devices,
           ? spec.bytes_per_s
           : static_cast<std::int64_t>(Wide{static_cast<std::uint64_t>(link_bytes_per_s)} *
                                       static_cast<std::uint64_t>(spec.load_ppm) / kMillion);
+  check_gap(spec, std::max<std::int64_t>(1, offered));
   mean_gap_ = core::transfer_time(spec.sizes.mean_bytes(), std::max<std::int64_t>(1, offered));
   mean_gap_ = std::max(mean_gap_, Time{1});
 }

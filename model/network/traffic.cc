@@ -112,6 +112,7 @@ TrafficModel::TrafficModel(const Topology& topology, const PacketOptions& networ
   const Time wire = core::transfer_time(std::max<std::int64_t>(traffic.message_bytes, 1),
                                         network_.figures(first.kind).bytes_per_s);
   mean_interval_ = Time{std::llround(static_cast<double>(wire.ps) / traffic.load)};
+  check_intervals(first);
   types_.push_back({"device",
                     static_cast<std::uint32_t>(sizeof(TrafficDevice)) +
                         Endpoint::state_bytes(network_),
@@ -122,6 +123,20 @@ TrafficModel::TrafficModel(const Topology& topology, const PacketOptions& networ
     ranges_.push_back({run.first_lp, run.count, static_cast<std::uint32_t>(types_.size())});
     types_.push_back(packet_switch_type<TrafficModel>(network_, run.ports));
   }
+}
+
+// No time overflows: an interval is 45 times its mean at most (core/exponential.h).
+void TrafficModel::check_intervals(const Link& first) const {
+  if (!plan_.is_open()) return;
+  constexpr double kSecondsMax = 86'400;
+  const TrafficOptions& o = plan_.options();
+  const double wire_s = static_cast<double>(std::max<std::int64_t>(o.message_bytes, 1)) /
+                        static_cast<double>(network_.figures(first.kind).bytes_per_s);
+  if (wire_s / o.load * plan_.messages_of({0}) <= kSecondsMax) return;
+  throw core::InputError(
+      fmt::format("traffic: load: \"{}\" spreads {} messages of a device over more than a day; "
+                  "expected a greater load, or less to send",
+                  o.load, plan_.messages_of({0})));
 }
 
 // Whoever sends has to have a way at some time; what failures leave of it later is for the run.

@@ -39,6 +39,8 @@ TrafficPlan::TrafficPlan(const TrafficOptions& options, std::uint32_t devices)
   require(o.load > 0 && o.load <= 1, "load", fmt::format("\"{}\"; expected above 0 to 1", o.load));
   require(o.hot_share >= 0 && o.hot_share <= 1, "hot_share",
           fmt::format("\"{}\"; expected 0 to 1", o.hot_share));
+  require(o.start_spread.ps <= 86'400 * core::kPicosecondsPerSecond, "start_spread",
+          "expected at most a day");
   hot_ = static_cast<std::uint32_t>(o.hot_share * 0xffffffffu);
 }
 

@@ -129,6 +129,9 @@ TEST(Background, RefusesWhatMakesNoSense) {
             "background: has no targets; expected e.g. targets: [0-3]");
   EXPECT_EQ(refusal({.targets = {1}}),
             "background: targets are for the patterns incast and hotspot");
+  EXPECT_EQ(refusal({.sizes = {.min_bytes = 86'400, .max_bytes = 86'400}, .bytes_per_s = 1}),
+            "background: sends less than a message a device and day; expected a greater load or "
+            "rate");
   EXPECT_EQ(refusal({.devices = {3}}),
             "background: fewer than 2 devices; expected some that send to each other");
   EXPECT_EQ(refusal({.pattern = BackgroundPattern::incast, .devices = {3}, .targets = {3}}),

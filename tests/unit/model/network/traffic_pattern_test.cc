@@ -70,6 +70,8 @@ TEST(TrafficPattern, NonsenseIsRefusedInOneLine) {
             "traffic: senders: \"3\"; this pattern has 2 at most on 4 devices");
   EXPECT_EQ(text({.pattern = TrafficPattern::uniform, .load = 1.5}, 4),
             "traffic: load: \"1.5\"; expected above 0 to 1");
+  EXPECT_EQ(text({.start_spread = core::Time{86'401 * core::kPicosecondsPerSecond}}, 4),
+            "traffic: start_spread: expected at most a day");
 }
 
 }  // namespace
