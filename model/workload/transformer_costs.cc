@@ -281,7 +281,8 @@ void set_saved(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
     rest += s.local_tokens * wide(spec.model.moe.experts);
   }
   // Dropout: its masks, of a byte, after each block and of the scores; and of these what it leaves.
-  const Wide masks = spec.dropout ? (wide(layer.attention.size()) + 1) * residual : 0;
+  const Wide blocks = wide(static_cast<std::int64_t>(layer.attention.size())) + 1;
+  const Wide masks = spec.dropout ? blocks * residual : 0;
   const Wide dropped = spec.dropout ? (s.element + 1) * scores : 0;
   layer.saved = {.input = narrow(s.element * residual),
                  .scores = narrow(s.element * scores + dropped),
