@@ -125,7 +125,7 @@ Json host_time(const pdes::HostTime& t) {
           {"lightest_partition", load_of(t.lightest, t)}};
 }
 
-// Traffic between partitions in node executions, parts in events expected.
+// Traffic between partitions as model::Traffic weighs it, parts in events expected.
 Json placement_quality(const partition::Quality& quality) {
   return {{"cut", quality.cut},
           {"rank_cut", quality.rank_cut},

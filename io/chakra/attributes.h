@@ -4,6 +4,7 @@
 #include <string>
 
 #include "io/chakra.pb.h"
+#include "model/workload/graph.h"
 
 namespace exawarp::io {
 
@@ -38,6 +39,11 @@ inline constexpr const char* kArrivalAttribute = "exawarp_arrival_of";
 
 // What duration_micros is too coarse for: nanoseconds (uint64).
 inline constexpr const char* kDurationAttribute = "exawarp_duration_ns";
+
+// Whether a node has the attributes of a message.
+[[nodiscard]] inline bool is_message(model::schema::NodeKind kind) {
+  return kind == model::schema::NodeKind::SEND || kind == model::schema::NodeKind::RECEIVE;
+}
 
 // Sets the attribute to `value`, whichever kind of integer or text it holds.
 void set_number(chakra::Attribute& attribute, std::int64_t value);

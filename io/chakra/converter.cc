@@ -45,10 +45,6 @@ void add_memory(const model::Program& program, chakra::GlobalMetadata& metadata)
   }
 }
 
-bool is_message(const schema::Node::Reader& node) {
-  return node.getKind() == schema::NodeKind::SEND || node.getKind() == schema::NodeKind::RECEIVE;
-}
-
 chakra::NodeType node_type(const schema::Node::Reader& node) {
   if (is_permutation(node)) {
     return node.getRoot() == 0 ? chakra::METADATA_NODE : chakra::COMM_SEND_NODE;
@@ -112,7 +108,7 @@ std::optional<Partner> partner_in(const schema::Node::Reader& node, chakra::Node
   if (name == "pg_name" || name == "comm_group") {
     return collective ? std::optional(Partner::communicator) : std::nullopt;
   }
-  if (!is_permutation(node) && !is_message(node)) return std::nullopt;
+  if (!is_permutation(node) && !is_message(node.getKind())) return std::nullopt;
   const bool sends = type == chakra::COMM_SEND_NODE;
   if (name == "comm_src") {
     return sends ? Partner::self : collective ? Partner::previous : Partner::peer;
@@ -191,7 +187,7 @@ Converter::Converter(const model::WorkloadGraph& graph)
     const model::Program& program = graph.program(p);
     for (std::uint32_t i = 0; i < program.node_count(); ++i) {
       const schema::Node::Reader node = program.node(i);
-      if (is_message(node)) first_tag_ = std::max(first_tag_, node.getTag() + 1);
+      if (is_message(node.getKind())) first_tag_ = std::max(first_tag_, node.getTag() + 1);
       if (node.getSizes() == 0 || busiest_[node.getSizes() - 1] != 0) continue;
       const model::GroupTable& group = graph.group(node.getGroup());
       const std::uint32_t members = group.by_lists ? group.list_first[1] : group.size;
@@ -248,7 +244,7 @@ void Converter::convert(const model::Program& program, std::uint32_t index,
   out.set_name(graph_.node_name(node));
   add_dependencies(program, index, out);
   if (!program.has_origins()) add_fields(node, out);
-  if (!is_message(node)) return;
+  if (!is_message(node.getKind())) return;
   for (chakra::Attribute& a : *out.mutable_attr()) {
     if (a.name() == "comm_tag") set_number(a, node.getTag());
   }
@@ -334,7 +330,7 @@ void Converter::add_our_fields(const schema::Node::Reader& node, chakra::Node& o
   if (mesh_ && node.getKind() == schema::NodeKind::COLLECTIVE) {
     add(out, kGroupAttribute).set_uint32_val(node.getGroup());
   }
-  if (mesh_ && is_message(node)) {
+  if (mesh_ && is_message(node.getKind())) {
     add(out, kPeerAxisAttribute).set_uint32_val(node.getPeerAxis());
   }
   add(out, kStreamAttribute).set_uint32_val(node.getStream());

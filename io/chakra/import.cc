@@ -127,10 +127,6 @@ class Families {
   std::map<std::uint32_t, std::uint16_t> group_;
 };
 
-bool is_message(schema::NodeKind kind) {
-  return kind == schema::NodeKind::SEND || kind == schema::NodeKind::RECEIVE;
-}
-
 struct SharedProgram {
   RankProgram program;                // of the first of its ranks
   std::vector<std::uint32_t> ranks;

@@ -17,10 +17,6 @@ namespace schema = model::schema;
 
 constexpr std::string_view kLists = "lists";
 
-bool is_message(const schema::Node::Reader& node) {
-  return node.getKind() == schema::NodeKind::SEND || node.getKind() == schema::NodeKind::RECEIVE;
-}
-
 // Takes a number from the front of `text`.
 std::optional<std::uint32_t> take_number(std::string_view& text) {
   std::uint32_t number = 0;
@@ -46,7 +42,7 @@ bool has_mesh(const model::WorkloadGraph& graph) {
     const model::Program& program = graph.program(p);
     for (std::uint32_t i = 0; i < program.node_count(); ++i) {
       const schema::Node::Reader node = program.node(i);
-      if (is_message(node) && node.getPeerAxis() == schema::NO_AXIS) return false;
+      if (is_message(node.getKind()) && node.getPeerAxis() == schema::NO_AXIS) return false;
     }
   }
   return true;

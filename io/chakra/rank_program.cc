@@ -283,8 +283,7 @@ class RankReader {
     rest.clear_id();
     rest.clear_name();
     rest.clear_data_deps();
-    const bool has_partners = kind == schema::NodeKind::COLLECTIVE ||
-                              kind == schema::NodeKind::SEND || kind == schema::NodeKind::RECEIVE;
+    const bool has_partners = kind == schema::NodeKind::COLLECTIVE || is_message(kind);
     for (chakra::Attribute& a : *rest.mutable_attr()) {
       if (!has_partners) break;
       if (std::ranges::find(kRankAttributes, a.name()) != std::end(kRankAttributes)) {
@@ -369,19 +368,18 @@ void renumber_tags(RankProgram& program) {
   const auto key = [](const RankNode& node) {
     return std::pair{node.fields.kind == schema::NodeKind::SEND, node.fields.peer};
   };
-  const auto is_message = [](const RankNode& node) {
-    return !node.has_stream && (node.fields.kind == schema::NodeKind::SEND ||
-                                node.fields.kind == schema::NodeKind::RECEIVE);
+  const auto wants_tag = [](const RankNode& node) {
+    return !node.has_stream && is_message(node.fields.kind);
   };
   for (const RankNode& node : program.nodes) {
-    if (is_message(node)) tags[key(node)].push_back(node.fields.tag);
+    if (wants_tag(node)) tags[key(node)].push_back(node.fields.tag);
   }
   for (auto& [pair, list] : tags) {
     std::ranges::sort(list);
     list.erase(std::unique(list.begin(), list.end()), list.end());
   }
   for (RankNode& node : program.nodes) {
-    if (!is_message(node)) continue;
+    if (!wants_tag(node)) continue;
     const auto& list = tags[key(node)];
     node.fields.tag = static_cast<std::uint32_t>(
         std::ranges::lower_bound(list, node.fields.tag) - list.begin());

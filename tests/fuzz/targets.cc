@@ -43,6 +43,19 @@ constexpr std::size_t kErrorBytesMax = 8'000;  // paths may be long, and a line 
 constexpr std::uint64_t kEventsMax = 3'000;    // of a simulation: a millisecond or so
 constexpr double kSecondsMax = 0.1;            // of one whose events are not known beforehand
 
+// The texts between separators; at least one.
+std::vector<std::string> split(std::string_view bytes) {
+  std::vector<std::string> parts(1);
+  for (const char c : bytes) {
+    if (c == kSeparator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
 // A file of this process, removed at its end.
 class InputFile {
  public:
@@ -62,23 +75,21 @@ class InputFile {
     out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     return path_;
   }
+  // Holds the first of the texts in `bytes`; the others replace keys in it, as `--set` does.
+  struct Overridden {
+    std::string path;
+    std::vector<std::string> overrides;
+  };
+  [[nodiscard]] Overridden with_overrides(std::string_view bytes) const {
+    std::vector<std::string> parts = split(bytes);
+    const std::string first = std::move(parts.front());
+    parts.erase(parts.begin());
+    return {holding(first), std::move(parts)};
+  }
 
  private:
   std::string path_;
 };
-
-// The texts between separators; at least one.
-std::vector<std::string> split(std::string_view bytes) {
-  std::vector<std::string> parts(1);
-  for (const char c : bytes) {
-    if (c == kSeparator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
 
 template <class Work>
 bool accepts(const Work& work) {
@@ -156,11 +167,9 @@ bool is_small(const model::MicrobenchmarkSpec& spec) {
 
 bool run_study(std::string_view bytes) {
   static const InputFile file("study.yaml");
-  std::vector<std::string> parts = split(bytes);
-  const std::string path = file.holding(parts.front());
-  parts.erase(parts.begin());
+  const InputFile::Overridden input = file.with_overrides(bytes);
   return accepts([&] {
-    const io::Study study = io::read_study(path, parts);
+    const io::Study study = io::read_study(input.path, input.overrides);
     for (const io::JobConfig& job : study.jobs) {
       const auto* spec = std::get_if<io::WorkloadSpec>(&job.workload);
       if (spec == nullptr || !std::visit([](const auto& s) { return is_small(s); }, *spec)) return;
@@ -175,11 +184,9 @@ bool run_study(std::string_view bytes) {
 
 bool run_workload_spec(std::string_view bytes) {
   static const InputFile file("workload.yaml");
-  std::vector<std::string> parts = split(bytes);
-  const std::string path = file.holding(parts.front());
-  parts.erase(parts.begin());
+  const InputFile::Overridden input = file.with_overrides(bytes);
   return accepts([&] {
-    io::YamlDocument document(path, parts);
+    io::YamlDocument document(input.path, input.overrides);
     const io::WorkloadSpec spec = io::read_workload_spec(document.root());
     document.finish();
     if (!std::visit([](const auto& s) { return is_small(s); }, spec)) return;
@@ -192,11 +199,9 @@ bool run_workload_spec(std::string_view bytes) {
 bool run_system(std::string_view bytes) {
   static const InputFile file("system.yaml");
   static const model::WorkloadGraph graph = small_graph();
-  std::vector<std::string> parts = split(bytes);
-  const std::string path = file.holding(parts.front());
-  parts.erase(parts.begin());
+  const InputFile::Overridden input = file.with_overrides(bytes);
   return accepts([&] {
-    io::YamlDocument document(path, parts);
+    io::YamlDocument document(input.path, input.overrides);
     const io::SystemConfig system = io::read_system(document.root());
     document.finish();
     simulate(graph, system, {});
@@ -206,11 +211,9 @@ bool run_system(std::string_view bytes) {
 // Synthetic traffic, run where its network and its messages are few.
 bool run_traffic(std::string_view bytes) {
   static const InputFile file("traffic.yaml");
-  std::vector<std::string> parts = split(bytes);
-  const std::string path = file.holding(parts.front());
-  parts.erase(parts.begin());
+  const InputFile::Overridden input = file.with_overrides(bytes);
   return accepts([&] {
-    const io::TrafficStudy study = io::read_traffic_study(path, parts);
+    const io::TrafficStudy study = io::read_traffic_study(input.path, input.overrides);
     if (study.devices > 256) return;
     const auto topology = model::make_topology(study.fabric, study.devices);
     if (topology->switches() > 4'096) return;
