@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::uint32_t kProgramsMax = 1u << 20;
 constexpr std::uint32_t kGroupsMax = 1u << 16;
+constexpr double kModelFlopsMax = 1e30;  // 10,000 times all of any training run so far
 
 template <class... Values>
 [[noreturn]] void refuse(const std::string& place, fmt::format_string<Values...> text,
@@ -60,6 +61,13 @@ void check_axes(const std::string& place, const schema::Workload::Reader& root) 
   }
 }
 
+void check_training(const std::string& place, const schema::Training::Reader& training) {
+  const double flops = training.getModelFlopsPerStep();
+  if (flops >= 0 && flops <= kModelFlopsMax) return;  // false of what is not a number
+  refuse(place, "training: modelFlopsPerStep: out of range: {}; expected 0 to {}", flops,
+         kModelFlopsMax);
+}
+
 void check_header(const WorkloadGraph& graph) {
   const schema::Workload::Reader root = graph.root();
   if (root.getVersion() != schema::FORMAT_VERSION) {
@@ -67,6 +75,7 @@ void check_header(const WorkloadGraph& graph) {
            root.getVersion(), schema::FORMAT_VERSION);
   }
   check_axes(graph.place(), root);
+  check_training(graph.place(), root.getTraining());
   check_count(graph.place(), "groups", root.getGroups(), kGroupsMax);
   check_count(graph.place(), "programs", root.getPrograms(), kProgramsMax);
   if (root.getPrograms().size() == 0) {

@@ -4,6 +4,7 @@
 #include <capnp/message.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "core/error.h"
@@ -86,6 +87,10 @@ const Case kCases[] = {
        for (auto axis : w.getAxes()) axis.setSize(0xffffffffu);
      },
      "deviceCount: 8 is not the product of the axes' sizes; expected at least 4294967295"},
+    {"NegativeFlops", [](W w) { w.getTraining().setModelFlopsPerStep(-1); },
+     "training: modelFlopsPerStep: out of range: -1; expected 0 to 1e+30"},
+    {"FlopsNotANumber", [](W w) { w.getTraining().setModelFlopsPerStep(std::nan("")); },
+     "training: modelFlopsPerStep: out of range: nan; expected 0 to 1e+30"},
     {"NoPrograms", [](W w) { w.initPrograms(0); },
      "programs: there is none; expected at least one"},
     {"GroupAxis", [](W w) { w.getGroups()[0].getAxes().set(0, 3); },
