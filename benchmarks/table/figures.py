@@ -12,7 +12,7 @@ from pathlib import Path
 
 from table.programs import ROOT, output_of
 from table.sides import (EIGHT_RANKS, FOUR_RANKS, ONE_THREAD, Phold, SEQUENTIAL, TWO_RANKS,
-                         TWO_THREADS, YARDSTICK)
+                         TWO_SEQUENTIAL, TWO_THREADS, YARDSTICK)
 
 GIB = 2**30
 MB = 10**6
@@ -131,7 +131,15 @@ def speedups(m, models, mode):
 def threads(m, sizes):
     for model, _ in sizes.threads:
         m.want(model, SEQUENTIAL, TWO_THREADS)
-    return lambda: speedups(m, sizes.threads, TWO_THREADS)
+    for model in sizes.side_by_side:
+        m.want(model, SEQUENTIAL, TWO_SEQUENTIAL)
+
+    def rows():
+        yield from speedups(m, sizes.threads, TWO_THREADS)
+        for model in sizes.side_by_side:
+            yield Row(f"{model.label}: {TWO_SEQUENTIAL.name}, together against one alone [4]",
+                      m.ratios(model, TWO_SEQUENTIAL, SEQUENTIAL), times)
+    return rows
 
 
 def gvt_round_s(result):

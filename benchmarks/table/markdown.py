@@ -17,6 +17,9 @@ PHOLD's own state: the engine's header, padding, tables, page rounding.""",
 Growth of peak resident memory from 1 to 16 events an LP at {more:,} LPs, per event, less the room
 for the model's payload: the event's own fields, its key in the pending set, free lists, what
 growing containers keep in reserve, and on an optimistic thread the history.""",
+    "[4]": """\
+Two programs that share nothing but the machine: what its second core is worth to this work. Divided
+by the price of optimism, it bounds what two threads can gain.""",
 }
 
 

@@ -10,7 +10,7 @@ import statistics
 import sys
 import time
 
-from table.sides import YARDSTICK
+from table.sides import YARDSTICK, run
 
 
 class Measurements:
@@ -42,7 +42,7 @@ class Measurements:
                 self.say(f"round {index + 1} of {self.rounds}: {model.label}")
                 modes = self._modes[model]
                 for mode in reversed(modes) if backwards else modes:
-                    result = model.run(mode, self.programs)
+                    result = run(model, mode, self.programs)
                     self._results.setdefault((model, mode), []).append(result)
         for model in self._modes:
             self._check_agreement(model, "committed_events")

@@ -1,5 +1,6 @@
 """What is measured: a model, run in a mode. A result is the dictionary that the program prints."""
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from table.programs import ROOT, json_and_cpu_of, json_of, output_of
@@ -11,6 +12,7 @@ class Mode:
     sync: str | None = "optimistic"  # None: not ours
     ranks: int = 1
     threads: int = 1
+    copies: int = 1  # programs that run side by side and know nothing of each other
 
     def flags(self):
         return ["--sync", self.sync, "--threads", self.threads]
@@ -18,11 +20,19 @@ class Mode:
 
 YARDSTICK = Mode("yardstick", sync=None)
 SEQUENTIAL = Mode("sequential", sync="sequential")
+TWO_SEQUENTIAL = Mode("sequential, 2 programs side by side", sync="sequential", copies=2)
 ONE_THREAD = Mode("optimistic, 1 thread")
 TWO_THREADS = Mode("optimistic, 2 threads", threads=2)
 TWO_RANKS = Mode("optimistic, 2 ranks", ranks=2)
 FOUR_RANKS = Mode("optimistic, 4 ranks", ranks=4)
 EIGHT_RANKS = Mode("optimistic, 8 ranks", ranks=8)
+
+
+def run(model, mode, programs):
+    """The result. Of several copies: the first one's, with the rates of all added up."""
+    with ThreadPoolExecutor(mode.copies) as pool:
+        results = list(pool.map(lambda _: model.run(mode, programs), range(mode.copies)))
+    return {**results[0], "events_per_s": sum(result["events_per_s"] for result in results)}
 
 
 @dataclass(frozen=True)

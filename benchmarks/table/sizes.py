@@ -26,6 +26,7 @@ class Sizes:
     setup: Phold     # its set-up is a figure
     optimism: tuple  # models: one optimistic thread against sequential
     threads: tuple   # (model, at least so many times sequential on two threads)
+    side_by_side: tuple  # models: two sequential programs at once
     ranks: tuple     # (model, at least so many times sequential on two ranks; None: no target)
     rank_cost: tuple  # models that run on 1, 2, 4 and 8 ranks
     memory_lps: tuple  # (fewer, more): the slope between them
@@ -37,12 +38,12 @@ class Sizes:
 
 
 # Each PHOLD side takes about half a second to two seconds in our engine, up to five in the
-# yardstick. The largest studies take tens of seconds a side and more, hence fewer rounds.
+# yardstick. The largest studies take minutes a side, hence fewer rounds.
 _PHOLD_64K = Phold(65_536, 1, "0.5", "128")
 _PHOLD_64K_CALM = Phold(65_536, 1, "0.1", "128")
 _PHOLD_1M = Phold(1_048_576, 1, "0.5", "8")
 _4K = Study("llama3_405b_4k")
-_32K = Study("llama3_405b_32k", rounds_most=3)
+_32K = Study("llama3_405b_32k")
 _CREDIT = ("packet.flow_control=credit", "packet.buffer=256 KiB")
 _PFC = ("packet.flow_control=pfc",)
 
@@ -52,12 +53,13 @@ FULL = Sizes(
     setup=_PHOLD_1M,
     optimism=(_PHOLD_64K, _4K),
     threads=((_4K, 1.6), (_32K, 1.6), (_PHOLD_64K_CALM, 1.6), (_PHOLD_64K, 1.4)),
+    side_by_side=(_4K, _PHOLD_64K_CALM, _PHOLD_64K),
     ranks=((_4K, 1.5), (_32K, 1.5), (_PHOLD_64K_CALM, None), (_PHOLD_64K, None)),
     rank_cost=(_PHOLD_64K_CALM, Study("llama3_405b_1k")),
     memory_lps=(65_536, 1_048_576),
     main=_32K,
-    growth=(Study("llama3_405b_1k"), _4K, Study("llama3_405b_16k", rounds_most=3), _32K,
-            Study("llama3_405b_131k", rounds_most=1)),
+    growth=(Study("llama3_405b_1k"), _4K, Study("llama3_405b_16k"), _32K,
+            Study("llama3_405b_131k", rounds_most=3)),
     orientation=(Study("llama2_7b_64"), Study("llama3_70b_512")),
     # A ring of n in c chunks sends 2 (n - 1) n c messages, halving and doubling 2 n log2 n each.
     network=(Messages(Study("all_reduce_ring_512"), 2_093_056, seconds=0.5, megabytes=20),
@@ -77,6 +79,7 @@ QUICK = Sizes(
     setup=_TINY_PHOLD,
     optimism=(_TINY_PHOLD, _TINY_STUDY),
     threads=((_TINY_STUDY, 1.6), (_TINY_PHOLD, 1.4)),
+    side_by_side=(_TINY_STUDY, _TINY_PHOLD),
     ranks=((_TINY_STUDY, 1.5), (_TINY_PHOLD, None)),
     rank_cost=(_TINY_PHOLD,),
     memory_lps=(1_024, 65_536),
