@@ -35,6 +35,15 @@ void read_period(const YamlSection& rule, core::Time& from, core::Time& until) {
   if (until <= from) rule.fail("until", "is not after from, so that nothing happens");
 }
 
+// Adds up what the rules of one kind name. Each id takes memory, so there is an end to them.
+void count_named(const YamlSection& rule, const char* key, std::size_t named, std::size_t& sum) {
+  constexpr std::size_t kMost = std::size_t{1} << 24;
+  sum += named;
+  if (sum > kMost) {
+    rule.fail(key, "names, with the rules before it, more than 16,777,216 " + std::string(key));
+  }
+}
+
 model::Slowdown read_slowdown(const YamlSection& rule) {
   model::Slowdown slow;
   slow.devices = read_devices(rule, "devices");
@@ -121,8 +130,10 @@ LinkFaultSpec read_rule(const YamlSection& rule, bool of_links, bool fails) {
 std::vector<model::Slowdown> read_slow_devices(const YamlSection& faults) {
   std::vector<model::Slowdown> slow;
   if (!faults.has("slow_devices")) return slow;
+  std::size_t named = 0;
   for (const YamlSection& rule : faults.sections("slow_devices")) {
     slow.push_back(read_slowdown(rule));
+    count_named(rule, "devices", slow.back().devices.size(), named);
   }
   return slow;
 }
@@ -133,11 +144,13 @@ std::vector<LinkFaultSpec> read_link_faults(const YamlSection& faults) {
     bool of_links, fails;
   };
   std::vector<LinkFaultSpec> out;
+  std::size_t named = 0;
   for (const Key& key : {Key{"slow_links", true, false}, Key{"slow_switches", false, false},
                          Key{"failed_links", true, true}, Key{"failed_switches", false, true}}) {
     if (!faults.has(key.name)) continue;
     for (const YamlSection& rule : faults.sections(key.name)) {
       out.push_back(read_rule(rule, key.of_links, key.fails));
+      count_named(rule, "switches", out.back().switches.size(), named);
     }
   }
   return out;

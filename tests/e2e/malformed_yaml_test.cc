@@ -140,6 +140,11 @@ INSTANTIATE_TEST_SUITE_P(
                   "study: tiny\n"
                   "faults: {slow_devices: [{devices: [1], factor: 2, from: 2 s, until: 1 s}]}",
                   "study.yaml:2: key \"faults.slow_devices[0].until\": ", "is not after from", {}},
+        Malformed{"SlowTooMany", kStudy, "study: tiny",
+                  "study: tiny\nfaults: {slow_devices: [{devices: [0-9999999], factor: 2}, "
+                  "{devices: [0-9999999], factor: 2}]}",
+                  "study.yaml:2: key \"faults.slow_devices[1].devices\": ",
+                  "more than 16,777,216 devices", {}},
         Malformed{"SlowNobody", kStudy, "study: tiny",
                   "study: tiny\nfaults: {slow_devices: [{devices: [7-3], factor: 2}]}",
                   "study.yaml:2: key \"faults.slow_devices[0].devices\": ",
