@@ -76,8 +76,10 @@ struct Engine::Parts {
         placement(placement_for(the_options.sync, asked)),
         directory(the_model, placement, the_transport.rank()),
         mailboxes(placement.partitions_per_rank, placement.ranks),
-        executor(make_executor(std::min(the_options.threads, placement.partitions_per_rank),
-                               the_transport.machine_rank() * the_options.threads)),
+        executor(make_executor(
+            {.threads = std::min(the_options.threads, placement.partitions_per_rank),
+             .partitions = placement.partitions_per_rank,
+             .first_core = the_transport.machine_rank() * the_options.threads})),
         window({.lookahead = the_model.lookahead(),
                 .fixed = the_options.window,
                 .conservative = the_options.sync != Sync::optimistic,
@@ -155,8 +157,7 @@ Engine::Engine(const Model& model, const core::Placement& placement, const Engin
 Engine::~Engine() = default;
 
 void Engine::Parts::initialise() {
-  executor->for_each(placement.partitions_per_rank,
-                     [this](std::uint32_t i) { partitions[i]->initialise(model); });
+  executor->for_each([this](std::uint32_t i) { partitions[i]->initialise(model); });
 }
 
 void Engine::Parts::receive(std::span<const Event> events) {
@@ -223,8 +224,7 @@ void Engine::Parts::run_epoch(Time gvt) {
   const EpochOrder order{.gvt = gvt,
                          .horizon = std::min(saturating_add(gvt, window.span()), options.end),
                          .event_limit = window.event_limit()};
-  executor->for_each(placement.partitions_per_rank,
-                     [&](std::uint32_t i) { partitions[i]->run_epoch(order); });
+  executor->for_each([&](std::uint32_t i) { partitions[i]->run_epoch(order); });
 }
 
 void Engine::Parts::sample(Time gvt, std::uint64_t host_ns) {

@@ -1,8 +1,8 @@
-#include <atomic>
 #include <thread>
 #include <vector>
 
 #include "core/check.h"
+#include "pdes/crew.h"
 #include "pdes/executor.h"
 
 namespace exawarp::pdes {
@@ -10,78 +10,45 @@ namespace {
 
 class InlineExecutor final : public Executor {
  public:
-  void for_each(std::uint32_t count, const std::function<void(std::uint32_t)>& task) override {
-    for (std::uint32_t i = 0; i < count; ++i) task(i);
-  }
-};
+  explicit InlineExecutor(std::uint32_t partitions) : partitions_(partitions) {}
 
-// Workers wait for a new round, take indices from a counter, and report when they find none.
-class ThreadExecutor final : public Executor {
- public:
-  explicit ThreadExecutor(std::uint32_t threads) {
-    for (std::uint32_t i = 1; i < threads; ++i) workers_.emplace_back([this] { work(); });
-  }
-  ~ThreadExecutor() override {
-    stopping_ = true;
-    start_round();
-  }
-
-  void for_each(std::uint32_t count, const std::function<void(std::uint32_t)>& task) override {
-    task_ = &task;
-    count_ = count;
-    next_.store(0, std::memory_order_relaxed);  // published by start_round()
-    busy_.store(static_cast<std::uint32_t>(workers_.size()), std::memory_order_relaxed);
-    start_round();
-    take_indices();
-    // acquire: pairs with the release in work(), so that the workers' writes are seen.
-    for (std::uint32_t busy; (busy = busy_.load(std::memory_order_acquire)) != 0;)
-      busy_.wait(busy, std::memory_order_acquire);
+  void for_each(const std::function<void(std::uint32_t)>& task) override {
+    for (std::uint32_t i = 0; i < partitions_; ++i) task(i);
   }
 
  private:
-  void start_round() {
-    // release: pairs with the acquire in work(); publishes task_, count_ and the counters.
-    round_.fetch_add(1, std::memory_order_release);
-    round_.notify_all();
-  }
-  void take_indices() {
-    // relaxed: the indices carry no data; the rounds order everything.
-    for (std::uint32_t i; (i = next_.fetch_add(1, std::memory_order_relaxed)) < count_;)
-      (*task_)(i);
-  }
-  void work() {
-    for (std::uint32_t seen = 0;;) {
-      round_.wait(seen, std::memory_order_acquire);
-      seen = round_.load(std::memory_order_acquire);
-      if (stopping_) return;
-      take_indices();
-      if (busy_.fetch_sub(1, std::memory_order_release) == 1) busy_.notify_one();
-    }
-  }
+  std::uint32_t partitions_;
+};
 
-  const std::function<void(std::uint32_t)>* task_ = nullptr;
-  std::uint32_t count_ = 0;
-  bool stopping_ = false;
-  std::atomic<std::uint32_t> round_{0};
-  std::atomic<std::uint32_t> next_{0};
-  std::atomic<std::uint32_t> busy_{0};
+class ThreadExecutor final : public Executor {
+ public:
+  explicit ThreadExecutor(const ExecutorSetup& setup)
+      : crew_(setup.threads, setup.partitions, false) {
+    for (std::uint32_t i = 1; i < setup.threads; ++i)
+      workers_.emplace_back([this, i] { crew_.work(i); });
+  }
+  ~ThreadExecutor() override { crew_.stop(); }
+
+  void for_each(const std::function<void(std::uint32_t)>& task) override { crew_.run(task); }
+
+ private:
+  Crew crew_;
   std::vector<std::jthread> workers_;  // last: joins before the rest is destroyed
 };
 
 }  // namespace
 
-std::unique_ptr<Executor> make_thread_executor(std::uint32_t threads) {
-  EXAWARP_CHECK(threads >= 1, threads);
-  return std::make_unique<ThreadExecutor>(threads);
+std::unique_ptr<Executor> make_thread_executor(const ExecutorSetup& setup) {
+  EXAWARP_CHECK(setup.threads >= 1, setup.threads);
+  return std::make_unique<ThreadExecutor>(setup);
 }
 
-std::unique_ptr<Executor> make_executor(std::uint32_t threads,
-                                        [[maybe_unused]] std::uint32_t first_core) {
-  if (threads == 1) return std::make_unique<InlineExecutor>();
+std::unique_ptr<Executor> make_executor(const ExecutorSetup& setup) {
+  if (setup.threads == 1) return std::make_unique<InlineExecutor>(setup.partitions);
 #ifdef EXAWARP_PLAIN_THREADS
-  return make_thread_executor(threads);
+  return make_thread_executor(setup);
 #else
-  return make_tbb_executor(threads, first_core);
+  return make_tbb_executor(setup);
 #endif
 }
 
