@@ -55,6 +55,10 @@ constexpr int kSlotsLog2Most = 12;
 // Keys of one instant come nearly in order, as those that send them do, and insertion sort is done
 // after about one move a key; where it is not, the keys are in no order that helps.
 constexpr std::size_t kMovesPerKey = 4;
+// A key that has farther to go begins a run of its own: what a ring's last members send to the first,
+// or what came from another partition. So few runs are merged.
+constexpr std::ptrdiff_t kFar = 64;
+constexpr std::size_t kMostRuns = 8;
 
 // A heap's order in the standard library is inverted: this puts the first event on top.
 bool later(const PendingKey& a, const PendingKey& b) { return b < a; }
@@ -186,7 +190,7 @@ void PendingSet::sort_front(std::int64_t begin_ps) {
   const bool crowded = n < kScatterLeast || time_at(0) == time_at(n / 2) ||
                        time_at(n / 4) == time_at(n - 1);
   if (!crowded) scatter_front(begin_ps);
-  if (!insert_in_order()) std::sort(current_.begin(), current_.end());
+  if (!insert_in_order() && !merge_runs()) std::sort(current_.begin(), current_.end());
 }
 
 // Insertion sort of current_, given up (false) where its keys have far to go.
@@ -196,6 +200,7 @@ bool PendingSet::insert_in_order() {
   auto moves = static_cast<std::ptrdiff_t>(kMovesPerKey * current_.size());
   for (PendingKey* at = first + 1; at < end; ++at) {
     if (!(*at < at[-1])) continue;
+    if (at - first > kFar && *at < at[-kFar]) return false;
     const PendingKey key = *at;
     PendingKey* hole = at;
     do {
@@ -205,6 +210,34 @@ bool PendingSet::insert_in_order() {
     *hole = key;
     moves -= at - hole;
     if (moves < 0) return false;
+  }
+  return true;
+}
+
+// Merges the ascending runs of current_, pairs at a time, unless there are many (false).
+bool PendingSet::merge_runs() {
+  const std::size_t n = current_.size();
+  std::array<std::size_t, kMostRuns + 1> bounds{};
+  std::size_t runs = 1;
+  for (std::size_t i = 1; i < n; ++i) {
+    if (!(current_[i] < current_[i - 1])) continue;
+    if (runs == kMostRuns) return false;
+    bounds[runs++] = i;
+  }
+  bounds[runs] = n;
+  scattered_.resize(n);
+  while (runs > 1) {
+    const PendingKey* const keys = current_.data();
+    std::size_t merged = 0;
+    for (std::size_t run = 0; run < runs; run += 2) {
+      const std::size_t middle = bounds[run + 1];
+      const std::size_t end = bounds[std::min(run + 2, runs)];
+      std::merge(keys + bounds[run], keys + middle, keys + middle, keys + end,
+                 scattered_.data() + bounds[run]);
+      bounds[++merged] = end;
+    }
+    runs = merged;
+    current_.swap(scattered_);
   }
   return true;
 }

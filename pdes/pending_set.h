@@ -62,6 +62,7 @@ class PendingSet {
   void sort_front(std::int64_t begin_ps);
   void scatter_front(std::int64_t begin_ps);
   [[nodiscard]] bool insert_in_order();
+  [[nodiscard]] bool merge_runs();
   void spread();         // lays the far keys out over new buckets
   void respread_all();   // the near heap outgrew its use: everything back to far, then spread
   void take_all_far();
