@@ -55,8 +55,8 @@ constexpr int kSlotsLog2Most = 12;
 // Keys of one instant come nearly in order, as those that send them do, and insertion sort is done
 // after about one move a key; where it is not, the keys are in no order that helps.
 constexpr std::size_t kMovesPerKey = 4;
-// A key that has farther to go begins a run of its own: what a ring's last members send to the first,
-// or what came from another partition. So few runs are merged.
+// A key that has farther to go begins a run of its own: what a ring's last members send to the
+// first, or what came from another partition. So few runs are merged.
 constexpr std::ptrdiff_t kFar = 64;
 constexpr std::size_t kMostRuns = 8;
 
