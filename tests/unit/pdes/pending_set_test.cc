@@ -148,7 +148,6 @@ TEST_F(PendingSetTest, SortsLargeFrontsWhetherOrNotTheirTimesPart) {
   }
 }
 
-// The front never empties, because one event lies far off; what is consumed must not pile up.
 // What members of rings send at one instant, in the order of those they received from.
 TEST_F(PendingSetTest, MergesTheRunsOfACrowd) {
   constexpr std::uint32_t kKeys = 2'000;
@@ -161,6 +160,7 @@ TEST_F(PendingSetTest, MergesTheRunsOfACrowd) {
   while (!model_.empty()) ASSERT_NO_FATAL_FAILURE(pop_and_compare());
 }
 
+// The front never empties, because one event lies far off; what is consumed must not pile up.
 TEST_F(PendingSetTest, StaysSmallWhileAFrontIsInsertedIntoForever) {
   push(1'000'000'000'000);
   push(1);
