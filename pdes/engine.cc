@@ -9,9 +9,9 @@
 // Modes differ in two settings. Sequential: one partition, no history, endless window.
 // Conservative: no history, window = lookahead. Optimistic: history, adaptive window.
 //
-// GVT: messages inside the rank lie in mailboxes whose senders reported their least time; a round
-// of votes counts buffers sent and received, and rounds repeat until none is in transit. So the
-// minimum of the last round bounds every event that is unprocessed anywhere.
+// GVT: messages lie in mailboxes, or are on their way between ranks, and their senders' votes
+// report the least time of those. So the least vote bounds every event that is unprocessed
+// anywhere. No rank goes on before it has all that was sent to it.
 #include "pdes/engine.h"
 
 #include <algorithm>
@@ -83,7 +83,8 @@ struct Engine::Parts {
         window({.lookahead = the_model.lookahead(),
                 .fixed = the_options.window,
                 .conservative = the_options.sync != Sync::optimistic,
-                .partitions = placement.partitions()}) {
+                .partitions = placement.partitions()}),
+        outgoing(placement.ranks) {
     EXAWARP_CHECK(placement.ranks == transport.ranks(), placement.ranks, transport.ranks());
     EXAWARP_CHECK(model.lookahead() >= Time{1}, model.lookahead().ps);
     const std::uint32_t locals = placement.partitions_per_rank;
@@ -136,8 +137,7 @@ struct Engine::Parts {
   Window window;
   std::unique_ptr<Sampler> sampler;  // null: no time series
   std::uint64_t epochs = 0;
-  Time incoming_least = Time::max();  // received from other ranks since the epoch began
-  std::int64_t buffers_sent = 0;
+  std::vector<std::span<const Event>> outgoing;  // by rank, during an exchange
   std::uint64_t gvt_rounds = 0;
   std::uint64_t gvt_ns = 0;
   std::uint64_t lost_ns = 0;         // workers' time outside partitions: barriers, GVT
@@ -166,14 +166,11 @@ void Engine::Parts::receive(std::span<const Event> events) {
     const std::uint32_t owner = directory.partition_of(event.destination);
     EXAWARP_CHECK(owner - first < placement.partitions_per_rank, owner, event.destination.value);
     mailboxes.receive(owner - first, event);
-    incoming_least = std::min(incoming_least, event.receive_time);
   }
 }
 
 GvtVote Engine::Parts::vote() const {
-  GvtVote vote{.least = incoming_least,
-               .in_transit = buffers_sent -
-                             static_cast<std::int64_t>(transport.buffers_received())};
+  GvtVote vote{.least = Time::max()};
   for (const auto& partition : partitions) {
     vote.least = std::min(vote.least, partition->least());
     vote.processed += partition->statistics().processed_events;
@@ -191,17 +188,11 @@ GvtVote Engine::Parts::vote() const {
 
 Time Engine::Parts::synchronise() {
   const auto start = Clock::now();
-  for (std::uint32_t r = 0; r < placement.ranks; ++r) {
-    if (r == transport.rank().value) continue;
-    std::vector<Event> events = mailboxes.take_outgoing(r);
-    if (events.empty()) continue;
-    transport.send({r}, std::move(events));
-    ++buffers_sent;
-  }
-  do {
-    latest = transport.round(vote(), [this](std::span<const Event> e) { receive(e); });
-    ++gvt_rounds;
-  } while (latest.in_transit != 0);
+  for (std::uint32_t r = 0; r < placement.ranks; ++r)
+    if (r != transport.rank().value) outgoing[r] = mailboxes.outgoing(r);
+  latest = transport.exchange(outgoing, vote(), [this](std::span<const Event> e) { receive(e); });
+  mailboxes.clear_outgoing();
+  ++gvt_rounds;
   gvt_ns += ns_since(start);
   return latest.least;
 }
@@ -220,7 +211,6 @@ void Engine::Parts::account_lost_time(Clock::time_point epoch_started) {
 void Engine::Parts::run_epoch(Time gvt) {
   ++epochs;
   mailboxes.next_epoch();
-  incoming_least = Time::max();
   const EpochOrder order{.gvt = gvt,
                          .horizon = std::min(saturating_add(gvt, window.span()), options.end),
                          .event_limit = window.event_limit()};

@@ -10,18 +10,19 @@ Mailboxes::Mailboxes(std::uint32_t locals, std::uint32_t ranks)
   for (auto& generation : generations_) generation.resize(std::size_t{locals} * locals);
 }
 
-std::vector<Event> Mailboxes::take_outgoing(std::uint32_t rank) {
-  std::vector<Event> all;
-  for (std::uint32_t from = 0; from < locals_; ++from) {
+// Joined in the first box, which keeps its room.
+std::span<const Event> Mailboxes::outgoing(std::uint32_t rank) {
+  auto& all = outgoing_[rank];
+  for (std::uint32_t from = 1; from < locals_; ++from) {
     auto& box = outgoing_[from * ranks_ + rank];
-    if (all.empty()) {
-      all.swap(box);
-    } else {
-      all.insert(all.end(), box.begin(), box.end());
-    }
+    all.insert(all.end(), box.begin(), box.end());
     box.clear();
   }
   return all;
+}
+
+void Mailboxes::clear_outgoing() {
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) outgoing_[rank].clear();
 }
 
 }  // namespace exawarp::pdes

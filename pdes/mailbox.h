@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "pdes/event.h"
@@ -38,8 +39,9 @@ class Mailboxes {
   // By the rank's main thread, between epochs.
   void next_epoch() { ++epoch_; }
   void receive(std::uint32_t to, const Event& event) { incoming_[to].push_back(event); }
-  // All that partitions sent to `rank`, in order of partitions; empties the boxes.
-  [[nodiscard]] std::vector<Event> take_outgoing(std::uint32_t rank);
+  // All that partitions sent to `rank`, in order of partitions. Valid until clear_outgoing().
+  [[nodiscard]] std::span<const Event> outgoing(std::uint32_t rank);
+  void clear_outgoing();
 
  private:
   template <class Visitor>

@@ -17,10 +17,9 @@ namespace exawarp::pdes {
 // What a rank may ask of all of them in its vote; the greatest is granted.
 enum class Request : std::uint64_t { none = 0, sample = 1, stop = 2 };
 
-// What a rank contributes to a GVT round, and, combined, what all did.
+// What a rank contributes to GVT, and, combined, what all did.
 struct GvtVote {
-  Time least;                        // minimum: unprocessed, or sent and maybe still in transit
-  std::int64_t in_transit = 0;       // sum: buffers sent minus buffers received, ever
+  Time least;                        // minimum: unprocessed, or sent to other ranks since the last
   std::uint64_t processed = 0;       // sum: executions, ever
   std::uint64_t rolled_back = 0;     // sum: executions undone, ever
   std::uint64_t busy_ns = 0;         // sum: workers' time with work, ever (see Window)
@@ -29,6 +28,8 @@ struct GvtVote {
 };
 
 using EventReceiver = std::function<void(std::span<const Event>)>;
+// What a rank has for each, by rank; nothing for itself.
+using Outgoing = std::span<const std::span<const Event>>;
 
 // Owner: the rank's main thread (MPI is funneled).
 class Transport {
@@ -44,18 +45,11 @@ class Transport {
   [[nodiscard]] virtual std::uint32_t machine_rank() const { return 0; }
   [[nodiscard]] virtual std::uint32_t machine_ranks() const { return 1; }
 
-  // Starts sending one buffer of events; returns at once. Requires a non-empty buffer, to != rank.
-  virtual void send(core::RankId to, std::vector<Event> events) = 0;
-
-  // One GVT round: combines everyone's vote. The cut is consistent: no buffer sent after a rank's
-  // vote is counted as received in another's. Buffers that arrive meanwhile go to `receive`, but
-  // count in the next round. Blocks until every rank has voted.
-  virtual GvtVote round(const GvtVote& vote, const EventReceiver& receive) = 0;
-
-  // Delivers what has arrived; returns the number of buffers.
-  virtual std::uint64_t poll(const EventReceiver& receive) = 0;
-  // Buffers handed to a receiver so far, by poll() and round().
-  [[nodiscard]] virtual std::uint64_t buffers_received() const = 0;
+  // Where all ranks meet after an epoch: combines everyone's vote, hands everyone what the others
+  // have for it. Blocks until every rank is here and all that they sent to this one has gone to
+  // `receive`, in any order of the senders and the order of each. `outgoing` is free then.
+  virtual GvtVote exchange(Outgoing outgoing, const GvtVote& vote,
+                           const EventReceiver& receive) = 0;
 
   // Element-wise over all ranks, in place. Every rank passes the same size.
   virtual void all_reduce_sum(std::span<std::uint64_t> values) = 0;

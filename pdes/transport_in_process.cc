@@ -35,53 +35,24 @@ class InProcessTransport final : public Transport {
   [[nodiscard]] core::RankId rank() const override { return rank_; }
   [[nodiscard]] std::uint32_t ranks() const override { return hub_.ranks_; }
 
-  void send(core::RankId to, std::vector<Event> events) override {
-    const std::lock_guard lock(hub_.mutex_);
-    auto& box = hub_.letters_[to.value];
-    if (hub_.chaos_ == 0) {
-      box.push_back({std::move(events), 0});
-      return;
-    }
-    const std::uint64_t draw = core::random_bits(hub_.chaos_, hub_.draws_++);
-    box.insert(box.begin() + static_cast<std::ptrdiff_t>(draw % (box.size() + 1)),
-               {std::move(events), static_cast<std::uint32_t>(draw >> 32) % 3});
-  }
-
-  GvtVote round(const GvtVote& vote, const EventReceiver& receive) override {
+  GvtVote exchange(Outgoing outgoing, const GvtVote& vote,
+                   const EventReceiver& receive) override {
+    std::vector<std::vector<Event>> mine;
     GvtVote outcome;
     {
       std::unique_lock lock(hub_.mutex_);
       hub_.votes_[rank_.value] = vote;
+      for (std::uint32_t to = 0; to < outgoing.size(); ++to)
+        if (!outgoing[to].empty()) post(to, outgoing[to]);
       hub_.meet(lock, [this] { hub_.outcome_ = combined_votes(); });
       outcome = hub_.outcome_;
-      // Nobody may vote again before all have read.
+      mine.swap(hub_.letters_[rank_.value]);
+      // Nobody may vote or post again before all have read.
       hub_.meet(lock, [] {});
     }
-    poll(receive);
+    for (const auto& letter : mine) receive(letter);
     return outcome;
   }
-
-  std::uint64_t poll(const EventReceiver& receive) override {
-    std::vector<InProcessHub::Letter> ready;
-    {
-      const std::lock_guard lock(hub_.mutex_);
-      auto& box = hub_.letters_[rank_.value];
-      for (auto letter = box.begin(); letter != box.end();) {
-        if (letter->held_polls != 0) {
-          --letter->held_polls;
-          ++letter;
-          continue;
-        }
-        ready.push_back(std::move(*letter));
-        letter = box.erase(letter);
-      }
-    }
-    for (const auto& letter : ready) receive(letter.events);
-    received_ += ready.size();
-    return ready.size();
-  }
-
-  [[nodiscard]] std::uint64_t buffers_received() const override { return received_; }
 
   void all_reduce_sum(std::span<std::uint64_t> values) override {
     reduce(values, [](std::uint64_t a, std::uint64_t b) { return a + b; });
@@ -107,12 +78,20 @@ class InProcessTransport final : public Transport {
   }
 
  private:
+  // Under the hub's lock.
+  void post(std::uint32_t to, std::span<const Event> events) {
+    auto& box = hub_.letters_[to];
+    const std::uint64_t place =
+        hub_.chaos_ == 0 ? box.size()
+                         : core::random_bits(hub_.chaos_, hub_.draws_++) % (box.size() + 1);
+    box.emplace(box.begin() + static_cast<std::ptrdiff_t>(place), events.begin(), events.end());
+  }
+
   [[nodiscard]] GvtVote combined_votes() const {
     GvtVote all = hub_.votes_[0];
     for (std::uint32_t r = 1; r < hub_.ranks_; ++r) {
       const GvtVote& v = hub_.votes_[r];
       all.least = std::min(all.least, v.least);
-      all.in_transit += v.in_transit;
       all.processed += v.processed;
       all.rolled_back += v.rolled_back;
       all.busy_ns += v.busy_ns;
@@ -138,7 +117,6 @@ class InProcessTransport final : public Transport {
 
   InProcessHub& hub_;
   core::RankId rank_;
-  std::uint64_t received_ = 0;
 };
 
 std::unique_ptr<Transport> InProcessHub::endpoint(core::RankId rank) {

@@ -1,6 +1,6 @@
 // Ranks as threads of one process: for tests of many ranks without mpirun, and for the
-// ThreadSanitizer preset. It can hold buffers back and deliver them in another order than they
-// were sent ("chaos"), as a network of several paths would.
+// ThreadSanitizer preset. It can deliver what several ranks sent in another order than they
+// sent it ("chaos"), as a network of several paths would.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +16,7 @@ namespace exawarp::pdes {
 // Thread safety: endpoints are used by one thread each; the hub locks.
 class InProcessHub {
  public:
-  // chaos_seed 0: calm, first in first out; else a seed for holding back and reordering.
+  // chaos_seed 0: calm, first in first out; else a seed for reordering.
   InProcessHub(std::uint32_t ranks, std::uint64_t chaos_seed);
   ~InProcessHub();
 
@@ -26,10 +26,6 @@ class InProcessHub {
 
  private:
   friend class InProcessTransport;
-  struct Letter {
-    std::vector<Event> events;
-    std::uint32_t held_polls;  // to be passed over so often
-  };
 
   // Barrier with a combining step: the last to arrive runs `combine` under the lock.
   template <class Combine>
@@ -39,7 +35,7 @@ class InProcessHub {
   std::uint64_t chaos_;
   std::mutex mutex_;
   std::condition_variable all_here_;
-  std::vector<std::vector<Letter>> letters_;  // by destination
+  std::vector<std::vector<std::vector<Event>>> letters_;  // by destination
   std::uint64_t draws_ = 0;
   std::uint32_t arrived_ = 0;
   std::uint64_t meeting_ = 0;

@@ -1,7 +1,10 @@
 // Ranks as MPI processes. All calls come from the rank's main thread (MPI_THREAD_FUNNELED).
 //
-// A buffer of events is one non-blocking message; a GVT vote is one non-blocking all-reduce, and
-// while it is under way arriving buffers are taken in, so no rank waits for another's receive.
+// An exchange: each rank sends what it has, in non-blocking messages to those it has something for,
+// and all take part in one non-blocking all-reduce of the votes and of how many messages there are
+// for each rank. So a rank knows what to wait for, and takes messages in while the votes are under
+// way. The counts are 8 bytes a rank; they save the rounds in which ranks would ask each other
+// whether anything is still in transit.
 #define OMPI_SKIP_MPICXX 1  // no C++ bindings: they would want another library
 #include <mpi.h>
 
@@ -9,7 +12,6 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <limits>
 
 #include "core/check.h"
@@ -19,30 +21,40 @@
 namespace exawarp::pdes {
 namespace {
 
-constexpr int kEventTag = 1;
-constexpr std::size_t kBufferEventsMax = std::size_t{1} << 20;  // 64 MiB, far below MPI's int
+// Tags of events alternate from one exchange to the next: a rank that has all it waits for may be
+// sending for the next while another is still receiving. It cannot be two ahead.
+constexpr int kEventTags = 2;
+constexpr std::size_t kMessageEventsMax = std::size_t{1} << 20;  // 64 MiB, far below MPI's int
 
-using VoteWords = std::array<std::uint64_t, 7>;
+// A vote in words, followed by the number of messages for each rank.
+constexpr std::size_t kVoteWords = 6;
 
-VoteWords pack(const GvtVote& v) {
-  return {static_cast<std::uint64_t>(v.least.ps), static_cast<std::uint64_t>(v.in_transit),
-          v.processed, v.rolled_back, v.busy_ns, v.lost_ns,
-          static_cast<std::uint64_t>(v.request)};
+void pack(const GvtVote& v, std::uint64_t* words) {
+  words[0] = static_cast<std::uint64_t>(v.least.ps);
+  words[1] = v.processed;
+  words[2] = v.rolled_back;
+  words[3] = v.busy_ns;
+  words[4] = v.lost_ns;
+  words[5] = static_cast<std::uint64_t>(v.request);
 }
-GvtVote unpack(const VoteWords& w) {
-  return {Time{static_cast<std::int64_t>(w[0])}, static_cast<std::int64_t>(w[1]), w[2], w[3],
-          w[4], w[5], static_cast<Request>(w[6])};
+GvtVote unpack(const std::uint64_t* w) {
+  return {Time{static_cast<std::int64_t>(w[0])}, w[1], w[2], w[3], w[4],
+          static_cast<Request>(w[5])};
 }
 
-extern "C" void combine_votes(void* in, void* inout, int* length, MPI_Datatype*) {
-  auto* a = static_cast<const VoteWords*>(in);
-  auto* b = static_cast<VoteWords*>(inout);
-  for (int i = 0; i < *length; ++i) {
-    const GvtVote x = unpack(a[i]);
-    const GvtVote y = unpack(b[i]);
-    b[i] = pack({std::min(x.least, y.least), x.in_transit + y.in_transit,
-                 x.processed + y.processed, x.rolled_back + y.rolled_back,
-                 x.busy_ns + y.busy_ns, x.lost_ns + y.lost_ns, std::max(x.request, y.request)});
+extern "C" void combine_votes(void* in, void* inout, int* length, MPI_Datatype* type) {
+  int bytes = 0;
+  MPI_Type_size(*type, &bytes);
+  const std::size_t words = static_cast<std::size_t>(bytes) / sizeof(std::uint64_t);
+  auto* a = static_cast<const std::uint64_t*>(in);
+  auto* b = static_cast<std::uint64_t*>(inout);
+  for (int i = 0; i < *length; ++i, a += words, b += words) {
+    const GvtVote x = unpack(a);
+    const GvtVote y = unpack(b);
+    pack({std::min(x.least, y.least), x.processed + y.processed, x.rolled_back + y.rolled_back,
+          x.busy_ns + y.busy_ns, x.lost_ns + y.lost_ns, std::max(x.request, y.request)},
+         b);
+    for (std::size_t w = kVoteWords; w < words; ++w) b[w] += a[w];
   }
 }
 
@@ -71,13 +83,14 @@ class MpiTransport final : public Transport {
     MPI_Comm_rank(machine, &machine_rank_);
     MPI_Comm_size(machine, &machine_ranks_);
     MPI_Comm_free(&machine);
-    MPI_Type_contiguous(static_cast<int>(VoteWords{}.size()), MPI_UINT64_T, &vote_type_);
+    mine_.resize(kVoteWords + ranks());
+    all_.resize(mine_.size());
+    MPI_Type_contiguous(static_cast<int>(mine_.size()), MPI_UINT64_T, &vote_type_);
     MPI_Type_commit(&vote_type_);
     MPI_Op_create(combine_votes, 1, &vote_op_);
     core::set_check_hook(abort_all_ranks);
   }
   ~MpiTransport() override {
-    for (Outgoing& out : outgoing_) MPI_Wait(&out.request, MPI_STATUS_IGNORE);
     core::set_check_hook(nullptr);
     MPI_Op_free(&vote_op_);
     MPI_Type_free(&vote_type_);
@@ -94,53 +107,27 @@ class MpiTransport final : public Transport {
     return static_cast<std::uint32_t>(machine_ranks_);
   }
 
-  void send(core::RankId to, std::vector<Event> events) override {
-    EXAWARP_CHECK(!events.empty() && events.size() <= kBufferEventsMax, events.size());
-    Outgoing& out = outgoing_.emplace_back();
-    out.events = std::move(events);
-    require(MPI_Isend(out.events.data(), static_cast<int>(out.events.size() * sizeof(Event)),
-                      MPI_BYTE, static_cast<int>(to.value), kEventTag, MPI_COMM_WORLD,
-                      &out.request),
-            "MPI_Isend");
-  }
-
-  GvtVote round(const GvtVote& vote, const EventReceiver& receive) override {
-    VoteWords mine = pack(vote);
-    VoteWords all{};
-    MPI_Request request;
-    require(MPI_Iallreduce(mine.data(), all.data(), 1, vote_type_, vote_op_, MPI_COMM_WORLD,
-                           &request),
+  GvtVote exchange(Outgoing outgoing, const GvtVote& vote,
+                   const EventReceiver& receive) override {
+    const int tag = static_cast<int>(exchanges_++ % kEventTags);
+    pack(vote, mine_.data());
+    for (std::uint32_t to = 0; to < ranks(); ++to)
+      mine_[kVoteWords + to] = send(to, tag, outgoing[to]);
+    MPI_Request votes;
+    require(MPI_Iallreduce(mine_.data(), all_.data(), 1, vote_type_, vote_op_, MPI_COMM_WORLD,
+                           &votes),
             "MPI_Iallreduce");
+    std::uint64_t received = 0;
     for (int done = 0; done == 0;) {
-      require(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-      poll(receive);
+      require(MPI_Test(&votes, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      received += poll(tag, receive);
     }
-    forget_delivered();
-    return unpack(all);
+    while (received != all_[kVoteWords + rank().value]) received += poll(tag, receive);
+    require(MPI_Waitall(static_cast<int>(sends_.size()), sends_.data(), MPI_STATUSES_IGNORE),
+            "MPI_Waitall");
+    sends_.clear();
+    return unpack(all_.data());
   }
-
-  std::uint64_t poll(const EventReceiver& receive) override {
-    std::uint64_t buffers = 0;
-    for (;;) {
-      int found = 0;
-      MPI_Message message;
-      MPI_Status status;
-      require(MPI_Improbe(MPI_ANY_SOURCE, kEventTag, MPI_COMM_WORLD, &found, &message, &status),
-              "MPI_Improbe");
-      if (found == 0) break;
-      int bytes = 0;
-      MPI_Get_count(&status, MPI_BYTE, &bytes);
-      incoming_.resize(static_cast<std::size_t>(bytes) / sizeof(Event));
-      require(MPI_Mrecv(incoming_.data(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE),
-              "MPI_Mrecv");
-      receive(incoming_);
-      ++buffers;
-    }
-    received_ += buffers;
-    return buffers;
-  }
-
-  [[nodiscard]] std::uint64_t buffers_received() const override { return received_; }
 
   void all_reduce_sum(std::span<std::uint64_t> values) override { reduce(values, MPI_SUM); }
   void all_reduce_max(std::span<std::uint64_t> values) override { reduce(values, MPI_MAX); }
@@ -165,23 +152,42 @@ class MpiTransport final : public Transport {
   void barrier() override { require(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier"); }
 
  private:
-  struct Outgoing {
-    std::vector<Event> events;
-    MPI_Request request = MPI_REQUEST_NULL;
-  };
+  // Starts sending; returns the number of messages.
+  std::uint64_t send(std::uint32_t to, int tag, std::span<const Event> events) {
+    std::uint64_t messages = 0;
+    for (; !events.empty(); ++messages) {
+      const auto part = events.first(std::min(events.size(), kMessageEventsMax));
+      events = events.subspan(part.size());
+      require(MPI_Isend(part.data(), static_cast<int>(part.size_bytes()), MPI_BYTE,
+                        static_cast<int>(to), tag, MPI_COMM_WORLD, &sends_.emplace_back()),
+              "MPI_Isend");
+    }
+    return messages;
+  }
+
+  // Delivers what has arrived; returns the number of messages.
+  std::uint64_t poll(int tag, const EventReceiver& receive) {
+    for (std::uint64_t messages = 0;; ++messages) {
+      int found = 0;
+      MPI_Message message;
+      MPI_Status status;
+      require(MPI_Improbe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &found, &message, &status),
+              "MPI_Improbe");
+      if (found == 0) return messages;
+      int bytes = 0;
+      MPI_Get_count(&status, MPI_BYTE, &bytes);
+      const std::size_t events = static_cast<std::size_t>(bytes) / sizeof(Event);
+      if (incoming_.size() < events) incoming_.resize(events);
+      require(MPI_Mrecv(incoming_.data(), bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE),
+              "MPI_Mrecv");
+      receive(std::span(incoming_).first(events));
+    }
+  }
 
   void reduce(std::span<std::uint64_t> values, MPI_Op op) {
     require(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()),
                           MPI_UINT64_T, op, MPI_COMM_WORLD),
             "MPI_Allreduce");
-  }
-  void forget_delivered() {
-    while (!outgoing_.empty()) {
-      int done = 0;
-      require(MPI_Test(&outgoing_.front().request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-      if (done == 0) break;
-      outgoing_.pop_front();
-    }
   }
 
   int rank_ = 0;
@@ -190,9 +196,11 @@ class MpiTransport final : public Transport {
   int machine_ranks_ = 1;
   MPI_Datatype vote_type_ = MPI_DATATYPE_NULL;
   MPI_Op vote_op_ = MPI_OP_NULL;
-  std::deque<Outgoing> outgoing_;  // a deque: requests and buffers keep their addresses
-  std::vector<Event> incoming_;
-  std::uint64_t received_ = 0;
+  std::vector<std::uint64_t> mine_;  // this rank's vote and counts
+  std::vector<std::uint64_t> all_;   // combined
+  std::uint64_t exchanges_ = 0;
+  std::vector<MPI_Request> sends_;
+  std::vector<Event> incoming_;  // as many as ever came at once
 };
 
 bool launched_by_mpirun() {

@@ -8,12 +8,10 @@ class SingleTransport final : public Transport {
  public:
   [[nodiscard]] core::RankId rank() const override { return {0}; }
   [[nodiscard]] std::uint32_t ranks() const override { return 1; }
-  void send(core::RankId to, std::vector<Event>) override {
-    EXAWARP_CHECK(false, "a single rank has no peers", to.value);
+  GvtVote exchange(Outgoing outgoing, const GvtVote& vote, const EventReceiver&) override {
+    EXAWARP_CHECK(outgoing.size() == 1 && outgoing[0].empty(), "a single rank has no peers");
+    return vote;
   }
-  GvtVote round(const GvtVote& vote, const EventReceiver&) override { return vote; }
-  std::uint64_t poll(const EventReceiver&) override { return 0; }
-  [[nodiscard]] std::uint64_t buffers_received() const override { return 0; }
   void all_reduce_sum(std::span<std::uint64_t>) override {}
   void all_reduce_max(std::span<std::uint64_t>) override {}
   std::vector<std::byte> gather(std::span<const std::byte> bytes) override {

@@ -120,9 +120,8 @@ def optimism(m, sizes):
 def speedups(m, models, mode):
     """Two rows a model: speed against sequential, and efficiency."""
     for model, least in models:
-        target = None if least is None else Target("≥", least)
         yield Row(f"{model.label}: {mode.name}, against sequential",
-                  m.ratios(model, mode, SEQUENTIAL), times, target)
+                  m.ratios(model, mode, SEQUENTIAL), times, Target("≥", least))
     for model, _ in models:
         yield Row(f"{model.label}: {mode.name}, efficiency", m.values(model, mode, efficiency),
                   fraction, Target("≥", 0.9))

@@ -27,7 +27,7 @@ class Sizes:
     optimism: tuple  # models: one optimistic thread against sequential
     threads: tuple   # (model, at least so many times sequential on two threads)
     side_by_side: tuple  # models: two sequential programs at once
-    ranks: tuple     # (model, at least so many times sequential on two ranks; None: no target)
+    ranks: tuple     # (model, at least so many times sequential on two ranks)
     rank_cost: tuple  # models that run on 1, 2, 4 and 8 ranks
     memory_lps: tuple  # (fewer, more): the slope between them
     main: Study      # and the workload of this name
@@ -54,7 +54,7 @@ FULL = Sizes(
     optimism=(_PHOLD_64K, _4K),
     threads=((_4K, 1.6), (_32K, 1.6), (_PHOLD_64K_CALM, 1.6), (_PHOLD_64K, 1.4)),
     side_by_side=(_4K, _PHOLD_64K_CALM, _PHOLD_64K),
-    ranks=((_4K, 1.5), (_32K, 1.5), (_PHOLD_64K_CALM, None), (_PHOLD_64K, None)),
+    ranks=((_4K, 1.5), (_32K, 1.5), (_PHOLD_64K_CALM, 1.5), (_PHOLD_64K, 1.5)),
     rank_cost=(_PHOLD_64K_CALM, Study("llama3_405b_1k")),
     memory_lps=(65_536, 1_048_576),
     main=_32K,
@@ -80,7 +80,7 @@ QUICK = Sizes(
     optimism=(_TINY_PHOLD, _TINY_STUDY),
     threads=((_TINY_STUDY, 1.6), (_TINY_PHOLD, 1.4)),
     side_by_side=(_TINY_STUDY, _TINY_PHOLD),
-    ranks=((_TINY_STUDY, 1.5), (_TINY_PHOLD, None)),
+    ranks=((_TINY_STUDY, 1.5), (_TINY_PHOLD, 1.5)),
     rank_cost=(_TINY_PHOLD,),
     memory_lps=(1_024, 65_536),
     main=_TINY_STUDY,
