@@ -1,5 +1,5 @@
-// The MPI transport's exchange, as a program of its own: started by mpirun. Exit status 1 and a line
-// on standard error if it is not as promised.
+// The MPI transport's exchange, as a program of its own: started by mpirun. Exit status 1 and a
+// line on standard error if it is not as promised.
 #include <cstdio>
 
 #include "tests/unit/pdes/exchange_check.h"
