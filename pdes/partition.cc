@@ -103,7 +103,10 @@ void Partition::run_until(Time horizon, std::uint64_t event_limit) {
 
 void Partition::prefetch_ahead() const {
   if (const Event* event = pending_.ahead(16)) __builtin_prefetch(event);
-  if (const Event* event = pending_.ahead(6)) {
+  constexpr std::size_t kStatesAhead = 6;
+  for (std::size_t n = pending_.front_is_fresh() ? 0 : kStatesAhead; n <= kStatesAhead; ++n) {
+    const Event* event = pending_.ahead(n);
+    if (event == nullptr) break;
     const LpHeader* header = directory_.find(event->destination).header;
     __builtin_prefetch(header, 1);
     __builtin_prefetch(reinterpret_cast<const std::byte*>(header) + 64, 1);

@@ -42,6 +42,8 @@ class PendingSet {
   [[nodiscard]] Event* ahead(std::size_t n) const {
     return cursor_ + n < current_.size() ? current_[cursor_ + n].event : nullptr;
   }
+  // The event popped last was the first of its front: nobody saw those after it coming.
+  [[nodiscard]] bool front_is_fresh() const { return cursor_ == 1; }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::size_t bytes() const;
@@ -59,6 +61,7 @@ class PendingSet {
   void push_bucket(std::size_t bucket, const PendingKey& key);
   bool refill();         // makes current_ hold the first events; false: the set is empty
   void drain_bucket(std::size_t bucket);
+  void prefetch_next_bucket() const;
   void sort_front(std::int64_t begin_ps);
   void scatter_front(std::int64_t begin_ps);
   [[nodiscard]] bool insert_in_order();
