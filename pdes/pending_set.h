@@ -57,8 +57,11 @@ class PendingSet {
     PendingKey keys[kChunkKeys];
   };
 
+  void push_into_front(EventKey key, Event* event);
   void insert_into_current(const PendingKey& key);
-  void push_bucket(std::size_t bucket, const PendingKey& key);
+  void push_bucket(EventKey key, Event* event);
+  // Out of line: one push in ten needs it, and all would save the registers it uses.
+  [[gnu::noinline]] std::uint32_t add_chunk(std::size_t bucket);
   bool refill();         // makes current_ hold the first events; false: the set is empty
   void drain_bucket(std::size_t bucket);
   void prefetch_next_bucket() const;
