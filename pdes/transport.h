@@ -2,6 +2,7 @@
 // in-process one of the tests (ranks as threads, with chaotic delivery) are interchangeable.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,13 +20,19 @@ enum class Request : std::uint64_t { none = 0, sample = 1, stop = 2 };
 
 // What a rank contributes to GVT, and, combined, what all did.
 struct GvtVote {
-  Time least;                        // minimum: unprocessed, or sent to other ranks since the last
-  std::uint64_t processed = 0;       // sum: executions, ever
-  std::uint64_t rolled_back = 0;     // sum: executions undone, ever
-  std::uint64_t busy_ns = 0;         // sum: workers' time with work, ever (see Window)
-  std::uint64_t lost_ns = 0;         // sum: their other time
-  Request request = Request::none;   // maximum: to note a moment of the time series, to end
+  Time least;                       // minimum: unprocessed, or sent to other ranks since the last
+  std::uint64_t processed = 0;      // sum: executions, ever
+  std::uint64_t rolled_back = 0;    // sum: executions undone, ever
+  std::uint64_t busy_ns = 0;        // sum: workers' time with work, ever (see Window)
+  std::uint64_t lost_ns = 0;        // sum: their other time
+  Request request = Request::none;  // maximum: to note a moment of the time series, to end
 };
+
+// Of two ranks, or two sets of ranks; field by field as said there.
+inline GvtVote combined(const GvtVote& a, const GvtVote& b) {
+  return {std::min(a.least, b.least), a.processed + b.processed, a.rolled_back + b.rolled_back,
+          a.busy_ns + b.busy_ns,      a.lost_ns + b.lost_ns,     std::max(a.request, b.request)};
+}
 
 using EventReceiver = std::function<void(std::span<const Event>)>;
 // What a rank has for each, by rank; nothing for itself.

@@ -35,8 +35,7 @@ class InProcessTransport final : public Transport {
   [[nodiscard]] core::RankId rank() const override { return rank_; }
   [[nodiscard]] std::uint32_t ranks() const override { return hub_.ranks_; }
 
-  GvtVote exchange(Outgoing outgoing, const GvtVote& vote,
-                   const EventReceiver& receive) override {
+  GvtVote exchange(Outgoing outgoing, const GvtVote& vote, const EventReceiver& receive) override {
     std::vector<std::vector<Event>> mine;
     GvtVote outcome;
     {
@@ -89,15 +88,7 @@ class InProcessTransport final : public Transport {
 
   [[nodiscard]] GvtVote combined_votes() const {
     GvtVote all = hub_.votes_[0];
-    for (std::uint32_t r = 1; r < hub_.ranks_; ++r) {
-      const GvtVote& v = hub_.votes_[r];
-      all.least = std::min(all.least, v.least);
-      all.processed += v.processed;
-      all.rolled_back += v.rolled_back;
-      all.busy_ns += v.busy_ns;
-      all.lost_ns += v.lost_ns;
-      all.request = std::max(all.request, v.request);
-    }
+    for (std::uint32_t r = 1; r < hub_.ranks_; ++r) all = combined(all, hub_.votes_[r]);
     return all;
   }
 

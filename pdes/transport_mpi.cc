@@ -49,11 +49,7 @@ extern "C" void combine_votes(void* in, void* inout, int* length, MPI_Datatype* 
   auto* a = static_cast<const std::uint64_t*>(in);
   auto* b = static_cast<std::uint64_t*>(inout);
   for (int i = 0; i < *length; ++i, a += words, b += words) {
-    const GvtVote x = unpack(a);
-    const GvtVote y = unpack(b);
-    pack({std::min(x.least, y.least), x.processed + y.processed, x.rolled_back + y.rolled_back,
-          x.busy_ns + y.busy_ns, x.lost_ns + y.lost_ns, std::max(x.request, y.request)},
-         b);
+    pack(combined(unpack(a), unpack(b)), b);
     for (std::size_t w = kVoteWords; w < words; ++w) b[w] += a[w];
   }
 }
@@ -107,16 +103,15 @@ class MpiTransport final : public Transport {
     return static_cast<std::uint32_t>(machine_ranks_);
   }
 
-  GvtVote exchange(Outgoing outgoing, const GvtVote& vote,
-                   const EventReceiver& receive) override {
+  GvtVote exchange(Outgoing outgoing, const GvtVote& vote, const EventReceiver& receive) override {
     const int tag = static_cast<int>(exchanges_++ % kEventTags);
     pack(vote, mine_.data());
     for (std::uint32_t to = 0; to < ranks(); ++to)
       mine_[kVoteWords + to] = send(to, tag, outgoing[to]);
     MPI_Request votes;
-    require(MPI_Iallreduce(mine_.data(), all_.data(), 1, vote_type_, vote_op_, MPI_COMM_WORLD,
-                           &votes),
-            "MPI_Iallreduce");
+    require(
+        MPI_Iallreduce(mine_.data(), all_.data(), 1, vote_type_, vote_op_, MPI_COMM_WORLD, &votes),
+        "MPI_Iallreduce");
     std::uint64_t received = 0;
     for (int done = 0; done == 0;) {
       require(MPI_Test(&votes, &done, MPI_STATUS_IGNORE), "MPI_Test");
