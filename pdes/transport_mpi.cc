@@ -1,10 +1,13 @@
 // Ranks as MPI processes. All calls come from the rank's main thread (MPI_THREAD_FUNNELED).
 //
-// An exchange: each rank sends what it has, in non-blocking messages to those it has something for,
-// and all take part in one non-blocking all-reduce of the votes and of how many messages there are
-// for each rank. So a rank knows what to wait for, and takes messages in while the votes are under
-// way. The counts are 8 bytes a rank; they save the rounds in which ranks would ask each other
-// whether anything is still in transit.
+// Where all ranks are on one machine they exchange through boards in its memory, and send only what
+// does not fit (shared_exchange.h).
+//
+// Otherwise, an exchange in messages: each rank sends what it has, non-blocking, to those it has
+// something for, and all take part in one non-blocking all-reduce of the votes and of how many
+// messages there are for each rank. So a rank knows what to wait for, and takes messages in while
+// the votes are under way. The counts are 8 bytes a rank; they save the rounds in which ranks would
+// ask each other whether anything is still in transit.
 #define OMPI_SKIP_MPICXX 1  // no C++ bindings: they would want another library
 #include <mpi.h>
 
@@ -12,10 +15,12 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
+#include <optional>
+#include <string_view>
 
 #include "core/check.h"
 #include "core/error.h"
+#include "pdes/shared_exchange.h"
 #include "pdes/transport.h"
 
 namespace exawarp::pdes {
@@ -25,6 +30,15 @@ namespace {
 // sending for the next while another is still receiving. It cannot be two ahead.
 constexpr int kEventTags = 2;
 constexpr std::size_t kMessageEventsMax = std::size_t{1} << 20;  // 64 MiB, far below MPI's int
+
+// Of what a rank sends in an exchange, on a machine of its own: 2 MiB for the two sides of a board.
+constexpr std::size_t kBoardEvents = std::size_t{1} << 14;
+
+// For comparison, and where a machine has no shared memory to give.
+bool shares_nothing() {
+  const char* const exchange = std::getenv("EXAWARP_EXCHANGE");
+  return exchange != nullptr && std::string_view(exchange) == "messages";
+}
 
 // A vote in words, followed by the number of messages for each rank.
 constexpr std::size_t kVoteWords = 6;
@@ -78,6 +92,7 @@ class MpiTransport final : public Transport {
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine);
     MPI_Comm_rank(machine, &machine_rank_);
     MPI_Comm_size(machine, &machine_ranks_);
+    if (ranks_ > 1 && machine_ranks_ == ranks_ && !shares_nothing()) share(machine);
     MPI_Comm_free(&machine);
     mine_.resize(kVoteWords + ranks());
     all_.resize(mine_.size());
@@ -88,6 +103,7 @@ class MpiTransport final : public Transport {
   }
   ~MpiTransport() override {
     core::set_check_hook(nullptr);
+    if (boards_ != MPI_WIN_NULL) MPI_Win_free(&boards_);
     MPI_Op_free(&vote_op_);
     MPI_Type_free(&vote_type_);
     MPI_Finalize();
@@ -105,23 +121,12 @@ class MpiTransport final : public Transport {
 
   GvtVote exchange(Outgoing outgoing, const GvtVote& vote, const EventReceiver& receive) override {
     const int tag = static_cast<int>(exchanges_++ % kEventTags);
-    pack(vote, mine_.data());
-    for (std::uint32_t to = 0; to < ranks(); ++to)
-      mine_[kVoteWords + to] = send(to, tag, outgoing[to]);
-    MPI_Request votes;
-    require(
-        MPI_Iallreduce(mine_.data(), all_.data(), 1, vote_type_, vote_op_, MPI_COMM_WORLD, &votes),
-        "MPI_Iallreduce");
-    std::uint64_t received = 0;
-    for (int done = 0; done == 0;) {
-      require(MPI_Test(&votes, &done, MPI_STATUS_IGNORE), "MPI_Test");
-      received += poll(tag, receive);
-    }
-    while (received != all_[kVoteWords + rank().value]) received += poll(tag, receive);
+    const GvtVote votes = shared_ ? exchange_in_memory(tag, outgoing, vote, receive)
+                                  : exchange_in_messages(tag, outgoing, vote, receive);
     require(MPI_Waitall(static_cast<int>(sends_.size()), sends_.data(), MPI_STATUSES_IGNORE),
             "MPI_Waitall");
     sends_.clear();
-    return unpack(all_.data());
+    return votes;
   }
 
   void all_reduce_sum(std::span<std::uint64_t> values) override { reduce(values, MPI_SUM); }
@@ -147,6 +152,64 @@ class MpiTransport final : public Transport {
   void barrier() override { require(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier"); }
 
  private:
+  void share(MPI_Comm machine) {
+    // MPI promises no alignment. Every process sees a board in the same place of a page.
+    const std::size_t bytes =
+        SharedExchange::board_bytes(ranks(), kBoardEvents) + SharedExchange::kLine;
+    const auto aligned = [](std::byte* at) {
+      const auto past = reinterpret_cast<std::uintptr_t>(at) % SharedExchange::kLine;
+      return past == 0 ? at : at + (SharedExchange::kLine - past);
+    };
+    std::byte* mine = nullptr;
+    MPI_Info apart;  // each board in pages of its own, which its rank is the first to touch
+    MPI_Info_create(&apart);
+    MPI_Info_set(apart, "alloc_shared_noncontig", "true");
+    const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, apart, machine,
+                                             static_cast<void*>(&mine), &boards_);
+    MPI_Info_free(&apart);
+    require(code, "without EXAWARP_EXCHANGE=messages: MPI_Win_allocate_shared");
+    std::memset(aligned(mine), 0, SharedExchange::kLine);
+    std::vector<std::byte*> boards;
+    for (int rank = 0; rank < ranks_; ++rank) {
+      MPI_Aint size = 0;
+      int unit = 0;
+      std::byte* board = nullptr;
+      require(MPI_Win_shared_query(boards_, rank, &size, &unit, static_cast<void*>(&board)),
+              "MPI_Win_shared_query");
+      boards.push_back(aligned(board));
+    }
+    barrier();  // until all boards are zero
+    shared_.emplace(rank().value, std::move(boards), kBoardEvents);
+  }
+
+  GvtVote exchange_in_memory(int tag, Outgoing outgoing, const GvtVote& vote,
+                             const EventReceiver& receive) {
+    const auto [votes, messages] = shared_->exchange(
+        outgoing, vote, receive, [&](std::uint32_t to, std::span<const Event> rest) {
+          return send(to, tag, rest);
+        });
+    for (std::uint64_t received = 0; received != messages;) received += poll(tag, receive);
+    return votes;
+  }
+
+  GvtVote exchange_in_messages(int tag, Outgoing outgoing, const GvtVote& vote,
+                               const EventReceiver& receive) {
+    pack(vote, mine_.data());
+    for (std::uint32_t to = 0; to < ranks(); ++to)
+      mine_[kVoteWords + to] = send(to, tag, outgoing[to]);
+    MPI_Request votes;
+    require(
+        MPI_Iallreduce(mine_.data(), all_.data(), 1, vote_type_, vote_op_, MPI_COMM_WORLD, &votes),
+        "MPI_Iallreduce");
+    std::uint64_t received = 0;
+    for (int done = 0; done == 0;) {
+      require(MPI_Test(&votes, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      received += poll(tag, receive);
+    }
+    while (received != all_[kVoteWords + rank().value]) received += poll(tag, receive);
+    return unpack(all_.data());
+  }
+
   // Starts sending; returns the number of messages.
   std::uint64_t send(std::uint32_t to, int tag, std::span<const Event> events) {
     std::uint64_t messages = 0;
@@ -195,6 +258,8 @@ class MpiTransport final : public Transport {
   std::vector<std::uint64_t> all_;   // combined
   std::uint64_t exchanges_ = 0;
   std::vector<MPI_Request> sends_;
+  MPI_Win boards_ = MPI_WIN_NULL;
+  std::optional<SharedExchange> shared_;  // where all ranks are on one machine
   std::vector<Event> incoming_;  // as many as ever came at once
 };
 
