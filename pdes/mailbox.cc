@@ -12,9 +12,9 @@ Mailboxes::Mailboxes(std::uint32_t locals, std::uint32_t ranks)
 
 // Joined in the first box, which keeps its room.
 std::span<const Event> Mailboxes::outgoing(std::uint32_t rank) {
-  auto& all = outgoing_[rank];
+  auto& all = outgoing_[rank].events;
   for (std::uint32_t from = 1; from < locals_; ++from) {
-    auto& box = outgoing_[from * ranks_ + rank];
+    auto& box = outgoing_[from * ranks_ + rank].events;
     all.insert(all.end(), box.begin(), box.end());
     box.clear();
   }
@@ -22,7 +22,7 @@ std::span<const Event> Mailboxes::outgoing(std::uint32_t rank) {
 }
 
 void Mailboxes::clear_outgoing() {
-  for (std::uint32_t rank = 0; rank < ranks_; ++rank) outgoing_[rank].clear();
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) outgoing_[rank].events.clear();
 }
 
 }  // namespace exawarp::pdes

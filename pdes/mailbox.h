@@ -21,10 +21,10 @@ class Mailboxes {
 
   // By the worker that runs partition `from`. `from` and `to` count within the rank.
   void send_local(std::uint32_t from, std::uint32_t to, const Event& event) {
-    generations_[epoch_ & 1][from * locals_ + to].push_back(event);
+    generations_[epoch_ & 1][from * locals_ + to].events.push_back(event);
   }
   void send_rank(std::uint32_t from, std::uint32_t to_rank, const Event& event) {
-    outgoing_[from * ranks_ + to_rank].push_back(event);
+    outgoing_[from * ranks_ + to_rank].events.push_back(event);
   }
 
   // By the worker that runs partition `to`: calls visitor(event) for all that was sent to it in
@@ -38,24 +38,28 @@ class Mailboxes {
 
   // By the rank's main thread, between epochs.
   void next_epoch() { ++epoch_; }
-  void receive(std::uint32_t to, const Event& event) { incoming_[to].push_back(event); }
+  void receive(std::uint32_t to, const Event& event) { incoming_[to].events.push_back(event); }
   // All that partitions sent to `rank`, in order of partitions. Valid until clear_outgoing().
   [[nodiscard]] std::span<const Event> outgoing(std::uint32_t rank);
   void clear_outgoing();
 
  private:
+  // A line of its own: every send writes here, and its neighbours have other writers.
+  struct alignas(64) Box {
+    std::vector<Event> events;
+  };
   template <class Visitor>
-  static void empty(std::vector<Event>& box, Visitor& visitor) {
-    for (const Event& event : box) visitor(event);
-    box.clear();
+  static void empty(Box& box, Visitor& visitor) {
+    for (const Event& event : box.events) visitor(event);
+    box.events.clear();
   }
 
   std::uint32_t locals_;
   std::uint32_t ranks_;
   std::uint64_t epoch_ = 0;
-  std::vector<std::vector<Event>> generations_[2];  // [from * locals + to]
-  std::vector<std::vector<Event>> outgoing_;        // [from * ranks + rank]
-  std::vector<std::vector<Event>> incoming_;        // [to]
+  std::vector<Box> generations_[2];  // [from * locals + to]
+  std::vector<Box> outgoing_;        // [from * ranks + rank]
+  std::vector<Box> incoming_;        // [to]
 };
 
 }  // namespace exawarp::pdes
