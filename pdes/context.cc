@@ -5,32 +5,30 @@
 
 namespace exawarp::pdes {
 
-void Context::schedule(LpId to, Time delay, EventKind kind, const Payload& payload) {
+Payload& Context::schedule(LpId to, Time delay, EventKind kind) {
   const std::uint32_t owner = partition_->owner_of(to);
   // A handler that runs on a state that never was may ask for nonsense; only a commit makes it
   // a fault.
-  if (delay.ps < 1 || owner == Directory::kNoPartition || delay >= Time::max() - now_) [[unlikely]]
-    return fail("a handler sent to no logical process, or not into the future");
-  const auto fill = [&](Event& event) {
-    event.receive_time = now_ + delay;
-    event.source = self_;
-    event.sequence = header_->sequence++;
-    event.destination = to;
-    event.kind = kind;
-    event.flags = 0;
-    event.payload = payload;
-    event.incarnation = header_->incarnation;
-    event.reserved = 0;
-  };
-  if (partition_->owns(owner)) {
-    Event& event = partition_->new_event();
-    fill(event);
-    partition_->schedule_here(event);
-  } else {
-    Event event;
-    fill(event);
-    partition_->send_away(event, owner);
+  if (delay.ps < 1 || owner == Directory::kNoPartition || delay >= Time::max() - now_)
+      [[unlikely]] {
+    fail("a handler sent to no logical process, or not into the future");
+    return discarded_;
   }
+  const bool stays = partition_->owns(owner);
+  Event& event = stays ? partition_->new_event() : partition_->departure_to(owner);
+  event.receive_time = now_ + delay;
+  event.source = self_;
+  event.sequence = header_->sequence++;
+  event.destination = to;
+  event.kind = kind;
+  event.flags = 0;
+  event.incarnation = header_->incarnation;
+  event.reserved = 0;
+  if (stays)
+    partition_->schedule_here(event);
+  else
+    partition_->send_away(event);
+  return event.payload;
 }
 
 void Context::emit(std::uint32_t channel, std::uint64_t a, std::uint64_t b, std::uint64_t c) {

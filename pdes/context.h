@@ -55,11 +55,11 @@ class Context {
   void send(LpId to, Time delay, EventKind kind, const P& payload) {
     static_assert(std::is_trivially_copyable_v<P> && sizeof(P) <= kPayloadBytes);
     static_assert(std::has_unique_object_representations_v<P>, "padding would reach the digest");
-    Payload bytes{};
+    Payload& bytes = schedule(to, delay, kind);
     std::memcpy(bytes.data(), &payload, sizeof(P));
-    schedule(to, delay, kind, bytes);
+    std::memset(bytes.data() + sizeof(P), 0, kPayloadBytes - sizeof(P));
   }
-  void send(LpId to, Time delay, EventKind kind) { schedule(to, delay, kind, Payload{}); }
+  void send(LpId to, Time delay, EventKind kind) { schedule(to, delay, kind).fill(std::byte{0}); }
 
   // Output: delivered to the run's sink only if and when the event commits.
   void emit(std::uint32_t channel, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0);
@@ -78,7 +78,9 @@ class Context {
 
  private:
   friend class Partition;
-  void schedule(LpId to, Time delay, EventKind kind, const Payload& payload);
+  // Returns the event's payload, to be written at once. An event is put together where it will lie:
+  // copied from the stack, 16 bytes would be read over two stores of 8 and wait for both.
+  [[nodiscard]] Payload& schedule(LpId to, Time delay, EventKind kind);
   void fail(const char* text);
 
   Partition* partition_;
@@ -90,6 +92,7 @@ class Context {
   Time now_;
   LpId self_;
   std::uint64_t seed_;
+  Payload discarded_{};  // of sends that failed
 };
 
 }  // namespace exawarp::pdes

@@ -19,12 +19,13 @@ class Mailboxes {
   // `locals`: partitions of this rank; `ranks`: in all.
   Mailboxes(std::uint32_t locals, std::uint32_t ranks);
 
-  // By the worker that runs partition `from`. `from` and `to` count within the rank.
-  void send_local(std::uint32_t from, std::uint32_t to, const Event& event) {
-    generations_[epoch_ & 1][from * locals_ + to].events.push_back(event);
+  // A new event for a partition or a rank, to be filled in place before the next is asked for. By
+  // the worker that runs partition `from`. `from` and `to` count within the rank.
+  [[nodiscard]] Event& new_local(std::uint32_t from, std::uint32_t to) {
+    return generations_[epoch_ & 1][from * locals_ + to].events.emplace_back();
   }
-  void send_rank(std::uint32_t from, std::uint32_t to_rank, const Event& event) {
-    outgoing_[from * ranks_ + to_rank].events.push_back(event);
+  [[nodiscard]] Event& new_for_rank(std::uint32_t from, std::uint32_t to_rank) {
+    return outgoing_[from * ranks_ + to_rank].events.emplace_back();
   }
 
   // By the worker that runs partition `to`: calls visitor(event) for all that was sent to it in

@@ -177,7 +177,15 @@ void Partition::schedule_here(Event& event) {
     pending_.push(&event);
 }
 
-void Partition::send_away(const Event& event, std::uint32_t owner) {
+Event& Partition::departure_to(std::uint32_t owner) {
+  const std::uint32_t here = setup_.id.value - setup_.first_local;
+  const std::uint32_t local = owner - setup_.first_local;
+  if (local < setup_.locals) return mailboxes_.new_local(here, local);
+  ++statistics_.rank_events;
+  return mailboxes_.new_for_rank(here, owner / setup_.locals);
+}
+
+void Partition::send_away(const Event& event) {
   ++statistics_.remote_events;
   least_sent_ = std::min(least_sent_, event.receive_time);
   if (setup_.records_history) {
@@ -187,17 +195,6 @@ void Partition::send_away(const Event& event, std::uint32_t owner) {
   } else {
     EXAWARP_CHECK(event.receive_time - context_.now_ >= setup_.lookahead, event.source.value,
                   event.destination.value, event.receive_time.ps, context_.now_.ps);
-  }
-  deliver_away(event, owner);
-}
-
-void Partition::deliver_away(const Event& event, std::uint32_t owner) {
-  const std::uint32_t here = setup_.id.value - setup_.first_local;
-  if (owner - setup_.first_local < setup_.locals) {
-    mailboxes_.send_local(here, owner - setup_.first_local, event);
-  } else {
-    ++statistics_.rank_events;
-    mailboxes_.send_rank(here, owner / setup_.locals, event);
   }
 }
 

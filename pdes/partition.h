@@ -69,7 +69,9 @@ class Partition {
   [[nodiscard]] bool owns(std::uint32_t owner) const { return owner == setup_.id.value; }
   [[nodiscard]] Event& new_event() { return *events_.allocate(); }
   void schedule_here(Event& event);  // one of new_event()'s
-  void send_away(const Event& event, std::uint32_t owner);
+  // Room in the mailbox of another partition.
+  [[nodiscard]] Event& departure_to(std::uint32_t owner);
+  void send_away(const Event& event);  // one of departure_to()'s
   void emit(const Emission& emission);
   [[nodiscard]] void* allocate_block(std::uint32_t size_class);
   void release_block(void* block, std::uint32_t size_class);
@@ -98,7 +100,6 @@ class Partition {
   void call_handler(const Event& event, LpSlot slot);
   void prefetch_ahead() const;
   void settle_suspects();
-  void deliver_away(const Event& event, std::uint32_t owner);
 
   void audit(Event* event, LpSlot slot);  // audit.cc
   [[nodiscard]] std::uint64_t newest_output_hash();

@@ -122,7 +122,7 @@ void Partition::cancel(SentRef sent) {
     return;
   }
   const RemoteSend& remote = history_.remote[sent.index()];
-  Event anti;
+  Event& anti = departure_to(directory_.partition_of(remote.destination));
   anti.receive_time = remote.time;
   anti.source = remote.source;
   anti.sequence = remote.sequence;
@@ -131,7 +131,6 @@ void Partition::cancel(SentRef sent) {
   anti.flags = kAnti;
   ++statistics_.anti_messages;
   least_sent_ = std::min(least_sent_, anti.receive_time);
-  deliver_away(anti, directory_.partition_of(anti.destination));
 }
 
 void Partition::work_off_cancellations() {
