@@ -167,7 +167,7 @@ class MpiTransport final : public Transport {
     const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, apart, machine,
                                              static_cast<void*>(&mine), &boards_);
     MPI_Info_free(&apart);
-    require(code, "without EXAWARP_EXCHANGE=messages: MPI_Win_allocate_shared");
+    require(code, "MPI_Win_allocate_shared (EXAWARP_EXCHANGE=messages does without it)");
     std::memset(aligned(mine), 0, SharedExchange::kLine);
     std::vector<std::byte*> boards;
     for (int rank = 0; rank < ranks_; ++rank) {
