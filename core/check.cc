@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/temporary_files.h"
+
 namespace exawarp::core {
 namespace {
 std::atomic<void (*)(int)> end_all_ranks_hook{nullptr};
@@ -20,6 +22,7 @@ void check_failed(const char* file, int line, const char* condition, std::string
       condition, operands);
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);
+  remove_all_temporaries();
   if (auto* hook = end_all_ranks_hook.load(std::memory_order_acquire)) hook(1);
   std::_Exit(1);
 }

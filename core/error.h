@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace exawarp::core {
 
@@ -15,6 +16,9 @@ class InputError : public std::runtime_error {
   InputError(const std::string& place, const std::string& what)
       : std::runtime_error(place + ": " + what) {}
 };
+
+// The system's own words for an error number.
+inline std::string system_text(int error) { return std::generic_category().message(error); }
 
 // The world refused (memory, disk, MPI): exit code 4, with the system's own words.
 class SystemError : public std::runtime_error {

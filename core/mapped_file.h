@@ -14,8 +14,8 @@ namespace exawarp::core {
 class MappedFile {
  public:
   MappedFile() = default;
-  // Throws InputError where `path` cannot be opened or is no regular file, SystemError where the
-  // system refuses to map it. An empty file gives an empty span.
+  // `path` may be "-", standard input. Throws as InputFile does, and SystemError where the system
+  // refuses to map it. An empty file gives an empty span.
   explicit MappedFile(const std::string& path);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;

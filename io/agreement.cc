@@ -3,27 +3,9 @@
 #include <array>
 #include <exception>
 
-#include "core/error.h"
-#include "io/console.h"
+#include "io/failure.h"
 
 namespace exawarp::io {
-namespace {
-
-int exit_code_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const core::InputError&) {
-    return kBadInput;
-  } catch (const core::SystemError&) {
-    return kOutOfResources;
-  } catch (const std::bad_alloc&) {
-    return kOutOfResources;
-  } catch (...) {
-    return kInternalFault;
-  }
-}
-
-}  // namespace
 
 void agree(pdes::Transport& transport, const std::function<void()>& work) {
   std::exception_ptr error;
@@ -36,7 +18,7 @@ void agree(pdes::Transport& transport, const std::function<void()>& work) {
   constexpr std::uint64_t kCodes = 256;
   const std::uint64_t precedence = transport.ranks() - transport.rank().value;
   const std::uint64_t mine =
-      error ? precedence * kCodes + static_cast<std::uint64_t>(exit_code_of(error)) : 0;
+      error ? precedence * kCodes + static_cast<std::uint64_t>(failure_of(error).exit_code) : 0;
   std::array<std::uint64_t, 1> worst{mine};
   transport.all_reduce_max(worst);
   if (worst[0] == 0) return;

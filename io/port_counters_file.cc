@@ -5,7 +5,6 @@
 #include <bit>
 #include <iterator>
 
-#include "io/agreement.h"
 #include "io/results.h"
 
 namespace exawarp::io {
@@ -50,12 +49,10 @@ model::PortCountersOptions read_port_counters(const YamlSection& section) {
   return out;
 }
 
-void write_port_counters(const std::string& path, const model::PacketNetwork& network,
-                         model::PortCounters& counters, pdes::Transport& transport) {
-  counters.combine(transport);
-  agree(transport, [&] {
-    if (transport.rank().value == 0) write_atomically(path, csv_of(network, counters));
-  });
+void write_port_counters(const model::PacketNetwork& network, const model::PortCounters& counters,
+                         core::OutputFile& file) {
+  file.write(csv_of(network, counters));
+  file.commit();
 }
 
 }  // namespace exawarp::io

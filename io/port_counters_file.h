@@ -2,21 +2,19 @@
 // `--counters` names.
 #pragma once
 
-#include <string>
-
+#include "core/output_file.h"
 #include "io/yaml.h"
 #include "model/network/packet_network.h"
 #include "model/network/port_counters.h"
-#include "pdes/transport.h"
 
 namespace exawarp::io {
 
 // Throws core::InputError.
 model::PortCountersOptions read_port_counters(const YamlSection& section);
 
-// Combines the ranks' counters; rank 0 writes them: comma-separated values with a header, whose
-// columns docs/faults.md lists. Collective; throws core::SystemError on all ranks.
-void write_port_counters(const std::string& path, const model::PacketNetwork& network,
-                         model::PortCounters& counters, pdes::Transport& transport);
+// Writes the counters, of all ranks, and commits the file: comma-separated values with a header,
+// whose columns docs/faults.md lists. Throws core::SystemError.
+void write_port_counters(const model::PacketNetwork& network, const model::PortCounters& counters,
+                         core::OutputFile& file);
 
 }  // namespace exawarp::io

@@ -293,24 +293,6 @@ void prepare_directory(const std::string& directory) {
   }
 }
 
-void write_atomically(const std::string& path, const std::string& content) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  {
-    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-    out << content << std::flush;
-    if (!out) {
-      const std::string reason = std::strerror(errno);
-      std::remove(temporary.c_str());
-      throw core::SystemError(fmt::format("{}: cannot write: {}", path, reason));
-    }
-  }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const std::string reason = std::strerror(errno);
-    std::remove(temporary.c_str());
-    throw core::SystemError(fmt::format("{}: cannot replace: {}", path, reason));
-  }
-}
-
 // getrusage() counts what the process was before exec(), too: a copy of whatever started it. The
 // kernel's status file does not.
 std::uint64_t peak_rss_bytes() {

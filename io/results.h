@@ -54,10 +54,6 @@ double events_per_s(const pdes::RunResult& result);
 // Creates the directory and checks that files can be written there. Throws core::SystemError.
 void prepare_directory(const std::string& directory);
 
-// Writes beside `path` and renames, so that a reader sees the old file or the new one, never half
-// of one. Throws core::SystemError.
-void write_atomically(const std::string& path, const std::string& content);
-
 // The most memory this process has held so far.
 std::uint64_t peak_rss_bytes();
 

@@ -1,14 +1,12 @@
 #include "io/run_main.h"
 
-#include <fmt/format.h>
-
 #include <cstdlib>
 #include <exception>
 #include <memory>
-#include <new>
 #include <ostream>
 
 #include "core/error.h"
+#include "core/input_file.h"
 #include "io/agreement.h"
 #include "io/command_line.h"
 #include "io/commands/astra.h"
@@ -18,6 +16,7 @@
 #include "io/commands/topology.h"
 #include "io/commands/traffic.h"
 #include "io/commands/workload.h"
+#include "io/failure.h"
 #include "io/suggest.h"
 #include "pdes/transport.h"
 
@@ -45,29 +44,12 @@ struct Dispatch {
   }
 };
 
-int report(const Console& console, int exit_code, const std::string& text) {
-  console.out.flush();
-  console.err << one_line(text) + "\n" << std::flush;
-  return exit_code;
-}
-
 // The error in flight as one line and an exit code.
 int report_current_error(const Console& console) {
-  try {
-    throw;
-  } catch (const core::InputError& error) {
-    return report(console, kBadInput, error.what());
-  } catch (const core::SystemError& error) {
-    return report(console, kOutOfResources, error.what());
-  } catch (const std::bad_alloc&) {
-    return report(console, kOutOfResources,
-                  "memory: the system gives no more; fewer devices a rank, a smaller "
-                  "engine.memory or more ranks would help");
-  } catch (const std::exception& error) {
-    return report(console, kInternalFault,
-                  fmt::format("internal fault: {}: this is a bug in exawarp, please report it",
-                              error.what()));
-  }
+  const Failure failure = failure_of(std::current_exception());
+  console.out.flush();
+  console.err << one_line(failure.text) + "\n" << std::flush;
+  return failure.exit_code;
 }
 
 }  // namespace
@@ -76,6 +58,10 @@ int run_main(const std::vector<std::string>& arguments, const Console& console) 
   std::unique_ptr<pdes::Transport> transport;
   try {
     transport = pdes::make_transport();
+    if (transport->ranks() > 1) {
+      core::forbid_standard_input(
+          "standard input reaches the first of several ranks only; expected a file");
+    }
     Command command;
     agree(*transport, [&] { command = parse_command_line(arguments); });
     return std::visit(Dispatch{console, *transport}, command);

@@ -1,10 +1,7 @@
 #include "io/stats_file.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <iterator>
 
@@ -71,40 +68,23 @@ std::string rows_of(const TimeSeries& series, std::size_t moment) {
 
 }  // namespace
 
-StatsFile::StatsFile(std::string path) : path_(std::move(path)) {
-  const std::filesystem::path target(path_);
-  std::error_code error;
-  if (std::filesystem::is_directory(target, error)) {
-    errno = EISDIR;
-    fail("cannot write");
-  }
-  if (target.has_parent_path()) {
-    std::filesystem::create_directories(target.parent_path(), error);
+std::unique_ptr<core::OutputFile> open_table(const std::string& path) {
+  if (const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+      !folder.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
     if (error) {
-      errno = error.value();
-      fail("cannot create its directory");
+      throw core::SystemError(
+          fmt::format("{}: cannot create its directory: {}", path, error.message()));
     }
   }
-  temporary_ = fmt::format("{}.{}.tmp", path_, getpid());
-  file_.reset(std::fopen(temporary_.c_str(), "wb"));
-  if (!file_) fail("cannot write");
+  return std::make_unique<core::OutputFile>(path);
 }
 
-StatsFile::~StatsFile() {
-  if (file_) std::remove(temporary_.c_str());
-}
-
-void StatsFile::complete(const TimeSeries& series) {
-  std::fputs(kHeader, file_.get());
-  for (std::size_t m = 0; m < series.moments.size(); ++m)
-    std::fputs(rows_of(series, m).c_str(), file_.get());
-  if (std::fflush(file_.get()) != 0 || std::ferror(file_.get()) != 0) fail("cannot write");
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot replace");
-  file_.reset();
-}
-
-void StatsFile::fail(const char* what) const {
-  throw core::SystemError(fmt::format("{}: {}: {}", path_, what, std::strerror(errno)));
+void write_stats(const TimeSeries& series, core::OutputFile& file) {
+  file.write(kHeader);
+  for (std::size_t m = 0; m < series.moments.size(); ++m) file.write(rows_of(series, m));
+  file.commit();
 }
 
 }  // namespace exawarp::io

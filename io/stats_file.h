@@ -2,10 +2,10 @@
 // are explained in docs/user_guide.md; scripts/plot draws it.
 #pragma once
 
-#include <cstdio>
 #include <memory>
 #include <string>
 
+#include "core/output_file.h"
 #include "pdes/time_series.h"
 
 namespace exawarp::io {
@@ -16,27 +16,11 @@ struct StatsArguments {
   double interval_s = 0.01;  // host time between two moments, at least
 };
 
-// Written beside `path` and renamed at the end, so that a reader sees the old file or all of the
-// new one. Opened before the run, so that a path which cannot be written is found then.
-class StatsFile {
- public:
-  // Creates the file's directory where it is missing. Throws core::SystemError.
-  explicit StatsFile(std::string path);
-  ~StatsFile();  // removes what was not completed
-  StatsFile(const StatsFile&) = delete;
-  StatsFile& operator=(const StatsFile&) = delete;
+// Opens the file of `--stats` or `--counters` before the run, so that one which cannot be written is
+// found then. Creates its directory where it is missing. Throws core::SystemError.
+std::unique_ptr<core::OutputFile> open_table(const std::string& path);
 
-  // Writes the series and gives the file its name. Call once. Throws core::SystemError.
-  void complete(const pdes::TimeSeries& series);
-
- private:
-  struct Closer {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  [[noreturn]] void fail(const char* what) const;
-
-  std::string path_, temporary_;
-  std::unique_ptr<std::FILE, Closer> file_;
-};
+// Writes the series and commits the file. Throws core::SystemError.
+void write_stats(const pdes::TimeSeries& series, core::OutputFile& file);
 
 }  // namespace exawarp::io

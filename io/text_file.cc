@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-
 #include "core/error.h"
 
 namespace exawarp::io {
@@ -28,13 +26,6 @@ void check_json_depth(std::string_view text, const std::string& place) {
       --depth;
     }
   }
-}
-
-void write_text_file(const std::string& path, std::string_view bytes) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out) throw core::SystemError(path + ": cannot be written");
 }
 
 }  // namespace exawarp::io

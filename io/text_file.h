@@ -1,4 +1,4 @@
-// Files that are read or written at once.
+// Files that are read at once.
 #pragma once
 
 #include <string>
@@ -16,8 +16,5 @@ inline std::string_view text_of(const core::MappedFile& file) {
 // Refuses JSON that is nested so deeply that code which walks it might run out of stack. Throws
 // core::InputError that starts with `place`.
 void check_json_depth(std::string_view text, const std::string& place);
-
-// Replaces `path`. Throws core::SystemError where it cannot be written.
-void write_text_file(const std::string& path, std::string_view bytes);
 
 }  // namespace exawarp::io

@@ -1,19 +1,21 @@
 #include "io/yaml_tree.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <new>
 #include <sstream>
 
 #include "core/error.h"
+#include "core/input_file.h"
 #include "io/suggest.h"
+#include "io/text_file.h"
 
 namespace exawarp::io {
 namespace {
@@ -149,18 +151,15 @@ std::string read_file(const std::string& path) {
   if (std::filesystem::is_directory(path, ignored)) {
     throw InputError(path, "is a directory; expected a YAML file");
   }
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    const std::string reason = std::strerror(errno);
+  if (path != core::kStandardInput && access(path.c_str(), R_OK) != 0) {
+    const std::string reason = core::system_text(errno);
     throw InputError(path, fmt::format("cannot open: {}{}", reason, did_you_mean_file(path)));
   }
-  std::string text(kYamlBytesMax + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kYamlBytesMax) {
+  const core::MappedFile file(path);
+  if (file.bytes().size() > kYamlBytesMax) {
     throw InputError(path, "is larger than 1 MiB; expected a YAML configuration");
   }
-  return text;
+  return std::string(text_of(file));
 }
 
 // Drops what a node holds and makes it an empty one of an override.
@@ -262,6 +261,8 @@ std::unique_ptr<YamlNode> parse_yaml(const std::string& text, const std::string&
   } catch (const YAML::Exception& error) {
     throw InputError(fmt::format("{}:{}", file, error.mark.line + 1),
                      "is no valid YAML: " + error.msg);
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
     throw InputError(file, std::string("is no valid YAML: ") + error.what());
   }

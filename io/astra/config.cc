@@ -6,13 +6,13 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "io/astra/traces.h"
 #include "io/chakra/reader.h"
 #include "io/suggest.h"
+#include "io/text_file.h"
 #include "io/yaml.h"
 
 namespace exawarp::io {
@@ -49,9 +49,8 @@ std::string unread(const std::string& path, const std::string& key,
 class JsonFile {
  public:
   explicit JsonFile(const std::string& path) : path_(path) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in) throw InputError(path, "cannot be opened");
-    json_ = Json::parse(in, nullptr, false, true);
+    const core::MappedFile file(path);
+    json_ = Json::parse(text_of(file), nullptr, false, true);
     if (!json_.is_object()) throw InputError(path, "is no JSON object");
   }
   [[nodiscard]] const Json* find(const std::string& key) {

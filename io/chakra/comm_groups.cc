@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "io/chakra/reader.h"
 #include "io/suggest.h"
+#include "io/text_file.h"
 
 namespace exawarp::io {
 namespace {
@@ -41,9 +41,8 @@ std::vector<std::uint32_t> parse_ranks(const Json& json, const std::string& plac
 }  // namespace
 
 std::vector<CommunicatorList> read_comm_groups(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw InputError(path, "cannot be opened");
-  const Json json = Json::parse(in, nullptr, false);
+  const core::MappedFile file(path);
+  const Json json = Json::parse(text_of(file), nullptr, false);
   if (!json.is_object()) throw InputError(path, "is no JSON object; expected {\"1\": [0, 1], ...}");
   std::vector<CommunicatorList> groups;
   for (const auto& [key, ranks] : json.items()) {

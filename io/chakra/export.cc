@@ -8,12 +8,12 @@
 #include <optional>
 #include <tuple>
 
+#include "core/output_file.h"
 #include "io/chakra/attributes.h"
 #include "io/chakra/converter.h"
 #include "io/chakra/json_trace.h"
 #include "io/chakra/reader.h"
 #include "io/chakra/record.h"
-#include "io/text_file.h"
 
 namespace exawarp::io {
 namespace {
@@ -149,9 +149,10 @@ class TraceTemplate {
   std::map<Key, std::uint32_t> keys_;
 };
 
-void write_communicators(Converter& converter, const std::string& prefix) {
+void add_communicators(Converter& converter, const std::string& prefix,
+                       core::OutputFiles& files) {
   const std::string json = converter.communicators_json();
-  if (!json.empty()) write_text_file(prefix + ".comm_groups.json", json);
+  if (!json.empty()) files.add(prefix + ".comm_groups.json", json);
 }
 
 }  // namespace
@@ -185,6 +186,7 @@ void export_chakra(const model::WorkloadGraph& graph, const std::string& prefix)
   Converter converter(graph);
   std::vector<std::unique_ptr<TraceTemplate>> templates(graph.program_count());
   std::string bytes;
+  core::OutputFiles files;
   for (std::uint32_t device = 0; device < graph.device_count(); ++device) {
     const std::uint32_t program = graph.program_of(DeviceId{device});
     std::unique_ptr<TraceTemplate>& trace = templates[program];
@@ -193,13 +195,15 @@ void export_chakra(const model::WorkloadGraph& graph, const std::string& prefix)
     }
     bytes.clear();
     trace->append(DeviceId{device}, bytes);
-    write_text_file(trace_path(prefix, device), bytes);
+    files.add(trace_path(prefix, device), bytes);
   }
-  write_communicators(converter, prefix);
+  add_communicators(converter, prefix, files);
+  files.commit();
 }
 
 void export_json(const model::WorkloadGraph& graph, const std::string& prefix) {
   Converter converter(graph);
+  core::OutputFiles files;
   for (std::uint32_t device = 0; device < graph.device_count(); ++device) {
     const std::uint32_t index = graph.program_of(DeviceId{device});
     const model::Program& program = graph.program(index);
@@ -211,9 +215,10 @@ void export_json(const model::WorkloadGraph& graph, const std::string& prefix) {
       }
       text += to_json_line(node, graph.place());
     });
-    write_text_file(fmt::format("{}.{}.json", prefix, device), text);
+    files.add(fmt::format("{}.{}.json", prefix, device), text);
   }
-  write_communicators(converter, prefix);
+  add_communicators(converter, prefix, files);
+  files.commit();
 }
 
 }  // namespace exawarp::io

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/mapped_file.h"
+#include "core/output_file.h"
 #include "io/chakra/attributes.h"
 #include "io/chakra/record.h"
 #include "io/suggest.h"
@@ -227,7 +228,7 @@ void convert_trace(const std::string& input, const std::string& output) {
                                          "or the other way",
                                          in_quotes(input)));
   }
-  write_text_file(output, out);
+  core::write_file(output, out);
 }
 
 }  // namespace exawarp::io

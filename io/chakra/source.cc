@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/input_file.h"
 #include "core/mapped_file.h"
 #include "io/chakra/json_trace.h"
 #include "io/suggest.h"
@@ -17,7 +18,7 @@ constexpr std::string_view kRankWord = "{rank}";
 
 bool exists(const std::string& path) {
   std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
+  return path == core::kStandardInput || std::filesystem::exists(path, ignored);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct Prepared {
   std::unique_ptr<pdes::Model> model;
   pdes::EngineOptions engine;
   core::Placement placement;
-  std::unique_ptr<StatsFile> stats;  // on rank 0, where asked for
+  std::unique_ptr<core::OutputFile> stats;  // on rank 0, where asked for
 };
 
 Prepared prepare(const PholdArguments& a, const pdes::Transport& transport) {
@@ -54,7 +54,7 @@ Prepared prepare(const PholdArguments& a, const pdes::Transport& transport) {
           .stats = nullptr};
   if (a.stats.path.empty()) return p;
   p.engine.sample_interval_s = a.stats.interval_s;
-  if (transport.rank().value == 0) p.stats = std::make_unique<StatsFile>(a.stats.path);
+  if (transport.rank().value == 0) p.stats = open_table(a.stats.path);
   return p;
 }
 
@@ -67,14 +67,15 @@ int run_phold(const PholdArguments& a, const Console& console, pdes::Transport& 
   const pdes::RunResult result = engine.run();
   std::array<std::uint64_t, 1> memory{peak_rss_bytes()};
   transport.all_reduce_sum(memory);
-  if (transport.rank().value == 0) {
+  agree(transport, [&] {
+    if (transport.rank().value != 0) return;
     const PholdReport report{.result = &result,
                              .sync = a.sync,
                              .ranks = transport.ranks(),
                              .peak_rss_bytes = memory[0]};
+    if (p.stats) write_stats(result.series, *p.stats);
     console.out << (a.json ? phold_json(report) : phold_text(report)) << std::flush;
-    if (p.stats) p.stats->complete(result.series);
-  }
+  });
   return kDone;
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/digest.h"
 #include "core/error.h"
+#include "core/output_file.h"
 #include "io/agreement.h"
 #include "io/memory_report.h"
 #include "io/port_counters_file.h"
@@ -45,7 +46,7 @@ struct Prepared {
   std::optional<partition::Quality> quality;  // none: there is one partition
   std::uint64_t events_expected = 0;
   std::string directory;
-  std::unique_ptr<StatsFile> stats;  // on rank 0, where asked for
+  std::unique_ptr<core::OutputFile> stats, counters;  // on rank 0, where asked for
 };
 
 // What the command line says goes before what the study says.
@@ -154,7 +155,8 @@ Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
   p.directory = a.out_directory.empty() ? "results/" + p.study.name : a.out_directory;
   if (transport.rank().value != 0) return p;
   prepare_directory(p.directory);
-  if (!a.stats.path.empty()) p.stats = std::make_unique<StatsFile>(a.stats.path);
+  if (!a.stats.path.empty()) p.stats = open_table(a.stats.path);
+  if (!a.counters.empty()) p.counters = open_table(a.counters);
   return p;
 }
 
@@ -193,12 +195,18 @@ void print_stopped(const RunReport& r, const Console& console) {
               << std::flush;
 }
 
-// Rank 0 only: writes the results and tells the user.
-void publish(const RunReport& report, const RunArguments& a, const Console& console) {
+// Rank 0 only: writes the results and tells the user, in this order, so that whoever stops reading
+// what it prints does not stop the files.
+void publish(const RunReport& report, const RunArguments& a, const model::PortCounters& counters,
+             const Prepared& p, const Console& console) {
   const std::string json = summary_json(report);
   const std::string text = text_summary(report);
-  write_atomically(report.directory + "/summary.txt", text);
-  write_atomically(report.directory + "/summary.json", json);
+  core::OutputFiles summaries;
+  summaries.add(report.directory + "/summary.txt", text);
+  summaries.add(report.directory + "/summary.json", json);
+  summaries.commit();
+  if (p.counters) write_port_counters(p.cluster->packet_network(), counters, *p.counters);
+  if (p.stats) write_stats(report.result->series, *p.stats);
   if (a.json) {
     console.out << json << std::flush;
   } else if (!a.quiet) {
@@ -284,11 +292,10 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
                          .setup_s = prepared_s + result.setup_s,
                          .peak_rss_bytes = memory[0],
                          .directory = p.directory};
-  if (first_rank) publish(report, a, console);
-  if (!a.counters.empty()) {
-    write_port_counters(a.counters, p.cluster->packet_network(), counters, transport);
-  }
-  if (p.stats) p.stats->complete(result.series);
+  if (!a.counters.empty()) counters.combine(transport);
+  agree(transport, [&] {
+    if (first_rank) publish(report, a, counters, p, console);
+  });
   return exit_code_of(report.status);
 }
 

@@ -4,8 +4,8 @@
 #include <ostream>
 
 #include "core/error.h"
+#include "core/output_file.h"
 #include "io/agreement.h"
-#include "io/results.h"
 #include "io/study_cluster.h"
 #include "io/suggest.h"
 #include "io/topology_dot.h"
@@ -33,8 +33,8 @@ void show(const TopologyArguments& a, const Console& console) {
                            in_quotes(a.output) + " is no picture; expected .svg or .dot");
   }
   const std::unique_ptr<model::Topology> topology = topology_of(a);
-  if (svg) return write_atomically(a.output, svg_of(*topology));
-  if (dot) return write_atomically(a.output, dot_of(*topology, a.output));
+  if (svg) return core::write_file(a.output, svg_of(*topology));
+  if (dot) return core::write_file(a.output, dot_of(*topology, a.output));
   if (a.links) return print_links(*topology, console.out);
   const TopologyFacts facts = facts_of(*topology);
   console.out << (a.json ? topology_json(facts) : topology_text(facts)) << std::flush;

@@ -9,6 +9,7 @@
 
 #include "io/agreement.h"
 #include "io/port_counters_file.h"
+#include "io/stats_file.h"
 #include "io/results.h"
 #include "io/traffic_report.h"
 #include "io/workers.h"
@@ -23,6 +24,7 @@ struct Prepared {
   std::unique_ptr<model::TrafficModel> traffic;
   core::Placement placement;
   pdes::EngineOptions engine;
+  std::unique_ptr<core::OutputFile> counters;  // on rank 0, where asked for
 };
 
 Prepared prepare(const TrafficArguments& a, const pdes::Transport& transport) {
@@ -51,6 +53,7 @@ Prepared prepare(const TrafficArguments& a, const pdes::Transport& transport) {
               .seed = p.study.seed,
               .window = a.window,
               .audit_probability = a.audit};
+  if (!a.counters.empty() && transport.rank().value == 0) p.counters = open_table(a.counters);
   return p;
 }
 
@@ -85,7 +88,9 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
   flows.combine(transport);
   std::array<std::uint64_t, 2> sums{peak_rss_bytes(), cpu_ns};
   transport.all_reduce_sum(sums);
-  if (transport.rank().value == 0) {
+  if (!a.counters.empty()) counters.combine(transport);
+  agree(transport, [&] {
+    if (transport.rank().value != 0) return;
     const TrafficReport report{.study = &p.study,
                                .topology = p.topology.get(),
                                .totals = &outcome.totals(),
@@ -95,12 +100,10 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
                                .ranks = transport.ranks(),
                                .cpu_s = static_cast<double>(sums[1]) * 1e-9,
                                .peak_rss_bytes = sums[0]};
+    if (p.counters) write_port_counters(p.traffic->packet_network(), counters, *p.counters);
     console.out << (a.json ? traffic_json(report) : traffic_text(report)) << std::flush;
     if (outcome.totals().unfinished != 0) print_unfinished(p.study, outcome.totals(), console);
-  }
-  if (!a.counters.empty()) {
-    write_port_counters(a.counters, p.traffic->packet_network(), counters, transport);
-  }
+  });
   return outcome.totals().unfinished == 0 ? kDone : kDeadlock;
 }
 

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 
 #include "core/error.h"
+#include "core/output_file.h"
 #include "core/units.h"
 #include "io/agreement.h"
 #include "io/chakra/json_trace.h"
@@ -19,7 +19,6 @@
 #include "io/stablehlo/import.h"
 #include "io/suggest.h"
 #include "io/system_config.h"
-#include "io/text_file.h"
 #include "io/text_workload/import.h"
 #include "io/workload_drawing.h"
 #include "io/workload_facts.h"
@@ -36,9 +35,7 @@ using Json = nlohmann::ordered_json;
 
 void write_workload(const model::WorkloadGraph& graph, const std::string& path,
                     const Console& console) {
-  graph.write(path);
-  std::error_code ignored;
-  const std::uintmax_t bytes = std::filesystem::file_size(path, ignored);
+  const std::uint64_t bytes = graph.write(path);
   console.out << fmt::format("{}: {} devices, {} programs, {}\n", path,
                              core::format_grouped(graph.device_count()), graph.program_count(),
                              core::format_bytes(bytes))
@@ -132,8 +129,8 @@ void draw_file(const WorkloadArguments& a, const Console& console) {
   const model::WorkloadGraph graph = open_workload(a.input);
   check_device(a, graph);
   const bool dot = a.action == Action::export_dot;
-  write_text_file(a.output,
-                  dot ? workload_dot(graph, a.device) : workload_graphml(graph, a.device));
+  core::write_file(a.output,
+                   dot ? workload_dot(graph, a.device) : workload_graphml(graph, a.device));
   console.out << a.output << "\n" << std::flush;
 }
 
@@ -149,7 +146,7 @@ void inspect_file(const WorkloadArguments& a, const Console& console) {
   const TimedWorkload workload = timed(graph, accelerator ? &*accelerator : nullptr);
   if (!a.timeline.empty()) {
     const TimelineForm form = timeline_form(a.timeline);
-    write_text_file(a.timeline, timeline(graph, workload, a.device.value_or(0), form));
+    core::write_file(a.timeline, timeline(graph, workload, a.device.value_or(0), form));
   }
   const model::WorkloadFacts facts = model::inspect(graph);
   console.out << (a.json ? facts_json(facts, critical_path_json(graph, workload))

@@ -9,19 +9,15 @@
 
 #include <capnp/message.h>
 #include <capnp/serialize.h>
-#include <fcntl.h>
 #include <kj/exception.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <limits>
-#include <system_error>
 #include <tuple>
 
 #include "core/error.h"
 #include "core/mapped_file.h"
+#include "core/output_file.h"
 
 namespace exawarp::model {
 namespace {
@@ -69,48 +65,6 @@ GroupTable decode(const schema::Group::Reader& group) {
   std::sort(table.places.begin(), table.places.end());
   return table;
 }
-
-// A temporary file beside its destination; removed unless renamed.
-class PendingFile {
- public:
-  explicit PendingFile(const std::string& path)
-      : path_(path), temporary_(path + ".tmp." + std::to_string(::getpid())) {
-    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) fail("cannot create");
-  }
-  PendingFile(const PendingFile&) = delete;
-  PendingFile& operator=(const PendingFile&) = delete;
-  ~PendingFile() {
-    if (descriptor_ < 0) return;
-    ::close(descriptor_);
-    ::unlink(temporary_.c_str());
-  }
-
-  void write(const void* data, std::size_t size) {
-    const auto* next = static_cast<const char*>(data);
-    while (size > 0) {
-      const ssize_t written = ::write(descriptor_, next, size);
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail("cannot write");
-      next += written;
-      size -= static_cast<std::size_t>(written);
-    }
-  }
-
-  void commit() {
-    if (::fsync(descriptor_) != 0) fail("cannot sync");
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot rename into place");
-    ::close(descriptor_);
-    descriptor_ = -1;
-  }
-
- private:
-  [[noreturn]] void fail(const char* what) const {
-    throw core::SystemError(path_ + ": " + what + ": " + std::generic_category().message(errno));
-  }
-  std::string path_, temporary_;
-  int descriptor_ = -1;
-};
 
 // The table of segments that precedes a message in a stream: count - 1, each size in words, padded
 // to a whole word (capnproto.org/encoding.html, "Serialization Over a Stream").
@@ -218,19 +172,25 @@ WorkloadGraph WorkloadGraph::from_message(std::unique_ptr<capnp::MessageBuilder>
   return graph;
 }
 
-void WorkloadGraph::write(const std::string& path) const {
-  PendingFile out(path);
+std::uint64_t WorkloadGraph::write(const std::string& path) const {
+  core::OutputFile out(path);
+  std::uint64_t size = 0;
+  const auto write = [&](const void* data, std::size_t bytes) {
+    out.write({static_cast<const char*>(data), bytes});
+    size += bytes;
+  };
   if (storage_->message == nullptr) {
-    out.write(storage_->file.bytes().data(), storage_->file.bytes().size());
+    write(storage_->file.bytes().data(), storage_->file.bytes().size());
   } else {
     const auto segments = storage_->message->getSegmentsForOutput();
     const std::vector<std::uint32_t> table = segment_table(segments);
-    out.write(table.data(), table.size() * sizeof(std::uint32_t));
+    write(table.data(), table.size() * sizeof(std::uint32_t));
     for (const auto& segment : segments) {
-      out.write(segment.begin(), segment.size() * sizeof(capnp::word));
+      write(segment.begin(), segment.size() * sizeof(capnp::word));
     }
   }
   out.commit();
+  return size;
 }
 
 void WorkloadGraph::index() {

@@ -142,9 +142,9 @@ class WorkloadGraph {
   WorkloadGraph& operator=(WorkloadGraph&&) noexcept;
   ~WorkloadGraph();
 
-  // Writes to a temporary name beside `path`, syncs and renames, so that a reader sees the old file
-  // or the new one, whole. Throws core::SystemError.
-  void write(const std::string& path) const;
+  // Writes a .xwg file as core::OutputFile does, and returns its size in bytes. Throws
+  // core::SystemError.
+  std::uint64_t write(const std::string& path) const;
 
   // Derives the small tables below. validate() calls it; accessors other than root() and place()
   // require it. Safe on any message; what it decodes is sound only once validate() says so.
