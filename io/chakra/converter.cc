@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "io/chakra/attributes.h"
 #include "io/chakra/mesh.h"
+#include "io/chakra/utf8.h"
 
 namespace exawarp::io {
 namespace {
@@ -121,8 +122,16 @@ std::optional<Partner> partner_in(const schema::Node::Reader& node, chakra::Node
 
 Communicators::Communicators(const model::WorkloadGraph& graph) : graph_(graph) {
   for (std::uint32_t g = 0; g < graph.group_count(); ++g) {
-    for (const std::uint32_t id : graph.group(g).communicators) next_ = std::max(next_, id + 1);
+    const std::vector<std::uint32_t>& ids = graph.group(g).communicators;
+    stated_.insert(ids.begin(), ids.end());
   }
+  if (!stated_.empty()) next_ = *stated_.rbegin() + 1;
+}
+
+// Above those that lists have; where they end with the last number there is, among them.
+std::uint32_t Communicators::unused() {
+  while (next_ == 0 || stated_.contains(next_)) ++next_;
+  return next_++;
 }
 
 std::uint32_t Communicators::number(std::uint32_t group, DeviceId device) {
@@ -137,7 +146,7 @@ std::uint32_t Communicators::number(std::uint32_t group, DeviceId device) {
     whole_group_ = group;
     return 0;
   }
-  if (at->second == 0) at->second = next_++;
+  if (at->second == 0) at->second = unused();
   std::vector<std::uint32_t>& ranks = lists_[at->second];
   for (std::uint32_t i = 0; i < in.size; ++i) {
     ranks.push_back(graph_.member(group, device, i).value);
@@ -187,13 +196,31 @@ Converter::Converter(const model::WorkloadGraph& graph)
     const model::Program& program = graph.program(p);
     for (std::uint32_t i = 0; i < program.node_count(); ++i) {
       const schema::Node::Reader node = program.node(i);
-      if (is_message(node.getKind())) first_tag_ = std::max(first_tag_, node.getTag() + 1);
       if (node.getSizes() == 0 || busiest_[node.getSizes() - 1] != 0) continue;
       const model::GroupTable& group = graph.group(node.getGroup());
       const std::uint32_t members = group.by_lists ? group.list_first[1] : group.size;
       busiest_[node.getSizes() - 1] = busiest(graph.size_tables()[node.getSizes() - 1], members);
     }
   }
+  find_first_tag();
+}
+
+void Converter::find_first_tag() {
+  std::uint64_t first = 0, groups = 0;  // groups: above those of permutations
+  for (std::uint32_t p = 0; p < graph_.program_count(); ++p) {
+    const model::Program& program = graph_.program(p);
+    for (std::uint32_t i = 0; i < program.node_count(); ++i) {
+      const schema::Node::Reader node = program.node(i);
+      if (is_message(node.getKind())) first = std::max(first, std::uint64_t{node.getTag()} + 1);
+      if (is_permutation(node)) groups = std::max(groups, std::uint64_t{node.getGroup()} + 1);
+    }
+  }
+  constexpr std::uint64_t kTags = std::uint64_t{1} << 32;
+  if (groups > kTags - first) {
+    throw InputError(graph_.place(), fmt::format("messages have tags up to {}; expected {} above "
+                                                 "them, for permutations", first - 1, groups));
+  }
+  first_tag_ = static_cast<std::uint32_t>(first);
 }
 
 chakra::GlobalMetadata Converter::metadata(std::uint32_t index) const {
@@ -206,7 +233,8 @@ chakra::GlobalMetadata Converter::metadata(std::uint32_t index) const {
   for (std::uint32_t s = 0; s < program.stream_count(); ++s) {
     const bool compute = program.stream(s).getKind() == schema::StreamKind::COMPUTE;
     streams.mutable_string_list()->add_values(
-        fmt::format("{}:{}", compute ? "compute" : "communication", program.stream_name(s)));
+        fmt::format("{}:{}", compute ? "compute" : "communication",
+                    as_utf8(program.stream_name(s))));
   }
   chakra::Attribute& number = *metadata.add_attr();
   number.set_name(kProgramAttribute);
@@ -241,7 +269,7 @@ void Converter::convert(const model::Program& program, std::uint32_t index,
     }
   }
   out.set_id(program.has_origins() ? program.origin(index).getId() : index);
-  out.set_name(graph_.node_name(node));
+  out.set_name(as_utf8(graph_.node_name(node)));
   add_dependencies(program, index, out);
   if (!program.has_origins()) add_fields(node, out);
   if (!is_message(node.getKind())) return;
@@ -255,7 +283,7 @@ void Converter::convert_arrival(const model::Program& program, std::uint32_t ind
   const schema::Node::Reader node = program.node(index);
   out.Clear();
   out.set_id(std::uint64_t{program.node_count()} + index);
-  out.set_name(graph_.node_name(node));
+  out.set_name(as_utf8(graph_.node_name(node)));
   out.set_type(chakra::COMM_RECV_NODE);
   add_dependencies(program, index, out);
   add(out, "is_cpu_op").set_bool_val(false);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,16 +48,19 @@ class Communicators {
   [[nodiscard]] bool is_identity(std::uint32_t group, core::DeviceId device) const;
   [[nodiscard]] std::uint32_t stated(std::uint32_t group, core::DeviceId device) const;
   void add_stated();
+  [[nodiscard]] std::uint32_t unused();
 
   const model::WorkloadGraph& graph_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;  // (group, member 0)
   std::map<std::uint32_t, std::vector<std::uint32_t>> lists_;
+  std::set<std::uint32_t> stated_;  // numbers that lists have
   std::uint32_t next_ = 1;
   std::optional<std::uint32_t> whole_group_;
 };
 
 class Converter {
  public:
+  // Throws core::InputError where messages leave no tags for permutations.
   explicit Converter(const model::WorkloadGraph& graph);
 
   [[nodiscard]] chakra::GlobalMetadata metadata(std::uint32_t program) const;  // its index
@@ -76,6 +80,7 @@ class Converter {
                         chakra::Node& out) const;
   void add_fields(const model::schema::Node::Reader& node, chakra::Node& out) const;
   void add_our_fields(const model::schema::Node::Reader& node, chakra::Node& out) const;
+  void find_first_tag();
   [[nodiscard]] std::uint64_t collective_bytes(const model::schema::Node::Reader& node) const;
   // Of a permutation, unlike all of the graph's messages.
   [[nodiscard]] std::uint32_t tag(const model::schema::Node::Reader& node) const;

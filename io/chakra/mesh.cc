@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "io/chakra/attributes.h"
+#include "io/chakra/utf8.h"
 
 namespace exawarp::io {
 namespace {
@@ -53,7 +54,7 @@ void add_mesh(const model::WorkloadGraph& graph, chakra::GlobalMetadata& metadat
   axes.set_name(kAxesAttribute);
   for (std::uint32_t a = 0; a < graph.axis_count(); ++a) {
     axes.mutable_string_list()->add_values(
-        fmt::format("{}:{}", graph.axis_size(a), graph.axis_name(a)));
+        fmt::format("{}:{}", graph.axis_size(a), as_utf8(graph.axis_name(a))));
   }
   chakra::Attribute& groups = *metadata.add_attr();
   groups.set_name(kGroupsAttribute);
@@ -61,7 +62,7 @@ void add_mesh(const model::WorkloadGraph& graph, chakra::GlobalMetadata& metadat
     const model::GroupTable& group = graph.group(g);
     const std::string along =
         group.by_lists ? std::string(kLists) : fmt::format("{}", fmt::join(group.axes, ","));
-    groups.mutable_string_list()->add_values(fmt::format("{}:{}", along, group.name));
+    groups.mutable_string_list()->add_values(fmt::format("{}:{}", along, as_utf8(group.name)));
   }
 }
 

@@ -48,6 +48,7 @@ class ProgramCheck {
   void run() {
     check_streams();
     check_origins();
+    check_memory();
     for (node_ = 0; node_ < program_.node_count(); ++node_) check_node(program_.node(node_));
     check_finishes();
     collect_uses();
@@ -72,12 +73,15 @@ class ProgramCheck {
   }
   void check_streams() const;
   void check_origins() const;
+  void check_memory() const;
   void check_node(const schema::Node::Reader& node);
   void check_place_in_stream(const schema::Node::Reader& node) const;
   void check_dependencies(const schema::Node::Reader& node);
   void check_sizes(const schema::Node::Reader& node);
   void check_peer(const schema::Node::Reader& node) const;
+  void check_offset(std::int64_t peer, std::uint8_t axis) const;
   void check_collective(const schema::Node::Reader& node) const;
+  void check_no_collective(const schema::Node::Reader& node) const;
   void check_size(const char* field, std::uint64_t value, std::uint64_t limit,
                   std::uint64_t& sum) const;
   void check_finishes() const;
@@ -135,6 +139,32 @@ void ProgramCheck::check_origins() const {
   }
 }
 
+void ProgramCheck::check_memory() const {
+  const auto check = [this](const char* field, std::uint64_t value) {
+    if (value < kSizeMax) return;
+    refuse("{}: out of range: {}; expected less than {}", field, value, kSizeMax);
+  };
+  check("parameterCount", program_.parameter_count());
+  if (!program_.memory()) return;
+  const ProgramMemory& memory = *program_.memory();
+  check("memory: weights", memory.weights);
+  check("memory: gradients", memory.gradients);
+  check("memory: optimizer", memory.optimizer);
+  for (std::size_t i = 0; i < memory.timeline.size(); ++i) {
+    const ProgramMemory::Point& point = memory.timeline[i];
+    if (point.node >= program_.node_count()) {
+      refuse("memory: timeline[{}]: no such node: {}; expected less than {}", i, point.node,
+             program_.node_count());
+    }
+    if (point.bytes >= kSizeMax) {
+      refuse("memory: timeline[{}]: bytes: out of range: {}; expected less than {}", i, point.bytes,
+             kSizeMax);
+    }
+  }
+}
+
+// Readers look at fields before kinds, so each field is sound whatever the kind. What is not looked
+// at here, tag, microBatch and layer, has a meaning for each of its values.
 void ProgramCheck::check_node(const schema::Node::Reader& node) {
   check_enum("kind", node.getKind(), kNodeKindLast);
   check_enum("operation", node.getOperation(), kOperationLast);
@@ -149,14 +179,12 @@ void ProgramCheck::check_node(const schema::Node::Reader& node) {
   if (node.getName() != schema::NO_NAME && node.getName() >= names) {
     refuse_node("name: no such name: {}; expected less than {}", node.getName(), names);
   }
-  if (node.getKind() == schema::NodeKind::COLLECTIVE && node.getGroup() >= graph_.group_count()) {
-    refuse_node("group: no such group: {}; expected less than {}", node.getGroup(),
-                graph_.group_count());
+  if (node.getKind() == schema::NodeKind::COLLECTIVE) {
+    check_collective(node);
+  } else {
+    check_no_collective(node);
   }
-  if (node.getKind() == schema::NodeKind::COLLECTIVE) check_collective(node);
-  if (node.getKind() == schema::NodeKind::SEND || node.getKind() == schema::NodeKind::RECEIVE) {
-    check_peer(node);
-  }
+  check_peer(node);
 }
 
 // With as many places as nodes (check_streams), a place for each node means a node for each place.
@@ -222,13 +250,16 @@ void ProgramCheck::check_sizes(const schema::Node::Reader& node) {
 }
 
 void ProgramCheck::check_peer(const schema::Node::Reader& node) const {
+  const bool is_message =
+      node.getKind() == schema::NodeKind::SEND || node.getKind() == schema::NodeKind::RECEIVE;
   const std::int64_t peer = node.getPeer();
   const std::uint8_t axis = node.getPeerAxis();
+  if (!is_message && peer == 0 && axis == 0) return;  // as in a message without these fields
   if (axis == schema::NO_AXIS) {
     if (peer < 0 || peer >= graph_.device_count()) {
       refuse_node("peer: no such device: {}; expected 0 to {}", peer, graph_.device_count() - 1);
     }
-    if (graph_.program_of({static_cast<std::uint32_t>(peer)}) == index_) {
+    if (is_message && graph_.program_of({static_cast<std::uint32_t>(peer)}) == index_) {
       refuse_node("peer: device {} runs this program, so it is its own peer", peer);
     }
     return;
@@ -237,21 +268,46 @@ void ProgramCheck::check_peer(const schema::Node::Reader& node) const {
     refuse_node("peerAxis: no such axis: {}; expected less than {}, or {}", axis,
                 graph_.axis_count(), schema::NO_AXIS);
   }
-  if (peer == 0) refuse_node("peer: offset 0 along axis {}: a device is its own peer", axis);
+  if (is_message && peer == 0) {
+    refuse_node("peer: offset 0 along axis {}: a device is its own peer", axis);
+  }
+  check_offset(peer, axis);
+}
+
+void ProgramCheck::check_offset(std::int64_t peer, std::uint8_t axis) const {
+  const std::int64_t size = graph_.axis_size(axis);
   const CoordinateSpan span = tables_.spans[index_][axis];
-  if (span.first > span.last) return;  // no device runs the program
-  const std::int64_t first = span.first + peer;
-  const std::int64_t last = span.last + peer;
-  if (first < 0 || last >= graph_.axis_size(axis)) {
+  if (span.first > span.last) {  // no device runs the program
+    if (peer > -size && peer < size) return;
+    refuse_node("peer: offset {} along axis {}; expected {} to {}", peer, axis, 1 - size, size - 1);
+  }
+  if (span.first + peer < 0 || span.last + peer >= size) {
     refuse_node(
         "peer: offset {} along axis {}, from coordinates {} to {}, leaves the axis; expected peers "
         "in 0 to {}",
-        peer, axis, span.first, span.last, graph_.axis_size(axis) - 1);
+        peer, axis, span.first, span.last, size - 1);
   }
 }
 
+void ProgramCheck::check_no_collective(const schema::Node::Reader& node) const {
+  const auto check = [this](const char* field, std::uint32_t value) {
+    if (value == 0) return;
+    refuse_node("{}: {} for a node that is no collective; expected 0", field, value);
+  };
+  check("group", node.getGroup());
+  check("root", node.getRoot());
+  check("sizes", node.getSizes());
+}
+
 void ProgramCheck::check_collective(const schema::Node::Reader& node) const {
+  if (node.getGroup() >= graph_.group_count()) {
+    refuse_node("group: no such group: {}; expected less than {}", node.getGroup(),
+                graph_.group_count());
+  }
   const auto [least, most] = least_and_most_members(graph_.group(node.getGroup()));
+  if (most == 0) {
+    refuse_node("group: group {} has no members; expected at least one", node.getGroup());
+  }
   const bool permutes = node.getCollective() == schema::CollectiveType::PERMUTE;
   const bool has_root = permutes || is_rooted(node.getCollective());
   if (node.getRoot() != 0 && (!has_root || node.getRoot() >= least)) {

@@ -1,5 +1,5 @@
-// Malformed .xwg files, through `run`, `workload validate` and `workload inspect`: exit code 2 and
-// one line that names the file.
+// Malformed .xwg files, through every command that reads one: exit code 2 and one line that names
+// the file.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -85,7 +85,12 @@ TEST_P(MalformedXwg, EndsWithOneLineThatNamesTheFile) {
   for (const std::vector<std::string>& arguments :
        {std::vector<std::string>{"run", "study.yaml", "--out", "out"},
         {"workload", "validate", "w.xwg"},
-        {"workload", "inspect", "w.xwg", "--json"}}) {
+        {"workload", "inspect", "w.xwg", "--json"},
+        {"workload", "export", "chakra", "w.xwg", "-o", "out"},
+        {"workload", "export", "json", "w.xwg", "-o", "out"},
+        {"workload", "export", "dot", "w.xwg", "-o", "out"},
+        {"workload", "export", "graphml", "w.xwg", "-o", "out"},
+        {"workload", "diff", "w.xwg", "w.xwg"}}) {
     const Ran ran = workspace.run(arguments);
     EXPECT_EQ(ran.exit_code, 2) << ran.err;
     EXPECT_EQ(ran.out, "");
@@ -94,7 +99,7 @@ TEST_P(MalformedXwg, EndsWithOneLineThatNamesTheFile) {
     EXPECT_NE(ran.err.find(m.text), std::string::npos) << ran.err;
   }
   EXPECT_FALSE(workspace.has("results"));
-  EXPECT_FALSE(workspace.has("out"));
+  for (const char* name : {"out", "out.0.et", "out.0.json"}) EXPECT_FALSE(workspace.has(name));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -131,6 +136,9 @@ INSTANTIATE_TEST_SUITE_P(
                     n.send.group = 3;
                   },
                   {}, "group"},
+        Malformed{"SizesOfAMessage", [](Nodes& n) { n.send.sizes = 1'000'000; }, {}, "sizes"},
+        Malformed{"GroupOfAMessage", [](Nodes& n) { n.receive.group = 0xffff; }, {}, "group"},
+        Malformed{"RootOfAMessage", [](Nodes& n) { n.receive.root = 7; }, {}, "root"},
         Malformed{"MessageTooLarge", [](Nodes& n) { n.send.comm_bytes = 1ull << 41; }, {},
                   "commBytes"},
         Malformed{"DeviceWithoutProgram", [](Nodes& n) { n.devices_bound = 1; }, {}, "bind"},

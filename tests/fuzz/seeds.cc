@@ -50,32 +50,69 @@ model::WorkloadGraph graph_of(const std::string& spec) {
   });
 }
 
-// Groups and programs by list, absolute peers, recorded durations: what generators do not write.
+// Groups and programs by list, absolute peers, recorded durations, tables of sizes, rotations, a
+// program that no device runs: what generators seldom write or never.
 model::WorkloadGraph irregular_graph() {
   model::WorkloadBuilder workload("irregular");
   const std::uint8_t axis = workload.add_axis("device", 4);
-  const std::uint16_t pairs = workload.add_group_lists("pairs", {{0, 3}, {2, 1}});
-  for (const std::uint32_t half : {0u, 1u}) {
+  const std::uint16_t pairs = workload.add_group_lists("pairs", {{0, 3}, {2, 1}}, {5, 9});
+  const std::uint16_t all = workload.add_group("all", {axis});
+  const std::uint32_t table = workload.add_sizes({0, 4'096, 8, 0});
+  const auto collective = [](std::uint16_t group, schema::CollectiveType type) {
+    return model::NodeFields{.kind = schema::NodeKind::COLLECTIVE,
+                             .stream = 1,
+                             .collective = type,
+                             .group = group,
+                             .comm_bytes = 4'096};
+  };
+  for (const std::uint32_t half : {0u, 1u, 2u}) {
     model::ProgramBuilder& program = workload.add_program(half == 0 ? "even" : "odd");
     program.add_stream("compute", schema::StreamKind::COMPUTE);
     program.add_stream("pairs", schema::StreamKind::COMMUNICATION);
     program.add_node({.kind = schema::NodeKind::COMPUTE, .duration_ps = 1'000'000});
-    program.add_node({.kind = schema::NodeKind::COLLECTIVE,
-                      .stream = 1,
-                      .collective = schema::CollectiveType::ALL_REDUCE,
-                      .group = pairs,
-                      .comm_bytes = 4'096},
-                     {0u});
-    workload.bind_devices(program.index(), {half, half + 2});
+    program.add_node(collective(pairs, schema::CollectiveType::ALL_REDUCE), {0u});
+    model::NodeFields unequal = collective(pairs, schema::CollectiveType::ALL_TO_ALL);
+    unequal.comm_bytes = 0;
+    unequal.sizes = table;
+    program.add_node(unequal);
+    model::NodeFields rotation = collective(all, schema::CollectiveType::PERMUTE);
+    rotation.root = 1;
+    rotation.stream = program.add_stream("all", schema::StreamKind::COMMUNICATION);
+    program.add_node(rotation, {1u});
+    program.add_node({.kind = schema::NodeKind::MARKER, .name = workload.name("end")}, {2u, 3u});
+    program.set_memory({.weights = 8, .gradients = 4, .optimizer = 2, .timeline = {{0, 16}}});
+    if (half < 2) workload.bind_devices(program.index(), {half, half + 2});
   }
-  static_cast<void>(axis);
+  return workload.build();
+}
+
+// Two ranks by number, as traces are imported: nodes with origins.
+model::WorkloadGraph imported_graph() {
+  model::WorkloadBuilder workload("imported");
+  workload.add_axis("rank", 2);
+  const std::uint32_t record = workload.record("");
+  for (const std::uint32_t rank : {0u, 1u}) {
+    model::ProgramBuilder& program = workload.add_program("rank");
+    program.add_stream("compute", schema::StreamKind::COMPUTE);
+    program.add_stream("messages", schema::StreamKind::COMMUNICATION);
+    program.add_node({.kind = schema::NodeKind::COMPUTE, .flops = 1'000});
+    program.add_origin({.id = 3, .record = record, .control_count = 0});
+    program.add_node({.kind = rank == 0 ? schema::NodeKind::SEND : schema::NodeKind::RECEIVE,
+                      .stream = 1,
+                      .peer = static_cast<std::int32_t>(1 - rank),
+                      .tag = 7,
+                      .comm_bytes = 64},
+                     {0u});
+    program.add_origin({.id = 9, .record = record, .control_count = 1});
+    workload.bind_devices(program.index(), {rank});
+  }
   return workload.build();
 }
 
 }  // namespace
 
 std::vector<std::string> xwg_seeds() {
-  std::vector<std::string> seeds{bytes_of(irregular_graph())};
+  std::vector<std::string> seeds{bytes_of(irregular_graph()), bytes_of(imported_graph())};
   constexpr std::size_t kBytesMax = 50'000;  // mutations of larger files seldom hit what matters
   for (const std::string& spec : workload_spec_seeds()) {
     if (spec.find(kSeparator) != std::string::npos) continue;

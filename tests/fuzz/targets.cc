@@ -15,7 +15,6 @@
 #include "io/chakra/import.h"
 #include "io/chakra/json_trace.h"
 #include "io/command_line.h"
-#include "io/critical_path.h"
 #include "io/goal/import.h"
 #include "io/goal/text_reader.h"
 #include "io/pytorch/import.h"
@@ -25,7 +24,6 @@
 #include "io/text_workload/import.h"
 #include "io/topology_facts.h"
 #include "io/traffic_study.h"
-#include "io/workload_facts.h"
 #include "model/goal/host.h"
 #include "model/network/traffic.h"
 #include "model/network/traffic_outcome.h"
@@ -35,6 +33,8 @@
 #include "pdes/transport.h"
 #include "tests/fuzz/read_workload.h"
 #include "tests/fuzz/seeds.h"
+#include "tests/fuzz/spoil_workload.h"
+#include "tests/fuzz/use_workload.h"
 
 namespace exawarp::fuzz {
 namespace {
@@ -230,18 +230,36 @@ bool run_traffic(std::string_view bytes) {
   });
 }
 
+// Runs the workload briefly at each fidelity, where it has few devices.
+void simulate_everywhere(const model::WorkloadGraph& graph) {
+  static const io::SystemConfig system = small_system();
+  if (graph.device_count() > 256) return;
+  simulate(graph, system, {});
+  simulate(graph, system, {.analytical_network = true});
+  model::ClusterOptions packets{.packets = model::PacketOptions(), .packets_inside_nodes = true};
+  packets.packets->packet_bytes = 1 << 20;
+  static_cast<void>(accepts([&] {
+    simulate(model::Cluster(graph, system.accelerator, system.fabric, packets), false);
+  }));
+}
+
 bool run_xwg(std::string_view bytes) {
   static const InputFile file("workload.xwg");
-  static const io::SystemConfig system = small_system();
   const std::string& path = file.holding(bytes);
   return accepts([&] {
     const model::WorkloadGraph graph = io::open_workload(path);
-    read_workload(graph);
-    const model::WorkloadFacts facts = model::inspect(graph);
-    const io::TimedWorkload timed = io::timed(graph, &system.accelerator);
-    EXAWARP_CHECK(!io::facts_text(facts, io::critical_path_text(graph, timed)).empty());
-    EXAWARP_CHECK(!io::facts_json(facts, io::critical_path_json(graph, timed)).empty());
-    if (graph.device_count() <= 256) simulate(graph, system, {});
+    use_workload(graph);
+    simulate_everywhere(graph);
+  });
+}
+
+// Whatever validates is safe in all of the program's parts, whichever refuses it.
+bool run_xwg_fields(std::string_view bytes) {
+  return accepts([&] {
+    model::WorkloadGraph graph = spoiled_workload(bytes);
+    model::validate(graph);
+    static_cast<void>(accepts([&] { use_workload(graph); }));
+    static_cast<void>(accepts([&] { simulate_everywhere(graph); }));
   });
 }
 
@@ -383,6 +401,7 @@ constexpr Target kTargets[] = {
     {"system", run_system, system_seeds, study_words},
     {"traffic", run_traffic, traffic_seeds, study_words},
     {"xwg", run_xwg, xwg_seeds, xwg_words},
+    {"xwg_fields", run_xwg_fields, spoil_seeds, spoil_words},
     {"chakra", run_chakra, chakra_seeds, chakra_words},
     {"trace_json", run_trace_json, trace_json_seeds, trace_json_words},
     {"pytorch", run_pytorch, pytorch_seeds, pytorch_words},

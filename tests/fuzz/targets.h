@@ -27,7 +27,7 @@ struct Target {
   std::vector<std::string> (*words)();
 };
 
-// study, workload_spec, system, traffic, xwg, chakra, trace_json, pytorch, text_workload,
+// study, workload_spec, system, traffic, xwg, xwg_fields, chakra, trace_json, pytorch, text_workload,
 // astra_files, goal, stablehlo, units, command_line.
 std::span<const Target> targets();
 // Null where there is none of that name.

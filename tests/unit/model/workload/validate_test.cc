@@ -216,6 +216,32 @@ const Case kCases[] = {
      },
      "programs[0] \"stage 0\" nodes[3]: sizes: a table of 3 entries for groups of 2 to 2 members; "
      "expected one size of group, and as many entries as members or their square"},
+    {"GroupOfACompute", [](W w) { first(w, 0, schema::NodeKind::COMPUTE).setGroup(3); },
+     "programs[0] \"stage 0\" nodes[2]: group: 3 for a node that is no collective; expected 0"},
+    {"RootOfACompute", [](W w) { first(w, 0, schema::NodeKind::COMPUTE).setRoot(1); },
+     "programs[0] \"stage 0\" nodes[2]: root: 1 for a node that is no collective; expected 0"},
+    {"SizesOfACompute", [](W w) { first(w, 0, schema::NodeKind::COMPUTE).setSizes(1'000'000); },
+     "programs[0] \"stage 0\" nodes[2]: sizes: 1000000 for a node that is no collective; expected "
+     "0"},
+    {"SizesOfASend", [](W w) { first(w, 0, schema::NodeKind::SEND).setSizes(1); },
+     "programs[0] \"stage 0\" nodes[19]: sizes: 1 for a node that is no collective; expected 0"},
+    {"PeerOfACompute", [](W w) { first(w, 0, schema::NodeKind::COMPUTE).setPeer(-5); },
+     "programs[0] \"stage 0\" nodes[2]: peer: no such device: -5; expected 0 to 7"},
+    {"PeerAxisOfACollective", [](W w) { first(w, 0, schema::NodeKind::COLLECTIVE).setPeerAxis(3); },
+     "programs[0] \"stage 0\" nodes[3]: peerAxis: no such axis: 3; expected less than 3, or 255"},
+    {"MemoryNode",
+     [](W w) { w.getPrograms()[0].getMemory().getTimeline()[0].setNode(54); },
+     "programs[0] \"stage 0\": memory: timeline[0]: no such node: 54; expected less than 54"},
+    {"MemoryBytes",
+     [](W w) { w.getPrograms()[0].getMemory().getTimeline()[0].setBytes(~0ull); },
+     "programs[0] \"stage 0\": memory: timeline[0]: bytes: out of range: 18446744073709551615; "
+     "expected less than 4611686018427387904"},
+    {"Weights", [](W w) { w.getPrograms()[1].getMemory().setWeights(1ull << 62); },
+     "programs[1] \"stage 1\": memory: weights: out of range: 4611686018427387904; expected less "
+     "than 4611686018427387904"},
+    {"Parameters", [](W w) { w.getPrograms()[1].setParameterCount(1ull << 62); },
+     "programs[1] \"stage 1\": parameterCount: out of range: 4611686018427387904; expected less "
+     "than 4611686018427387904"},
     {"HugeSizes", [](W w) { w.initSizeTables(1).init(0, 1).set(0, ~0ull); },
      "sizeTables[0]: out of range: 18446744073709551615; expected less than 1099511627776, less "
      "than 4611686018427387904 in all"},
@@ -300,6 +326,40 @@ TEST(Validate, RefusesCommunicatorsThatAreNotOneForEachList) {
   EXPECT_NE(with_communicators({7}).find("communicators: has 1 entries; expected none, or one for "
                                          "each of 2 lists"),
             std::string::npos);
+}
+
+// A program that no device runs is inspected, exported and made ready to run like any other.
+WorkloadBuilder with_unbound_program(const NodeFields& node) {
+  WorkloadBuilder workload("unbound");
+  const std::uint8_t axis = workload.add_axis("device", 4);
+  workload.add_group_lists("nobody", {});
+  workload.add_group_lists("empty", {{}, {}});
+  workload.add_program("idle");
+  ProgramBuilder& program = workload.add_program("unbound");
+  program.add_stream("only", schema::StreamKind::COMMUNICATION);
+  program.add_node(node);
+  workload.bind_range(0, {.axis = axis, .first = 0, .count = 4});
+  return workload;
+}
+
+TEST(Validate, RefusesAPeerOutsideTheAxisOfAProgramThatNoDeviceRuns) {
+  for (const std::int32_t peer : {4, -4, INT32_MAX, INT32_MIN}) {
+    const NodeFields send{.kind = schema::NodeKind::SEND, .peer_axis = 0, .peer = peer};
+    EXPECT_EQ(error_of(with_unbound_program(send).build()),
+              "generated workload: programs[1] \"unbound\" nodes[0]: peer: offset " +
+                  std::to_string(peer) + " along axis 0; expected -3 to 3");
+  }
+  const NodeFields send{.kind = schema::NodeKind::SEND, .peer_axis = 0, .peer = -3};
+  EXPECT_EQ(error_of(with_unbound_program(send).build()), "accepted");
+}
+
+TEST(Validate, RefusesCollectivesOfGroupsWithoutMembers) {
+  for (const std::uint16_t group : {std::uint16_t{0}, std::uint16_t{1}}) {
+    const NodeFields node{.kind = schema::NodeKind::COLLECTIVE, .group = group};
+    EXPECT_EQ(error_of(with_unbound_program(node).build()),
+              "generated workload: programs[1] \"unbound\" nodes[0]: group: group " +
+                  std::to_string(group) + " has no members; expected at least one");
+  }
 }
 
 TEST(Validate, AcceptsOneDeviceThatDoesNothing) {
