@@ -105,6 +105,7 @@ struct PholdArguments {
 struct GoalArguments {
   std::string file;
   GoalParameterTexts parameters;
+  bool as_loggopsim = false;
   pdes::Sync sync = pdes::Sync::optimistic;
   std::optional<std::uint32_t> threads;
   std::optional<std::uint32_t> partitions;  // of a rank

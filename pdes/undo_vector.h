@@ -22,6 +22,9 @@ class UndoVector {
   [[nodiscard]] bool empty() const { return size_ == 0; }
   // Requires i < size().
   [[nodiscard]] const T& operator[](std::uint32_t i) const { return data_[i]; }
+  // The same, whose fields the caller changes through ctx.set alone; it holds until the next
+  // push_back().
+  [[nodiscard]] T& at(std::uint32_t i) { return data_[i]; }
   [[nodiscard]] const T* begin() const { return data_; }
   [[nodiscard]] const T* end() const { return data_ + size_; }
 

@@ -28,7 +28,8 @@ struct Prepared {
 
 // In place: the model refers to the schedule.
 void prepare(const GoalArguments& a, const pdes::Transport& transport, Prepared& p) {
-  const model::goal::Parameters parameters = read_goal_parameters(a.parameters);
+  model::goal::Parameters parameters = read_goal_parameters(a.parameters);
+  parameters.as_loggopsim = a.as_loggopsim;
   p.schedule.emplace(open_goal(a.file));
   p.model = std::make_unique<LogGops>(*p.schedule, parameters);
   const std::uint32_t hosts = p.schedule->ranks();

@@ -48,13 +48,14 @@ Json ns_json(const GoalReport& r, std::uint64_t units) {
 Json parameters_json(const model::goal::Parameters& p) {
   const auto ns = [&](std::int64_t units) { return static_cast<double>(units) / p.units_per_ns; };
   return {{"L_ns", ns(p.L)}, {"o_ns", ns(p.o)}, {"g_ns", ns(p.g)}, {"G_ns_per_byte", ns(p.G)},
-          {"O_ns_per_byte", ns(p.O)}, {"S_bytes", p.S}};
+          {"O_ns_per_byte", ns(p.O)}, {"S_bytes", p.S}, {"as_loggopsim", p.as_loggopsim}};
 }
 
 std::string parameters_text(const model::goal::Parameters& p) {
   const auto ns = [&](std::int64_t units) { return format_ns(units, p.units_per_ns); };
-  return fmt::format("L={} ns o={} ns g={} ns G={} ns/byte O={} ns/byte S={} bytes", ns(p.L),
-                     ns(p.o), ns(p.g), ns(p.G), ns(p.O), p.S);
+  return fmt::format("L={} ns o={} ns g={} ns G={} ns/byte O={} ns/byte S={} bytes{}", ns(p.L),
+                     ns(p.o), ns(p.g), ns(p.G), ns(p.O), p.S,
+                     p.as_loggopsim ? ", as LogGOPSim" : "");
 }
 
 }  // namespace

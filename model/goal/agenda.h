@@ -1,13 +1,22 @@
 // What a host has to do and when: its operations that may start, and the messages that arrived.
 //
-// A binary heap by (due time, order), in an undoable vector: a push or pop changes O(log n)
-// entries of 40 bytes. What is due and finds its CPU or NIC busy goes back with the time they
-// come free, and keeps its order.
+// A host may have as much to do as its schedule has operations, so nothing here may cost more than
+// what an event touches. Two ideas:
+//   run   what one event frees for one CPU and NIC is one entry, a chain of operations: a link of
+//         8 bytes for each but the first
+//   lane  what waits for a CPU (a calculation), for CPU and send side (a send) or for CPU and
+//         receive side (a message) waits in the order of creation, with no time of its own: it is
+//         due when these are free. So a busy CPU puts off all that wait for it by its clock alone
+// What is due later than that, and receives, which wait for nothing, stand in a heap by due time.
+//
+// Cost: an operation O(lanes in use + log of what came out of order); of undo, a few words.
 #pragma once
 
 #include <compare>
 #include <cstdint>
 
+#include "core/digest.h"
+#include "pdes/undo_table.h"
 #include "pdes/undo_vector.h"
 
 namespace exawarp::model::goal {
@@ -29,7 +38,7 @@ struct AgendaItem {
   CreationOrder order;
   std::uint32_t op = 0;       // of this host; of order.host where this is a message
   std::uint32_t ordinal = 0;  // 0: a message; else an operation, counted from 1 among those that
-                              // one rendezvous released
+                              // were created together
   friend constexpr auto operator<=>(const AgendaItem& a, const AgendaItem& b) {
     if (const auto by_due = a.due <=> b.due; by_due != 0) return by_due;
     if (const auto by_order = a.order <=> b.order; by_order != 0) return by_order;
@@ -40,55 +49,136 @@ struct AgendaItem {
 };
 static_assert(sizeof(AgendaItem) == 40);
 
+// What an item waits for; `receive` for nothing.
+struct LaneId {
+  enum class Kind : std::uint8_t { calc, send, message, receive };
+  Kind kind = Kind::calc;
+  std::uint8_t cpu = 0;
+  std::uint8_t nic = 0;
+  [[nodiscard]] std::uint32_t bits() const {
+    return (static_cast<std::uint32_t>(kind) << 16) | (std::uint32_t{cpu} << 8) | nic;
+  }
+  static LaneId of_bits(std::uint32_t bits) {
+    return {static_cast<Kind>(bits >> 16), static_cast<std::uint8_t>(bits >> 8),
+            static_cast<std::uint8_t>(bits)};
+  }
+};
+
 class Agenda {
  public:
-  [[nodiscard]] bool empty() const { return heap_.empty(); }
-  [[nodiscard]] std::uint32_t size() const { return heap_.size(); }
-  // Requires !empty().
-  [[nodiscard]] const AgendaItem& first() const { return heap_[0]; }
+  static constexpr std::uint32_t kNone = 0xffffffff;
+  static constexpr std::int64_t kWaitsForNothing = -1;
 
-  void push(pdes::Context& ctx, const AgendaItem& item) {
-    std::uint32_t at = heap_.size();
-    heap_.push_back(ctx, item);
-    while (at != 0) {
-      const std::uint32_t parent = (at - 1) / 2;
-      if (!(item < heap_[parent])) break;
-      heap_.assign(ctx, at, heap_[parent]);
-      at = parent;
-    }
-    if (at + 1 != heap_.size()) heap_.assign(ctx, at, item);
-  }
+  // What is first, and where it stands.
+  struct Turn {
+    AgendaItem item;
+    std::uint32_t run = kNone;  // kNone: there is nothing to do
+    LaneId lane;
+    bool in_lane = false;
+  };
+  // What follows an operation in its run.
+  struct Follower {
+    std::uint32_t op = 0;
+    std::uint32_t ordinal = 0;
+  };
 
-  // Requires !empty().
-  void pop(pdes::Context& ctx) {
-    const AgendaItem last = heap_[heap_.size() - 1];
-    heap_.erase(ctx, heap_.size() - 1);
-    if (!heap_.empty()) sink(ctx, last);
-  }
+  // `followers` has an element for each operation of the host, and lives as long as this.
+  void start(Follower* followers) { followers_ = followers; }
 
-  // first() is due later. Requires !empty() and due >= first().due.
-  void postpone(pdes::Context& ctx, std::int64_t due) {
-    AgendaItem item = heap_[0];
-    item.due = due;
-    sink(ctx, item);
-  }
+  // `lane_free` is when what `lane` waits for is free; kWaitsForNothing for receives. Requires
+  // item.due >= lane_free.
+  void push(pdes::Context& ctx, const AgendaItem& item, LaneId lane, std::int64_t lane_free);
+
+  // The least by (due, order); in a lane that is due when it is free, free_at(LaneId).
+  template <class FreeAt>
+  [[nodiscard]] Turn first(const FreeAt& free_at) const;
+
+  // Removes the first. Requires a Turn of first() that was not followed by a change.
+  void take(pdes::Context& ctx, const Turn& turn);
+  // The first found its lane busy, and waits there with what is in its run. Requires !turn.in_lane.
+  void wait_in_lane(pdes::Context& ctx, const Turn& turn);
+
+  // Adds all of it, by content.
+  void add_to(core::Hasher& hash) const;
 
  private:
-  // Puts `item` where it belongs, from the top, in place of what is there.
-  void sink(pdes::Context& ctx, const AgendaItem& item) {
-    std::uint32_t at = 0;
-    for (;;) {
-      std::uint32_t child = 2 * at + 1;
-      if (child >= heap_.size()) break;
-      if (child + 1 < heap_.size() && heap_[child + 1] < heap_[child]) ++child;
-      if (!(heap_[child] < item)) break;
-      heap_.assign(ctx, at, heap_[child]);
-      at = child;
-    }
-    heap_.assign(ctx, at, item);
-  }
+  struct Run {
+    AgendaItem first;         // in a lane without a time: due is 0
+    std::uint32_t last = 0;   // operation
+    std::uint32_t lane = 0;   // LaneId::bits()
+    std::uint32_t next = kNone;  // in its lane, or of the free slots
+    std::uint32_t unused = 0;
+  };
+  using Runs = pdes::UndoVector<Run>;
+  // A binary heap of runs, by their first items.
+  class Heap {
+   public:
+    [[nodiscard]] bool empty() const { return slots_.empty(); }
+    [[nodiscard]] std::uint32_t top() const { return slots_[0]; }
+    void push(pdes::Context& ctx, const Runs& runs, std::uint32_t run);
+    void pop(pdes::Context& ctx, const Runs& runs);
+    // Puts `run` where it belongs, from the top, in place of what is there.
+    void sink(pdes::Context& ctx, const Runs& runs, std::uint32_t run);
+    [[nodiscard]] const pdes::UndoVector<std::uint32_t>& slots() const { return slots_; }
 
-  pdes::UndoVector<AgendaItem> heap_;
+   private:
+    pdes::UndoVector<std::uint32_t> slots_;
+  };
+  // Runs that were created one after the other as a list, others as a heap.
+  struct Lane {
+    std::uint64_t key = 0;           // LaneId::bits()
+    std::uint32_t first = kNone;
+    std::uint32_t last = kNone;
+    std::uint32_t timed = kNone;     // the run made last that is due at a time of its own
+    std::uint32_t unused = 0;
+    Heap out_of_order;
+  };
+
+  [[nodiscard]] std::uint32_t least_of(const Lane& lane) const {
+    if (lane.out_of_order.empty()) return lane.first;
+    const std::uint32_t top = lane.out_of_order.top();
+    if (lane.first == kNone) return top;
+    return runs_[top].first < runs_[lane.first].first ? top : lane.first;
+  }
+  Lane& lane_of(pdes::Context& ctx, std::uint32_t bits) {
+    if (Lane* const lane = lanes_.find(bits)) return *lane;
+    Lane lane;
+    lane.key = bits;
+    return lanes_.insert(ctx, lane);
+  }
+  [[nodiscard]] std::uint32_t add_run(pdes::Context& ctx, const Run& run);
+  void free_run(pdes::Context& ctx, std::uint32_t at);
+  void append(pdes::Context& ctx, std::uint32_t at, const AgendaItem& item);
+  void join(pdes::Context& ctx, Lane& lane, std::uint32_t at);
+  void leave(pdes::Context& ctx, Lane& lane, std::uint32_t at);
+  void add_run_to(core::Hasher& hash, std::uint32_t at) const;
+
+  Follower* followers_ = nullptr;
+  Runs runs_;
+  pdes::UndoTable<Lane> lanes_;
+  Heap timed_;
+  std::uint32_t free_ = kNone;
+  std::uint32_t unused_ = 0;
 };
+
+template <class FreeAt>
+Agenda::Turn Agenda::first(const FreeAt& free_at) const {
+  Turn turn;
+  if (!timed_.empty()) {
+    const Run& run = runs_[timed_.top()];
+    turn = {run.first, timed_.top(), LaneId::of_bits(run.lane), false};
+  }
+  lanes_.visit([&](const Lane& lane) {
+    const std::uint32_t least = least_of(lane);
+    if (least == kNone) return;
+    const LaneId id = LaneId::of_bits(static_cast<std::uint32_t>(lane.key));
+    const std::int64_t due = free_at(id);
+    if (turn.run != kNone && due > turn.item.due) return;
+    AgendaItem item = runs_[least].first;
+    item.due = due;
+    if (turn.run == kNone || item < turn.item) turn = {item, least, id, true};
+  });
+  return turn;
+}
 
 }  // namespace exawarp::model::goal

@@ -15,6 +15,9 @@
 // tick 1 the host does what is due at T, and what hosts release by rendezvous at T happens from
 // tick 2 on, a tick for each hand-over. Every mode of the engine executes exactly this, so it
 // gives one answer; docs/decisions/0012-goal-ticks.md has the reasons.
+//
+// As LogGOPSim (Parameters::as_loggopsim), what a host of several CPUs does may lie in its past.
+// It does so at once, and a message of it that should have arrived by then takes one tick.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +32,28 @@
 namespace exawarp::model::goal {
 
 enum HostEvent : pdes::EventKind {
-  kArrival,  // the head of a message
-  kWake,     // something is due
-  kMatched,  // a rendezvous: the send may end
+  kArrival,      // the head of a message
+  kLateArrival,  // one that should have come before; as LogGOPSim only
+  kWake,         // something is due
+  kMatched,      // a rendezvous: the send may end
 };
+
+// What an operation waits for.
+inline LaneId lane_of(const Op& op) {
+  switch (op.type) {
+    case OpType::send: return {LaneId::Kind::send, op.cpu, op.nic};
+    case OpType::receive: return {LaneId::Kind::receive, op.cpu, 0};
+    case OpType::calc: break;
+  }
+  return {LaneId::Kind::calc, op.cpu, 0};
+}
 
 struct Host {
   struct State {
     std::int64_t* clocks = nullptr;  // units: each CPU free, each NIC's receive side, send side
     std::uint32_t* waits = nullptr;  // by operation: dependences not yet met, or kFreed and above
+    std::int64_t* earliest = nullptr;  // units, by operation: when the latest of those that it
+                                       // waited for and that were met is over; null: one CPU
     Agenda agenda;
     MatchQueue posted;       // receives
     MatchQueue unexpected;   // messages
@@ -47,6 +63,7 @@ struct Host {
     std::uint32_t ended = 0;
     std::uint32_t messages = 0;        // taken in
     std::uint32_t clock_count = 0;
+    std::uint32_t ops = 0;
   };
   static constexpr std::uint32_t kFreed = 1u << 31;       // plus its place in what is freed with it
   static constexpr std::uint32_t kReleased = 0xffffffff;  // in the agenda, or past it
@@ -64,7 +81,7 @@ class LogGops final : public pdes::Model {
 
   [[nodiscard]] std::span<const pdes::LpType> types() const override { return {&type_, 1}; }
   [[nodiscard]] std::span<const pdes::LpRange> ranges() const override { return {&range_, 1}; }
-  // L + o where every message is eager; one engine tick where some are not.
+  // L + o where every message is eager and none is late; else one engine tick.
   [[nodiscard]] pdes::Time lookahead() const override { return lookahead_; }
   void initialise(pdes::LpId lp, void* state, pdes::Context& ctx) const override;
 

@@ -16,8 +16,8 @@ __extension__ typedef unsigned __int128 Wide;
 
 constexpr std::int64_t kTicksMax = std::int64_t{1} << 62;
 constexpr std::int64_t kEagerSteps = 2;            // arrivals, then what is due
-constexpr std::int64_t kRendezvousStepsMax = 1 << 20;
-constexpr std::int64_t kRendezvousStepsMin = 16;
+constexpr std::int64_t kAtOnceStepsMax = 1 << 20;  // where hosts act on each other at one instant
+constexpr std::int64_t kAtOnceStepsMin = 16;
 
 struct Extent {
   Wide units = 0;  // of everything, one after the other: no run takes longer
@@ -60,8 +60,9 @@ LogGops::LogGops(const Schedule& schedule, const Parameters& parameters)
                            "L + o is 0, so a message would take no time; expected at least 1 ns");
   const Extent extent = extent_of(schedule, parameters);
   has_rendezvous_ = extent.has_rendezvous;
-  const std::int64_t least = has_rendezvous_ ? kRendezvousStepsMin : kEagerSteps;
-  const std::int64_t most = has_rendezvous_ ? kRendezvousStepsMax : kEagerSteps;
+  const bool at_once = has_rendezvous_ || (parameters.as_loggopsim && schedule.cpus() > 1);
+  const std::int64_t least = at_once ? kAtOnceStepsMin : kEagerSteps;
+  const std::int64_t most = at_once ? kAtOnceStepsMax : kEagerSteps;
   const Wide room = static_cast<Wide>(kTicksMax) / (extent.units + 1);
   if (room < static_cast<Wide>(least))
     throw core::InputError(
@@ -72,7 +73,7 @@ LogGops::LogGops(const Schedule& schedule, const Parameters& parameters)
                     parameters.units_per_ns));
   steps_ = static_cast<std::int64_t>(std::min(room, static_cast<Wide>(most)));
   const std::int64_t flight = (parameters.L + parameters.o) * steps_ - 1;
-  lookahead_ = pdes::Time{has_rendezvous_ ? 1 : flight};
+  lookahead_ = pdes::Time{at_once ? 1 : flight};
 }
 
 void LogGops::initialise(pdes::LpId lp, void* state, pdes::Context& ctx) const {
@@ -85,16 +86,27 @@ void LogGops::initialise(pdes::LpId lp, void* state, pdes::Context& ctx) const {
   const std::uint32_t ops = schedule_->op_count(rank);
   s.waits = allocate<std::uint32_t>(ctx, ops);
   for (std::uint32_t i = 0; i < ops; ++i) s.waits[i] = schedule_->op(rank, i).dependences;
+  s.ops = ops;
+  if (schedule_->cpus() > 1 && !parameters_.as_loggopsim) {
+    s.earliest = allocate<std::int64_t>(ctx, ops);
+    std::fill_n(s.earliest, ops, 0);
+  }
+  auto* const followers = allocate<Agenda::Follower>(ctx, ops);
+  std::fill_n(followers, ops, Agenda::Follower{});
+  s.agenda.start(followers);
   const Dependents roots = schedule_->roots(rank);
+  if (roots.size() == 0) return;
+  AgendaItem item{.due = 0, .order = {-1, -1, rank, ++s.sequence}};
   for (const OpType type : {OpType::send, OpType::receive, OpType::calc}) {
     for (std::uint32_t i = 0; i < roots.size(); ++i) {
-      if (schedule_->op(rank, roots[i]).type != type) continue;
+      const Op op = schedule_->op(rank, roots[i]);
+      if (op.type != type) continue;
       s.waits[roots[i]] = Host::kReleased;
-      s.agenda.push(ctx, {.due = 0, .order = {-1, -1, rank, ++s.sequence}, .op = roots[i],
-                          .ordinal = 1});
+      item.op = roots[i];
+      ++item.ordinal;
+      s.agenda.push(ctx, item, lane_of(op), op.type == OpType::receive ? Agenda::kWaitsForNothing : 0);
     }
   }
-  if (s.agenda.empty()) return;
   ctx.send(lp, pdes::Time{1}, kWake);  // of unit 0
   s.next_wake = 1;
 }
@@ -112,10 +124,14 @@ std::uint64_t Host::digest(const State& s) {
     queue->for_each([&](const QueueEntry& entry) {
       hash.word((std::uint64_t{entry.source} << 32) | entry.tag);
       hash.word(entry.op);
+      hash.word(static_cast<std::uint64_t>(entry.done));
     });
     hash.word(0);
   }
-  hash.word(s.agenda.size());
+  s.agenda.add_to(hash);
+  for (std::uint32_t i = 0; i < s.ops; ++i) hash.word(s.waits[i]);
+  if (s.earliest != nullptr)
+    for (std::uint32_t i = 0; i < s.ops; ++i) hash.word(static_cast<std::uint64_t>(s.earliest[i]));
   return hash.value();
 }
 

@@ -16,6 +16,9 @@ struct Parameters {
   std::int64_t O = 0;     // CPU time per byte
   std::uint64_t S = 65535;         // bytes; greater messages use a rendezvous
   std::uint32_t units_per_ns = 1;  // 1, 10, .. 1,000,000
+  // LogGOPSim's answer where a host has several CPUs: what an operation waited for counts by the
+  // clock of its own CPU alone, so it may start before that has ended.
+  bool as_loggopsim = false;
 };
 
 }  // namespace exawarp::model::goal
