@@ -107,8 +107,8 @@ std::vector<std::uint32_t> some_members(std::uint32_t members) {
   constexpr std::uint32_t kQueries = 1u << 22;
   const std::uint32_t count = std::clamp(kQueries / members, 1u, std::min(kMost, members));
   std::vector<std::uint32_t> some;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    some.push_back(static_cast<std::uint32_t>(std::uint64_t{members} * i / count));
+  for (std::uint32_t i = 0; i < count; ++i) {  // at different places of their nodes
+    some.push_back(static_cast<std::uint32_t>((std::uint64_t{members} * i / count + i) % members));
   }
   return some;
 }
@@ -163,7 +163,8 @@ Time group_time(const Collective& c, const Choice& choice, std::uint32_t connect
   if (group.uniform()) return time_on(use, *group.uniform());
   if (c.algorithm == Algorithm::ring && c.lanes == 1 && !runs_on_tree(c)) return ring_time(use);
   const std::uint64_t messages = collective_messages(c);
-  const std::uint32_t period = turns(c) ? group.period(c.node_members) : c.members;
+  const bool is_large = messages > kGroupMessagesWhole;
+  const std::uint32_t period = is_large && turns(c) ? group.period(c.node_members) : c.members;
   if (messages / c.members * period <= messages_max) return GroupRun(use, period).last_end();
   if (runs_on_tree(c)) return time_on(use, group.span());
   return c.algorithm == Algorithm::ring ? ring_time(use) : exchange_time(use);

@@ -1,12 +1,11 @@
 // Collectives alone take as long by their closed form as message by message, whatever lies between
 // the members; and, where nothing contends inside the network, as packet by packet.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <array>
 
-#include "model/device/group_time.h"
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 
@@ -28,8 +27,11 @@ struct Named {
 
 Fabric on(std::vector<FamilySpec> networks, std::vector<std::uint32_t> sizes = {}) {
   Fabric fabric{.node = {.name = "", .devices = 1, .latency = {}}, .scale_out = {}};
-  fabric.topology = TopologySpec{.networks = std::move(networks), .sizes = std::move(sizes),
-                                 .forwarding = Time{400'000}, .nodes = {}, .place = "t"};
+  fabric.topology = TopologySpec{.networks = std::move(networks),
+                                 .sizes = std::move(sizes),
+                                 .forwarding = Time{400'000},
+                                 .nodes = {},
+                                 .place = "t"};
   return fabric;
 }
 
@@ -79,8 +81,12 @@ struct Shape {
   std::uint32_t group;              // the axis that groups are along
 };
 std::vector<Shape> shapes() {
-  return {{"all", {24}, 0},        {"one of each node", {4, 6}, 1}, {"two of each node", {2, 12}, 1},
-          {"in a node", {4, 6}, 0}, {"across half a node", {6, 4}, 0}, {"pairs", {12, 2}, 1},
+  return {{"all", {24}, 0},
+          {"one of each node", {4, 6}, 1},
+          {"two of each node", {2, 12}, 1},
+          {"in a node", {4, 6}, 0},
+          {"across half a node", {6, 4}, 0},
+          {"pairs", {12, 2}, 1},
           {"every third", {3, 8}, 1}};
 }
 
@@ -116,7 +122,9 @@ std::vector<CollectiveRule> every_rule(CollectiveType type, std::int64_t bytes) 
     rules.push_back({.choice = {.algorithm = algorithm}});
     if (!can_use_lanes(algorithm)) continue;
     rules.push_back({.choice = {.algorithm = algorithm, .channels = 4}});
-    rules.push_back({.choice = {.algorithm = algorithm, .channels = 2, .chunk_bytes = bytes / 9 + 1,
+    rules.push_back({.choice = {.algorithm = algorithm,
+                                .channels = 2,
+                                .chunk_bytes = bytes / 9 + 1,
                                 .both_ways = true}});
   }
   return rules;
@@ -139,8 +147,8 @@ void expect_equal_times(const Named& network, const Shape& shape, std::int64_t b
   for (auto type = CollectiveType::ALL_REDUCE; type <= CollectiveType::PERMUTE;
        type = static_cast<CollectiveType>(static_cast<int>(type) + 1)) {
     const bool has_root = is_rooted(type) || type == CollectiveType::PERMUTE;
-    const WorkloadGraph graph = along(shape, type, static_cast<std::uint64_t>(bytes),
-                                      has_root ? members_of(shape) / 2 : 0);
+    const WorkloadGraph graph =
+        along(shape, type, static_cast<std::uint64_t>(bytes), has_root ? members_of(shape) / 2 : 0);
     for (const CollectiveRule& rule : every_rule(type, bytes)) {
       ClusterOptions options;
       options.collectives = {rule};
@@ -152,18 +160,130 @@ void expect_equal_times(const Named& network, const Shape& shape, std::int64_t b
   }
 }
 
-TEST(Fidelities, CollectivesTakeAsLongByTheirClosedFormsAsByMessages) {
-  for (const Named& network : networks()) {
-    for (const Shape& shape : shapes()) expect_equal_times(network, shape, 100'003);
+class OnNetwork : public testing::TestWithParam<Named> {};
+
+TEST_P(OnNetwork, CollectivesTakeAsLongByTheirClosedFormsAsByMessages) {
+  for (const Shape& shape : shapes()) expect_equal_times(GetParam(), shape, 100'003);
+}
+
+TEST_P(OnNetwork, SoTheyDoWhereTheyAreMostlyLatencyOrMostlyWire) {
+  for (const std::int64_t bytes : {1'000, 3'000'017}) {
+    expect_equal_times(GetParam(), shapes()[0], bytes);
+    expect_equal_times(GetParam(), shapes()[2], bytes);
   }
 }
 
-TEST(Fidelities, SoTheyDoWhenTheyAreMostlyLatencyOrMostlyWire) {
-  for (const Named& network : networks()) {
-    for (const std::int64_t bytes : {1'000, 3'000'017}) {
-      expect_equal_times(network, shapes()[0], bytes);
-      expect_equal_times(network, shapes()[2], bytes);
+INSTANTIATE_TEST_SUITE_P(Fidelities, OnNetwork, testing::ValuesIn(networks()),
+                         [](const auto& test) {
+                           std::string name = test.param.name;
+                           std::erase_if(name, [](char c) { return c == ','; });
+                           std::ranges::replace(name, ' ', '_');
+                           return name;
+                         });
+
+TEST(Fidelities, CollectivesOfScatteredRanksTakeAsLongByTheirClosedForms) {
+  const Fabric fabric = test::round_fabric();
+  const PlacementSpec random{.kind = PlacementKind::random, .seed = 5};
+  for (const Shape& shape : {shapes()[0], shapes()[1], shapes()[4]}) {
+    const WorkloadGraph graph = along(shape, CollectiveType::ALL_REDUCE, 100'003, 0);
+    for (const CollectiveRule& rule : every_rule(CollectiveType::ALL_REDUCE, 100'003)) {
+      std::array<Time, 2> times;
+      for (const bool analytical : {false, true}) {
+        const Cluster cluster({{.name = "job", .graph = &graph, .placement = random}},
+                              test::round_accelerator(), fabric,
+                              {.analytical_network = analytical, .collectives = {rule}});
+        times[analytical ? 1 : 0] = test::run_cluster(cluster).outcome.simulated_time();
+      }
+      EXPECT_EQ(times[1].ps, times[0].ps)
+          << shape.name << ", " << text(CollectiveType::ALL_REDUCE, rule);
     }
+  }
+}
+
+// Eight channels leave each node by its eight interfaces.
+TEST(Fidelities, ChannelsUseAllInterfacesOfANodeByTheClosedFormToo) {
+  Fabric fabric = test::round_fabric();
+  fabric.node.devices = 8;
+  fabric.scale_out.devices_per_leaf = 256;
+  CollectiveRule eight{.choice = {.algorithm = Algorithm::ring, .channels = 8}};
+  for (const CollectiveType type :
+       {CollectiveType::ALL_REDUCE, CollectiveType::REDUCE_SCATTER, CollectiveType::ALL_GATHER}) {
+    for (const std::uint32_t devices : {16u, 64u, 128u}) {
+      for (const std::uint64_t bytes : {64u << 10, 8u << 20, 1u << 30}) {
+        const bool gathers = type == CollectiveType::ALL_GATHER;
+        const auto graph = test::collectives(type, devices, gathers ? bytes / devices : bytes);
+        ClusterOptions options{.collectives = {eight}};
+        options.analytical_network = true;
+        const Time closed = simulated(graph, fabric, options);
+        if (devices != 128) {
+          options.analytical_network = false;
+          EXPECT_EQ(closed.ps, simulated(graph, fabric, options).ps)
+              << static_cast<int>(type) << ", " << devices << " devices, " << bytes << " bytes";
+        }
+        if (bytes < 1u << 30) continue;
+        // Each interface out of a node carries an eighth of what one lane's would.
+        const std::uint64_t carried = (type == CollectiveType::ALL_REDUCE ? 2 : 1) * bytes / 8;
+        EXPECT_NEAR(core::to_seconds(closed), static_cast<double>(carried) * 1e-10,
+                    static_cast<double>(carried) * 1e-10 * 0.15);
+      }
+    }
+  }
+}
+
+// ---- ports
+
+ClusterOptions by_packets(ClusterOptions options) {
+  options.packets.emplace();
+  options.packets->packet_bytes = 1'000;
+  options.packets->routing.policy = RoutingPolicy::deterministic;
+  return options;
+}
+
+TEST(Fidelities, WhatADeviceSendsByDifferentPortsLeavesSideBySideAsPacketsDo) {
+  const std::vector<Named> all = networks();
+  for (const std::string name : {"fully connected", "ring"}) {
+    const Named& network = *std::ranges::find(all, name, &Named::name);
+    for (const CollectiveType type : {CollectiveType::ALL_GATHER, CollectiveType::ALL_TO_ALL}) {
+      if (name == "ring" && type == CollectiveType::ALL_TO_ALL) continue;  // links are shared
+      const Algorithm algorithm = name == "ring" ? Algorithm::ring : Algorithm::direct;
+      CollectiveRule rule{.choice = {.algorithm = algorithm}};
+      if (name == "ring") rule.choice.channels = 2, rule.choice.both_ways = true;
+      const auto graph = test::collectives(type, 24, 2'400'000);
+      ClusterOptions options{.collectives = {rule}};
+      const Time by_message = simulated(graph, network.fabric, options);
+      const Time packets = simulated(graph, network.fabric, by_packets(options));
+      EXPECT_NEAR(core::to_seconds(by_message), core::to_seconds(packets),
+                  core::to_seconds(packets) * 0.01)
+          << name << ", type " << static_cast<int>(type);
+    }
+  }
+}
+
+TEST(Fidelities, AMessageOccupiesThePortsAtItsEndsAndNoOthers) {
+  // 23 messages of 10 us each at 10 GB/s, one by each port, and as many come.
+  const auto graph = test::collectives(CollectiveType::ALL_GATHER, 24, 100'000);
+  const std::vector<Named> all = networks();
+  const Named& network = *std::ranges::find(all, "fully connected", &Named::name);
+  const ClusterOptions options{.collectives = {{.choice = {.algorithm = Algorithm::direct}}}};
+  EXPECT_EQ(simulated(graph, network.fabric, options), (Time{10'000'000 + 500'000 + 1'000'000}));
+}
+
+TEST(Fidelities, ManyPortsGiveOneDigestInEveryMode) {
+  const auto graph = test::collectives(CollectiveType::ALL_TO_ALL, 24, 240'000, 3);
+  const std::vector<Named> all = networks();
+  for (const std::string name : {"fully connected", "torus", "product"}) {
+    const Named& network = *std::ranges::find(all, name, &Named::name);
+    const Cluster cluster(graph, test::round_accelerator(), network.fabric,
+                          {.collectives = {{.choice = {.algorithm = Algorithm::direct}}}});
+    const test::ClusterRun expected = test::run_cluster(cluster);
+    for (const test::RunCase& run : test::differential_cases(Time{500'000})) {
+      EXPECT_EQ(to_hex(test::run_cluster(cluster, run).result.digest),
+                to_hex(expected.result.digest))
+          << name << ", " << run.text();
+    }
+    const test::ClusterRun audited =
+        test::run_cluster(cluster, test::audited_case(Time{50'000'000}, 0.5));
+    EXPECT_EQ(to_hex(audited.result.digest), to_hex(expected.result.digest)) << name;
   }
 }
 
