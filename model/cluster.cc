@@ -160,7 +160,7 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
     std::ranges::move(tables, std::back_inserter(programs));
   }
   if (allocation->idle_devices() != 0 || options.only_job) programs.push_back(idle_program());
-  DeviceSlots slots = slots_for(programs, network, packets.get());
+  DeviceSlots slots = slots_for(programs, network, packets.get(), options.analytical_network);
   std::vector<Background> backgrounds = make_backgrounds(options, network, devices);
   slots.beside = !backgrounds.empty();
   const core::Time notices = notice_latency(network);

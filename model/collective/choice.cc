@@ -60,6 +60,13 @@ Choice default_choice(CollectiveType type) {
   return choice;
 }
 
+std::int64_t carried_bytes(const Choice& choice, std::int64_t bytes) {
+  if (choice.payload_ppm == kPayloadWhole) return bytes;
+  __extension__ using Wide = __int128;
+  return static_cast<std::int64_t>(
+      (static_cast<Wide>(bytes) * kPayloadWhole + choice.payload_ppm - 1) / choice.payload_ppm);
+}
+
 std::uint32_t lanes_of(const Choice& choice, const CollectiveUse& use) {
   if (!can_use_lanes(choice.algorithm)) return 1;
   const std::uint32_t channels =

@@ -56,6 +56,9 @@ bool can_be_hierarchical(schema::CollectiveType type, const Choice& choice);
 std::optional<Choice> choose(const CollectiveRules& rules, const CollectiveUse& use);
 Choice default_choice(schema::CollectiveType type);
 
+// What an interface carries for `bytes` of data.
+std::int64_t carried_bytes(const Choice& choice, std::int64_t bytes);
+
 // Lanes of `choice` for `use`: its channels, and a multiple of them where messages would be larger
 // than its chunk; at most kLanesMax.
 std::uint32_t lanes_of(const Choice& choice, const CollectiveUse& use);

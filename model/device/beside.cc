@@ -101,20 +101,26 @@ class Beside {
         return;
     }
   }
-  using SendClocks = std::array<Time, kInterfaceCount + kRailsMax - 1>;
+  // Of all send sides. Clocks only go on, so that the sum changes where one of them does.
+  struct SendClocks {
+    std::uint64_t sum = 0;
+    Time latest;
+    void add(Time clock) {
+      sum += static_cast<std::uint64_t>(clock.ps);
+      latest = std::max(latest, clock);
+    }
+  };
   [[nodiscard]] SendClocks send_clocks() const {
-    SendClocks clocks{};
-    std::ranges::copy(state_.tx_free, clocks.begin());
+    SendClocks clocks;
+    for (const Time clock : state_.tx_free) clocks.add(clock);
     const DeviceParts<const DeviceState> parts(state_);
-    if (parts.rails == nullptr) return clocks;
-    std::ranges::copy(parts.rails->tx_free, clocks.begin() + kInterfaceCount);
+    for (std::uint32_t i = 0; i < parts.further_count(); ++i) clocks.add(parts.further_clocks()[i]);
     return clocks;
   }
   void after(const SendClocks& clocks_before) {
     const SendClocks clocks = send_clocks();
-    if (clocks_before != clocks) {
-      const Time until = *std::ranges::max_element(clocks);
-      if (until > b_.job_sends_until) ctx_.set(b_.job_sends_until, until);
+    if (clocks_before.sum != clocks.sum && clocks.latest > b_.job_sends_until) {
+      ctx_.set(b_.job_sends_until, clocks.latest);
     }
     tell_if_done();
   }
@@ -152,14 +158,14 @@ class Beside {
       return send_background_on_packets(model_, state_, ctx_, message);
     }
     const Time wire = model_.network.wire_time(message.bytes, interface);
-    const Interface rail = model_.network.rail_of(interface, self(), message.to, k);
-    Time& clock = DeviceParts<DeviceState>(state_).tx_free(rail);
+    const Ends ends = model_.network.ends_of(interface, self(), message.to, k);
+    Time& clock = DeviceParts<DeviceState>(state_).tx_free(ends.out);
     const Time sent = sent_at(ctx_.now(), clock, wire);
     ctx_.set(clock, sent);
     ctx_.send(LpId{message.to.value}, sent - ctx_.now() + model_.network.latency(tier),
               kind_of(DeviceEvent::background_arrives),
               BackgroundMessage{wire.ps, static_cast<std::uint64_t>(message.bytes),
-                                static_cast<std::uint64_t>(rail)});
+                                static_cast<std::uint64_t>(ends.in)});
   }
 
   void count_sent(const Background::Message& message) {
@@ -178,12 +184,12 @@ class Beside {
   }
 
   [[nodiscard]] bool has(std::uint32_t interface) const {
-    return interface < kInterfaceCount + model_.network.rails() - 1;
+    return interface < kInterfaceCount + model_.network.further_interfaces();
   }
   // Requires has(interface).
   [[nodiscard]] ReceiveShare& share_of(std::uint32_t interface) const {
     if (interface < kInterfaceCount) return b_.receive[interface];
-    return (*reinterpret_cast<RailShares*>(&b_ + 1))[interface - kInterfaceCount];
+    return reinterpret_cast<ReceiveShare*>(&b_ + 1)[interface - kInterfaceCount];
   }
 
   void begin_period(ReceiveShare& share) {
@@ -291,7 +297,10 @@ class Beside {
     if (b_.job_sends_until > ctx_.now() || parts.account->since > ctx_.now()) return true;
     const auto is_ahead = [&](Time t) { return t > ctx_.now(); };
     if (std::ranges::any_of(state_.rx_free, is_ahead)) return true;
-    if (parts.rails != nullptr && std::ranges::any_of(parts.rails->rx_free, is_ahead)) return true;
+    const Time* receive = parts.further_clocks() + parts.further_count();
+    for (std::uint32_t i = 0; i < parts.further_count(); ++i) {
+      if (is_ahead(receive[i])) return true;
+    }
     for (std::uint32_t c = 0; parts.channel_packets != nullptr && c < state_.channel_slots; ++c) {
       if (parts.channel_packets[c].leaving != 0) return true;
     }
@@ -330,7 +339,8 @@ std::uint64_t digest_beside(const void* memory) {
   const auto& state = *static_cast<const DeviceState*>(memory);
   const BesideState* b = &model::beside(state);
   hash.bytes(b, sizeof *b);
-  if (state.rails && !state.packets) hash.bytes(b + 1, sizeof(RailShares));
+  const std::uint32_t further = DeviceParts<const DeviceState>(state).further_count();
+  if (further != 0 && !state.packets) hash.bytes(b + 1, further * sizeof(ReceiveShare));
   return hash.value();
 }
 
@@ -340,7 +350,7 @@ const BesideState& beside(const DeviceState& state) {
   const DeviceParts<const DeviceState> parts(state);
   const void* at = parts.account + 1;
   if (parts.stepped != nullptr) at = parts.stepped + 1;
-  if (parts.rails != nullptr) at = parts.rails + 1;
+  if (parts.further != nullptr) at = parts.further_clocks() + 2 * parts.further_count();
   return *static_cast<const BesideState*>(at);
 }
 
@@ -364,7 +374,8 @@ void note_activity(DeviceState& state, Context& ctx) {
 
 void start_beside(const DeviceModel& model, DeviceState& state, Context& ctx) {
   BesideState* b = ::new (&beside(state)) BesideState{};
-  if (state.rails && !state.packets) ::new (b + 1) RailShares{};
+  const std::uint32_t further = DeviceParts<DeviceState>(state).further_count();
+  if (!state.packets) std::fill_n(reinterpret_cast<ReceiveShare*>(b + 1), further, ReceiveShare{});
   Beside(model, state, ctx).start();
 }
 

@@ -43,9 +43,9 @@ struct BesideState {
 static_assert(std::has_unique_object_representations_v<BesideState>);
 static_assert(sizeof(BesideState) == kBesideBytes);
 
-// Of further interfaces out of the node, behind a BesideState; used at message fidelity alone.
-using RailShares = std::array<ReceiveShare, kRailsMax - 1>;
-static_assert(sizeof(RailShares) == kRailSharesBytes);
+// Those of further interfaces out of the node lie behind a BesideState; used at message fidelity
+// alone.
+static_assert(sizeof(ReceiveShare) == kShareBytes);
 
 // Requires that the device's slots have one.
 [[nodiscard]] const BesideState& beside(const DeviceState& state);

@@ -232,15 +232,14 @@ void Device::send_chunk(ChannelState& channel, std::uint16_t number, std::uint32
                  .kind = Carried::chunk,
                  .channel = number});
   }
-  const Interface interface =
-      model_.network.rail_of(side, self(), {channel.next().value}, number);
-  const Leaving leaving = leave({channel.next().value}, interface, wire, tier);
+  const Ends ends = model_.network.ends_of(side, self(), {channel.next().value}, number);
+  const Leaving leaving = leave({channel.next().value}, ends.out, wire, tier);
   if (step + 1 == channel.steps) ctx_.set(channel.wire, leaving.sent);
   if (leaving.sent == Time::max()) return;
   ctx_.send(channel.next(), leaving.sent - ctx_.now() + leaving.latency,
             kind_of(DeviceEvent::chunk_arrives),
             Chunk{leaving.wire.ps, channel.last_entry.ps, channel.ordinal, step, number,
-                  static_cast<std::uint16_t>(interface), 0});
+                  static_cast<std::uint16_t>(ends.in), 0});
 }
 
 // All chunks have arrived, so all have been sent. Returns whether the last one has left, too;
@@ -345,7 +344,9 @@ std::uint64_t digest_device(const void* state) {
     for (const SteppedLane& lane : parts.stepped->lanes) hash.bytes(&lane, sizeof lane);
     for (const EarlySteps& early : parts.stepped->early) hash.bytes(&early, sizeof early);
   }
-  if (parts.rails != nullptr) hash.bytes(parts.rails, sizeof(RailClocks));
+  if (parts.further != nullptr) {
+    hash.bytes(parts.further_clocks(), 2 * parts.further_count() * sizeof(core::Time));
+  }
   if (parts.endpoint != nullptr) {
     for (const EarlySteps& chunk : parts.packets->overtaken) hash.bytes(&chunk, sizeof chunk);
     hash.bytes(parts.channel_packets, device.channel_slots * sizeof(ChannelPackets));
@@ -362,6 +363,12 @@ static_assert(std::has_unique_object_representations_v<EarlySteps>);
 static_assert(std::has_unique_object_representations_v<ChannelPackets>);
 
 namespace {
+
+// Ports that lead to different places have clocks where messages take their time on them.
+std::uint32_t further_clocks(const Network& network, bool packets, bool analytical) {
+  if (network.has_rails()) return kRailClocks;
+  return packets || analytical ? 0 : network.further_interfaces();
+}
 
 // What a device runs, as which rank, from when on.
 struct Place {
@@ -383,9 +390,9 @@ Place place_of(const DeviceModel& model, DeviceId id) {
 }  // namespace
 
 DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& network,
-                      const PacketFabric* packets) {
+                      const PacketFabric* packets, bool analytical) {
   DeviceSlots slots;
-  slots.rails = network.rails() > 1;
+  slots.further = further_clocks(network, packets != nullptr, analytical);
   slots.packets = packets != nullptr;
   if (packets != nullptr) slots.endpoint_bytes = Endpoint::state_bytes(packets->network);
   for (const ProgramTable& p : programs) {
@@ -406,7 +413,7 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   state.stream_slots = model.slots.streams;
   state.channel_slots = model.slots.channels;
   state.stepped = model.slots.stepped;
-  state.rails = model.slots.rails;
+  state.further = model.slots.further != 0;
   state.packets = model.slots.packets;
   state.beside = model.slots.beside;
   const Place place = place_of(model, id);
@@ -426,7 +433,10 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   for (std::uint32_t s = 0; s < state.stream_slots; ++s) ::new (&parts.streams[s]) StreamState{};
   ::new (parts.account) DeviceAccount{};
   if (parts.stepped != nullptr) ::new (parts.stepped) SteppedState{};
-  if (parts.rails != nullptr) ::new (parts.rails) RailClocks{};
+  if (parts.further != nullptr) {
+    ::new (parts.further) FurtherClocks{model.slots.further};
+    std::fill_n(parts.further_clocks(), 2 * model.slots.further, Time{0});
+  }
   if (parts.endpoint != nullptr) {
     ::new (parts.packets) PacketsState{};
     for (std::uint32_t c = 0; c < state.channel_slots; ++c) {

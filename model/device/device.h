@@ -52,7 +52,7 @@ struct DeviceModel {
 // The slots that the largest of `programs` needs on this network, and an endpoint where `packets`
 // is not null.
 DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& network,
-                      const PacketFabric* packets);
+                      const PacketFabric* packets, bool analytical);
 
 // The type of all devices. Handlers find the DeviceModel through the run's Cluster.
 pdes::LpType device_type(DeviceSlots slots);

@@ -100,15 +100,15 @@ void Device::transmit(std::uint32_t stream, const Task& task) {
                  .second = stream,
                  .kind = Carried::message});
   }
-  const Interface interface = model_.network.rail_of(side, self(), peer, task.tag);
+  const Ends ends = model_.network.ends_of(side, self(), peer, task.tag);
   const Leaving leaving =
       model_.analytical ? Leaving{ctx_.now() + wire, wire, model_.network.travel(tier, wire)}
-                        : leave(peer, interface, wire, tier);
+                        : leave(peer, ends.out, wire, tier);
   if (leaving.sent == Time::max()) return;
   ctx_.send(LpId{peer.value}, leaving.sent - ctx_.now() + leaving.latency,
             kind_of(DeviceEvent::message_arrives),
             Message{leaving.wire.ps, (leaving.sent - leaving.wire).ps, self().value, task.tag,
-                    static_cast<std::uint32_t>(interface), 0});
+                    static_cast<std::uint32_t>(ends.in), 0});
   done_in(leaving.sent - ctx_.now(), stream);
 }
 

@@ -5,9 +5,11 @@
 //   16 each   streams           cursor and who waits for it
 //   96 bytes  account           where its time went; messages that came before their receive
 //   32 bytes  stepped           lanes in progress, where collectives other than plain rings run
-//  112 bytes  rails             clocks of further interfaces, where there are several across nodes
+//    8 bytes  further           where there are several interfaces across nodes: how many
+//                               clocks follow, and
+//   16 each   further clocks    of those interfaces
 //  168 bytes  beside            background traffic, in studies that have some (beside.h)
-//  280 bytes  rail shares       the same of further interfaces, at message fidelity
+//   40 each   further shares    the same of further interfaces, at message fidelity
 //
 // and at packet fidelity
 //
@@ -48,7 +50,7 @@ struct DeviceState {
   bool stepped : 1 = false;     // whether the block has a SteppedState
   bool packets : 1 = false;     // whether it has a PacketsState and what follows that
   bool beside : 1 = false;      // whether it has a BesideState (beside.h)
-  bool rails : 1 = false;       // whether it has a RailClocks
+  bool further : 1 = false;     // whether it has FurtherClocks
   std::uint8_t unused : 4 = 0;
   // Its rank in its job, low byte first; 0 where that is its id (no RankMap). Kept because the way
   // from a device to its rank is a permutation's inverse, several times the cost of a message.
@@ -138,11 +140,17 @@ struct SteppedState {
   pdes::UndoVector<EarlySteps> early;
 };
 
-// Of further interfaces out of the node, where there are any.
-struct RailClocks {
-  std::array<core::Time, kRailsMax - 1> tx_free;
-  std::array<core::Time, kRailsMax - 1> rx_free;
+// Of further interfaces out of the node, where there are any: this head, then `count` times tx_free,
+// then as many of rx_free.
+struct FurtherClocks {
+  std::uint64_t count = 0;
+
+  [[nodiscard]] static std::uint32_t bytes(std::uint32_t count) {
+    return static_cast<std::uint32_t>(sizeof(FurtherClocks) + 2 * count * sizeof(core::Time));
+  }
 };
+// Interfaces that all lead everywhere have so many clocks, used or not.
+constexpr std::uint32_t kRailClocks = kRailsMax - 1;
 
 struct PacketsState {
   pdes::UndoVector<EarlySteps> overtaken;  // chunks of rings that came before their predecessors
@@ -158,7 +166,7 @@ struct ChannelPackets {
 static_assert(sizeof(ChannelPackets) == 16);
 
 constexpr std::size_t kBesideBytes = 168;      // of a BesideState
-constexpr std::size_t kRailSharesBytes = 280;  // and of its RailShares
+constexpr std::size_t kShareBytes = 40;        // and of a further interface's ReceiveShare
 
 struct DeviceSlots {
   std::uint8_t streams = 0;
@@ -166,7 +174,7 @@ struct DeviceSlots {
   bool stepped = false;
   bool packets = false;
   bool beside = false;
-  bool rails = false;
+  std::uint32_t further = 0;         // interfaces with FurtherClocks
   std::uint32_t endpoint_bytes = 0;  // of the EndpointState, with its parts
 
   [[nodiscard]] std::uint32_t state_bytes() const {
@@ -176,11 +184,11 @@ struct DeviceSlots {
     return static_cast<std::uint32_t>(
         sizeof(DeviceState) + channels * sizeof(ChannelState) + streams * sizeof(StreamState) +
         sizeof(DeviceAccount) + (stepped ? sizeof(SteppedState) : 0) +
-        (beside ? kBesideBytes : 0) + (rails ? sizeof(RailClocks) : 0) +
-        (has_rail_shares() ? kRailSharesBytes : 0));
+        (beside ? kBesideBytes : 0) + (further != 0 ? FurtherClocks::bytes(further) : 0) +
+        further_shares() * kShareBytes);
   }
   // Where packets carry what goes across nodes, they say what a receiver's line is taken by.
-  [[nodiscard]] bool has_rail_shares() const { return beside && rails && !packets; }
+  [[nodiscard]] std::uint32_t further_shares() const { return beside && !packets ? further : 0; }
   // A multiple of 64, so that the endpoint's ports start at cache lines.
   [[nodiscard]] std::uint32_t endpoint_offset() const {
     const auto all = static_cast<std::uint32_t>(own_bytes() + sizeof(PacketsState) +
@@ -205,14 +213,14 @@ struct DeviceParts {
     at += sizeof(DeviceAccount);
     stepped = s.stepped ? reinterpret_cast<Like<SteppedState>*>(at) : nullptr;
     if (s.stepped) at += sizeof(SteppedState);
-    rails = s.rails ? reinterpret_cast<Like<RailClocks>*>(at) : nullptr;
+    further = s.further ? reinterpret_cast<Like<FurtherClocks>*>(at) : nullptr;
     if (!s.packets) return;
     const DeviceSlots slots{.streams = s.stream_slots,
                             .channels = s.channel_slots,
                             .stepped = s.stepped,
                             .packets = true,
                             .beside = s.beside,
-                            .rails = s.rails};
+                            .further = s.further ? kRailClocks : 0};
     at = reinterpret_cast<Like<std::byte>*>(&s) + slots.own_bytes();
     packets = reinterpret_cast<Like<PacketsState>*>(at);
     channel_packets = reinterpret_cast<Like<ChannelPackets>*>(packets + 1);
@@ -220,14 +228,22 @@ struct DeviceParts {
                                                       slots.endpoint_offset());
   }
 
+  // Of further interfaces: the send sides, then the receive sides.
+  [[nodiscard]] Like<core::Time>* further_clocks() const {
+    return reinterpret_cast<Like<core::Time>*>(further + 1);
+  }
+  [[nodiscard]] std::uint32_t further_count() const {
+    return further == nullptr ? 0 : static_cast<std::uint32_t>(further->count);
+  }
   // When an interface's send or receive side is free.
   [[nodiscard]] Like<core::Time>& tx_free(Interface interface) const {
     const auto i = static_cast<std::size_t>(interface);
-    return i < kInterfaceCount ? state.tx_free[i] : rails->tx_free[i - kInterfaceCount];
+    return i < kInterfaceCount ? state.tx_free[i] : further_clocks()[i - kInterfaceCount];
   }
   [[nodiscard]] Like<core::Time>& rx_free(Interface interface) const {
     const auto i = static_cast<std::size_t>(interface);
-    return i < kInterfaceCount ? state.rx_free[i] : rails->rx_free[i - kInterfaceCount];
+    return i < kInterfaceCount ? state.rx_free[i]
+                               : further_clocks()[further->count + i - kInterfaceCount];
   }
 
   State& state;
@@ -235,7 +251,7 @@ struct DeviceParts {
   Like<StreamState>* streams;
   Like<DeviceAccount>* account;
   Like<SteppedState>* stepped;  // null: the device has none
-  Like<RailClocks>* rails;      // the same
+  Like<FurtherClocks>* further;  // the same
   // Null but at packet fidelity.
   Like<PacketsState>* packets = nullptr;
   Like<ChannelPackets>* channel_packets = nullptr;

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "model/collective/cost.h"
 #include "model/collective/ring.h"
+#include "model/device/collective_times.h"
 #include "model/device/supported.h"
 #include "model/workload/validate_program.h"
 
@@ -298,6 +299,7 @@ std::vector<ProgramTable> make_program_tables(const ProgramTableInputs& inputs) 
       table.channel_by_number[table.channels[c].number] = static_cast<std::uint8_t>(c);
     }
   }
+  if (inputs.analytical) add_collective_times(inputs, tables);
   return tables;
 }
 

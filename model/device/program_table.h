@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/time.h"
@@ -15,6 +16,7 @@
 #include "model/compute/accelerator.h"
 #include "model/compute/roofline.h"
 #include "model/device/collective_stages.h"
+#include "model/device/group_network.h"
 #include "model/device/time_class.h"
 #include "model/job/job.h"
 #include "model/network/network.h"
@@ -73,12 +75,14 @@ struct Channel {
   std::uint16_t number = 0;       // over all programs; what messages carry
   Sent sent{};                     // by a device to the others
   bool stepped = false;
+  std::shared_ptr<const GroupClasses> groups{};  // at analytical fidelity
 };
 
 // A collective that devices run step by step.
 struct SteppedTask {
   Collective collective;  // members 0: the device's communicator says how many
   Choice choice;
+  std::uint32_t first_time = 0;  // at analytical fidelity: into ProgramTable::times
 };
 
 // Sends of a program to one peer.
@@ -99,6 +103,9 @@ struct ProgramTable {
   std::vector<std::uint8_t> channel_by_number;  // index: Channel::number; kNoChannel: not here
   std::vector<PeerSends> sends;
   std::vector<SteppedTask> stepped;
+  // At analytical fidelity: what a collective takes once its last member has come, by class of its
+  // channel's groups; those of one collective follow each other.
+  std::vector<core::Time> times;
   std::uint64_t events = 0;  // a device executes, without waits for an interface
 
   [[nodiscard]] std::uint32_t streams() const {
@@ -143,7 +150,8 @@ struct ProgramTableInputs {
 
 // One table for each program of the graph. Requires a graph that passed validate() and
 // check_supported(). Throws core::InputError where a duration cannot be computed.
-// Cost: O(nodes + dependencies), about 50 ns a node.
+// Cost: O(nodes + dependencies), about 50 ns a node; at analytical fidelity also O(devices) for each
+// kind of communicator, and what group_time() takes for each different collective.
 std::vector<ProgramTable> make_program_tables(const ProgramTableInputs& inputs);
 
 // What exposed communication in group `group`, or along `axis`, counts as: by the group's name or,

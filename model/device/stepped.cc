@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "model/collective/cost.h"
-
 namespace exawarp::model {
 
 using core::DeviceId;
@@ -144,19 +142,11 @@ Time Stepped::end(const Task& task) const {
     if (packets.leaving != 0) return Time::max();
     return std::max({ctx_.now(), channel.wire, packets.left_at});
   }
-  const Place place = place_of(task);
   const SteppedTask& stepped = what(task);
-  Collective c = stepped.collective;
-  c.members = place.in.size;
-  const Tier tier = span_of(task, place);
-  const auto interface = static_cast<std::size_t>(interface_of(tier));
-  StepCost cost = model_.network.cost_of(tier);
-  cost.latency += stepped.choice.step[interface];
-  __extension__ using Wide = __int128;
-  cost.bandwidth_bytes_per_s = std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(static_cast<Wide>(cost.bandwidth_bytes_per_s) *
-                                   stepped.choice.payload_ppm / kPayloadWhole));
-  return std::max(ctx_.now(), channel.last_entry + stepped.choice.start + collective_time(c, cost));
+  const Channel& among = program_.channels[task.channel];
+  const DeviceId first = among.among.member(*program_.graph, rank(), 0);
+  const Time alone = program_.times[stepped.first_time + among.groups->class_of(first)];
+  return std::max(ctx_.now(), channel.last_entry + stepped.choice.start + alone);
 }
 
 // ---- messages
@@ -177,8 +167,10 @@ void Stepped::send(const Task& task, const Place& place, std::uint32_t lane, con
                          : model_.network.travel(tier, in_network ? Time{0} : wire_out) +
                                what(task).choice.step[step];
   const std::uint16_t number = program_.channels[task.channel].number;
-  const Interface rail = model_.network.rail_of(interface, self(), peer, number + lane);
-  const Travel way = leave(task, {peer, rail, in_network && t.bytes == 0},
+  const Ends ends = in_network && !model_.network.has_rails()
+                        ? Ends{interface, interface}
+                        : model_.network.ends_of(interface, self(), peer, number + lane);
+  const Travel way = leave(task, {peer, ends.out, in_network && t.bytes == 0},
                            {ctx_.now(), wire_out, usual});
   if (into_network || way.start == Time::max()) return;
   const bool notice = in_network && t.bytes_received == 0;
@@ -189,7 +181,7 @@ void Stepped::send(const Task& task, const Place& place, std::uint32_t lane, con
   ctx_.send(LpId{peer.value}, way.start + way.wire - ctx_.now() + way.latency,
             static_cast<pdes::EventKind>(DeviceEvent::step_arrives),
             Chunk{received.ps, channel.last_entry.ps, channel.ordinal, t.peer_phase,
-                  number, static_cast<std::uint16_t>(rail), lane});
+                  number, static_cast<std::uint16_t>(ends.in), lane});
 }
 
 // At packet fidelity.
@@ -199,7 +191,7 @@ void Stepped::post(const Task& task, std::uint32_t lane, DeviceId peer, const Tr
   const Interface interface = interface_of(model_.network.tier_between(self(), peer));
   ctx_.set(packets.leaving, packets.leaving + 1);
   endpoint_->send({.to = peer,
-                   .bytes = carried(task, t.bytes),
+                   .bytes = carried_bytes(what(task).choice, t.bytes),
                    .body = std::bit_cast<MessageBody>(
                        CarriedBody{.time_ps = channel.last_entry.ps,
                                    .first = channel.ordinal,
@@ -231,30 +223,9 @@ Travel Stepped::leave(const Task& task, const Handed& message, const UsualWay& u
   return way;
 }
 
-// What an interface carries for `bytes` of data.
-std::int64_t Stepped::carried(const Task& task, std::int64_t bytes) const {
-  const std::int64_t payload = what(task).choice.payload_ppm;
-  if (payload == kPayloadWhole) return bytes;
-  __extension__ using Wide = __int128;
-  return static_cast<std::int64_t>((static_cast<Wide>(bytes) * kPayloadWhole + payload - 1) /
-                                   payload);
-}
-
-// How far apart the group is: its first member and its last. Where a placement scatters ranks, the
-// farthest from the first of up to 8 members in even distances. The same for all members.
 Tier Stepped::span_of(const Task& task, const Place& place) const {
-  constexpr std::uint32_t kProbes = 8;
-  const DeviceId first = member(task, 0);
-  const std::uint32_t last = place.in.size - 1;
-  Tier farthest = model_.network.tier_between(first, member(task, last));
-  if (program_.ranks == nullptr) return farthest;
-  for (std::uint32_t i = 1; i < std::min(kProbes, last); ++i) {
-    const std::uint32_t position =
-        last < kProbes ? i : static_cast<std::uint32_t>(std::uint64_t{last} * i / kProbes);
-    const Tier tier = model_.network.tier_between(first, member(task, position));
-    if (model_.network.latency(tier) > model_.network.latency(farthest)) farthest = tier;
-  }
-  return farthest;
+  return span_of_group(model_.network, place.in.size, program_.ranks != nullptr,
+                       [&](std::uint32_t position) { return member(task, position); });
 }
 
 // ---- what came early

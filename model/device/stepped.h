@@ -54,9 +54,8 @@ class Stepped {
   void keep_early(const Chunk& chunk);
   bool finish_if_over(const Task& task);
   [[nodiscard]] Tier span_of(const Task& task, const Place& place) const;
-  [[nodiscard]] std::int64_t carried(const Task& task, std::int64_t bytes) const;
   [[nodiscard]] core::Time wire(const Task& task, std::int64_t bytes, Interface interface) const {
-    return model_.network.wire_time(carried(task, bytes), interface);
+    return model_.network.wire_time(carried_bytes(what(task).choice, bytes), interface);
   }
   [[nodiscard]] std::uint32_t first_lane(std::uint8_t channel) const;
   void heard_of(ChannelState& channel, std::int64_t entry_ps) {

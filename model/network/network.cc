@@ -52,6 +52,15 @@ std::uint32_t rails_of(const TopologySpec& spec) {
   return std::min(ports, kRailsMax);
 }
 
+// Ports of any device out of its node, but for the first.
+std::uint32_t further_ports(const Topology& topology, std::uint32_t first_port) {
+  std::uint32_t most = first_port + 1;
+  for (std::uint32_t d = 0; d < topology.devices(); ++d) {
+    most = std::max(most, topology.ports({d}));
+  }
+  return most - first_port - 1;
+}
+
 }  // namespace
 
 Network::Network(const Fabric& fabric, std::uint32_t devices, PortRates rates)
@@ -93,8 +102,9 @@ void Network::use_topology(const Fabric& fabric, PortRates rates) {
                                 distances.size(), kClassesMax - first_class_));
   }
   std::int64_t rate = 0;
-  const std::uint32_t first_port = has_nodes && fabric.node.devices > 1 ? fabric.node.planes : 0;
-  for (std::uint32_t p = first_port; p < topology_->ports({0}); ++p) {
+  first_port_ = has_nodes && fabric.node.devices > 1 ? fabric.node.planes : 0;
+  further_ = rails_ > 1 ? rails_ - 1 : further_ports(*topology_, first_port_);
+  for (std::uint32_t p = first_port_; p < topology_->ports({0}); ++p) {
     const std::int64_t of_port =
         topology_->link_kinds()[topology_->link({0}, p).kind].bandwidth_bytes_per_s;
     if (rate != 0 && of_port != rate && rates == PortRates::one) {
@@ -119,6 +129,22 @@ void Network::use_topology(const Fabric& fabric, PortRates rates) {
   while (latency_.size() < kTierCount) latency_.push_back(latency_.back());
   if (least_endpoint == core::Time::max()) least_endpoint = core::Time{0};
   least_across_ = topology_->least_latency(layout_.atom_shift()) + least_endpoint;
+}
+
+// A way that crosses its own node first has no port of its own out of it.
+Ends Network::ends_across(core::DeviceId a, core::DeviceId b, std::uint32_t connection) const {
+  const auto interface = [](std::uint32_t index) {
+    return static_cast<Interface>(static_cast<std::uint32_t>(Interface::scale_out) + index);
+  };
+  if (rails_ > 1) {
+    const Interface rail = interface((a.value + b.value + connection) % rails_);
+    return {rail, rail};
+  }
+  const MessageRoute route = topology_->message_route(a, b);
+  const auto of_port = [&](std::uint32_t port) {
+    return interface(port < first_port_ ? 0 : port - first_port_);
+  };
+  return {of_port(route.tx_port), of_port(route.rx_port)};
 }
 
 void Network::find_slow_ways() {

@@ -6,13 +6,14 @@
 //   time on an interface      = max(1 ps, bytes / bandwidth), rounded up
 //   lag                       = what the slowest link of the way takes longer than the interface
 //
-// A device has an interface into its node and one or several out of it. Where a topology gives it
-// equal ports that all lead everywhere (planes, several leaves), each is an interface, with a clock
-// of its own, and a message takes one by a hash of who talks to whom and of the connection (queue
-// pair) between them, at both ends the same. The ports of a direct network (a torus, say) are one
-// interface, with the rate of one port. The fabric of nodes on a fat tree,
-// which a study has that names no topology, is computed by inlined functions; a topology by virtual
-// ones, once a channel of a ring, once a message otherwise.
+// A device has an interface into its node and one or several out of it, each with clocks of its
+// own. Where a topology gives it equal ports that all lead everywhere (planes, several leaves), a
+// message takes one by a hash of who talks to whom and of the connection (queue pair) between them,
+// at both ends the same. Where ports lead to different places (a torus, a fully connected network,
+// dimensions of a product), it leaves by the first one of its deterministic route and arrives by
+// the last. The fabric of nodes on a fat tree, which a study has that names no topology, is
+// computed by inlined functions; a topology by virtual ones, once a channel of a ring, once a
+// message otherwise, and once more where there are several ports.
 //
 // A message occupies an interface for at least 1 ps, so that no two messages leave or arrive
 // through one interface at the same instant and their order is never a tie.
@@ -36,9 +37,14 @@ namespace exawarp::model {
 
 // A device's interfaces, each with a send and a receive side (full duplex). Further ones out of the
 // node follow scale_out, and are like it.
-enum class Interface : std::uint8_t { node, scale_out };
+enum class Interface : std::uint16_t { node, scale_out };
 constexpr std::uint32_t kInterfaceCount = 2;  // kinds of them
 constexpr std::uint32_t kRailsMax = 8;        // out of a node
+
+// By which interfaces a message leaves its sender and comes to its receiver.
+struct Ends {
+  Interface out, in;
+};
 
 constexpr Interface interface_of(Tier tier) {
   return tier == Tier::node ? Interface::node : Interface::scale_out;
@@ -73,15 +79,16 @@ class Network {
     const std::int64_t rate = bandwidth_bytes_per_s_[static_cast<std::size_t>(interface)];
     return std::max(core::Time{1}, core::transfer_time(bytes, rate));
   }
-  // Interfaces of a device out of its node.
-  [[nodiscard]] std::uint32_t rails() const { return rails_; }
-  // Which of several interfaces a message takes at both ends. `connection` tells those between the
-  // same devices apart.
-  [[nodiscard]] Interface rail_of(Interface interface, core::DeviceId a, core::DeviceId b,
-                                  std::uint32_t connection) const {
-    if (rails_ == 1 || interface == Interface::node) [[likely]] return interface;
-    const std::uint32_t rail = (a.value + b.value + connection) % rails_;
-    return static_cast<Interface>(static_cast<std::uint32_t>(interface) + rail);
+  // Interfaces of a device out of its node, but for the first.
+  [[nodiscard]] std::uint32_t further_interfaces() const { return further_; }
+  // Whether all of them lead everywhere.
+  [[nodiscard]] bool has_rails() const { return rails_ > 1; }
+  // `connection` tells messages between the same devices apart, where they may take several
+  // interfaces.
+  [[nodiscard]] Ends ends_of(Interface interface, core::DeviceId a, core::DeviceId b,
+                             std::uint32_t connection) const {
+    if (further_ == 0 || interface == Interface::node) [[likely]] return {interface, interface};
+    return ends_across(a, b, connection);
   }
   [[nodiscard]] std::int64_t bandwidth(Interface interface) const {
     return bandwidth_bytes_per_s_[static_cast<std::size_t>(interface)];
@@ -99,6 +106,12 @@ class Network {
     return {latency_.back(), bandwidth_bytes_per_s_.back()};
   }
 
+  // Whether a link of the way is slower than the interfaces at its ends.
+  [[nodiscard]] bool lags(Tier tier) const {
+    return !slowest_.empty() &&
+           slowest_[static_cast<std::size_t>(tier)] < bandwidth(interface_of(tier));
+  }
+
   // A message between devices this far apart.
   [[nodiscard]] StepCost cost_of(Tier tier) const {
     const auto interface = static_cast<std::size_t>(interface_of(tier));
@@ -107,6 +120,8 @@ class Network {
   }
 
   [[nodiscard]] const NodeLayout& layout() const { return layout_; }
+  // The tree that the nodes are on; null where there is a topology.
+  [[nodiscard]] const FatTree* tree() const { return tree_ ? &*tree_ : nullptr; }
   // Those of the fat tree, or all of a topology.
   [[nodiscard]] std::uint32_t switches() const {
     return topology_ != nullptr ? topology_->switches() : tree_->switches();
@@ -114,6 +129,8 @@ class Network {
 
  private:
   [[nodiscard]] core::Time lag(Tier tier, core::Time wire) const;
+  [[nodiscard]] Ends ends_across(core::DeviceId a, core::DeviceId b,
+                                 std::uint32_t connection) const;
   void use_tree(const Fabric& fabric);
   void find_slow_ways();
   void use_topology(const Fabric& fabric, PortRates rates);
@@ -123,7 +140,9 @@ class Network {
   std::shared_ptr<const Topology> topology_;
   std::uint32_t first_class_ = 0;             // of the topology's distances, as a Tier
   std::uint32_t devices_;
-  std::uint32_t rails_ = 1;
+  std::uint32_t rails_ = 1;       // ports that all lead everywhere
+  std::uint32_t first_port_ = 0;  // of a device that leads out of its node
+  std::uint32_t further_ = 0;
   core::Time least_across_;                   // between devices of different nodes
   std::vector<core::Time> latency_;           // by Tier; at least kTierCount, the farthest last
   std::array<std::int64_t, kInterfaceCount> bandwidth_bytes_per_s_;

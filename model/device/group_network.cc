@@ -1,0 +1,134 @@
+#include "model/device/group_network.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/digest.h"
+
+namespace exawarp::model {
+
+using core::DeviceId;
+
+GroupNetwork::GroupNetwork(const Network& network, std::vector<DeviceId> devices, bool scattered)
+    : network_(&network), devices_(std::move(devices)) {
+  span_ = span_of_group(network, members(), scattered,
+                        [this](std::uint32_t position) { return devices_[position]; });
+  if (network.tree() != nullptr) {
+    compare_places(*network.tree());
+  } else {
+    compare_pairs();
+  }
+  const bool one_interface =
+      !uniform_ || *uniform_ == Tier::node || network.further_interfaces() == 0;
+  if (!one_interface || (uniform_ && network.lags(*uniform_))) uniform_.reset();
+}
+
+void GroupNetwork::compare_places(const FatTree& tree) {
+  core::Hasher hash;
+  std::array<std::uint32_t, kLevels> places{};
+  for (std::uint32_t level = 0; level < kLevels; ++level) {
+    std::map<std::uint32_t, std::uint32_t> number;
+    for (const DeviceId device : devices_) {
+      const std::uint32_t place = level == 0   ? network_->layout().node_of(device)
+                                  : level == 1 ? tree.leaf_of(device)
+                                               : tree.pod_of(device);
+      const auto next = static_cast<std::uint32_t>(number.size());
+      place_[level].push_back(number.try_emplace(place, next).first->second);
+      hash.word(place_[level].back());
+    }
+    places[level] = static_cast<std::uint32_t>(number.size());
+  }
+  fingerprint_ = hash.value();
+  const std::uint32_t n = members();
+  if (places[0] == 1) {
+    uniform_ = Tier::node;
+  } else if (places[0] == n && places[1] == 1) {
+    uniform_ = Tier::leaf;
+  } else if (places[0] == n && places[1] == n && places[2] == 1) {
+    uniform_ = Tier::pod;
+  } else if (places[0] == n && places[2] == n) {
+    uniform_ = Tier::core;
+  }
+}
+
+void GroupNetwork::compare_pairs() {
+  core::Hasher hash;
+  const std::uint32_t n = members();
+  if (n > kPairsMax) {
+    for (const DeviceId device : devices_) hash.word(device.value);
+    fingerprint_ = hash.value();
+    return;
+  }
+  uniform_ = tier(0, 1);
+  for (std::uint32_t a = 0; a < n; ++a) {
+    for (std::uint32_t b = 0; b < n; ++b) {
+      if (a == b) continue;
+      const Tier between = tier(a, b);
+      const Ends ends = network_->ends_of(interface_of(between), devices_[a], devices_[b], 0);
+      hash.word(std::uint64_t{static_cast<std::uint16_t>(between)} << 32 |
+                std::uint64_t{static_cast<std::uint16_t>(ends.out)} << 16 |
+                static_cast<std::uint16_t>(ends.in));
+      if (uniform_ && *uniform_ != between) uniform_.reset();
+    }
+  }
+  fingerprint_ = hash.value();
+}
+
+bool GroupNetwork::repeats_after(std::uint32_t period) const {
+  constexpr std::uint32_t kUnknown = 0xffffffff;
+  const std::uint32_t n = members();
+  for (const auto& place : place_) {
+    std::vector<std::uint32_t> becomes(n, kUnknown);
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const std::uint32_t there = place[i + period < n ? i + period : i + period - n];
+      std::uint32_t& known = becomes[place[i]];
+      if (known == kUnknown) known = there;
+      if (known != there) return false;
+    }
+  }
+  return true;
+}
+
+std::uint32_t GroupNetwork::period(std::uint32_t unit) const {
+  const std::uint32_t n = members();
+  if (network_->tree() == nullptr) return n;
+  for (std::uint32_t p = unit; p <= n / 2; p += unit) {
+    if (n % p == 0 && repeats_after(p)) return p;
+  }
+  return n;
+}
+
+void GroupClasses::add(DeviceId first, std::uint32_t group_class) {
+  if (!runs_.empty() && runs_.back().second == group_class) return;
+  runs_.emplace_back(first.value, group_class);
+}
+
+std::uint32_t GroupClasses::class_of(DeviceId first) const {
+  if (runs_.size() <= 1) return 0;
+  const auto after = std::ranges::upper_bound(runs_, first.value, {},
+                                              &std::pair<std::uint32_t, std::uint32_t>::first);
+  return after == runs_.begin() ? 0 : std::prev(after)->second;
+}
+
+GroupFamily group_family(const Among& among, const PlacedJob& job, const Network& network) {
+  const WorkloadGraph& graph = *job.graph;
+  GroupFamily family;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> known;  // size, fingerprint
+  for (std::uint32_t r = 0; r < graph.device_count(); ++r) {
+    const Membership in = among.membership(graph, {r});
+    if (in.size < 2 || in.position != 0) continue;
+    std::vector<DeviceId> devices;
+    devices.reserve(in.size);
+    for (std::uint32_t position = 0; position < in.size; ++position) {
+      devices.push_back(job.device_of(among.member(graph, {r}, position)));
+    }
+    GroupNetwork group(network, std::move(devices), job.ranks != nullptr);
+    const auto next = static_cast<std::uint32_t>(family.networks.size());
+    const auto [it, fresh] = known.try_emplace({in.size, group.fingerprint()}, next);
+    if (fresh) family.networks.push_back(std::move(group));
+    family.classes.add({r}, it->second);
+  }
+  return family;
+}
+
+}  // namespace exawarp::model

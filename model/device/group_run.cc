@@ -1,0 +1,130 @@
+#include "model/device/group_run.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "model/network/message.h"
+
+namespace exawarp::model {
+
+using core::Time;
+
+GroupRun::GroupRun(const GroupUse& use, std::uint32_t period)
+    : use_(use),
+      period_(period),
+      interfaces_(kInterfaceCount + use.group.network().further_interfaces()),
+      in_network_(use.c.algorithm == Algorithm::in_network),
+      lanes_(std::size_t{period} * use.c.lanes),
+      sent_(std::size_t{period} * interfaces_),
+      received_(std::size_t{period} * interfaces_),
+      left_(period) {}
+
+Time GroupRun::last_end() {
+  for (std::uint32_t p = 0; p < period_; ++p) {
+    for (std::uint32_t lane = 0; lane < use_.c.lanes; ++lane) advance(p, lane, Time{0});
+  }
+  while (!arrivals_.empty()) {
+    const Arrival next = arrivals_.top();
+    arrivals_.pop();
+    end_ = std::max(end_, next.time);
+    if (next.waited) {
+      take(next);
+    } else {
+      receive(next);
+    }
+  }
+  return std::max(end_, *std::ranges::max_element(left_));
+}
+
+// Enters the lane's phase and all that follow as far as messages that are here allow.
+void GroupRun::advance(std::uint32_t position, std::uint32_t index, Time now) {
+  Lane& lane = lane_of(position, index);
+  const std::uint32_t phases = phase_count(use_.c, position, index);
+  for (; lane.phase < phases; ++lane.phase) {
+    const Phase phase = phase_of(use_.c, position, index, lane.phase);
+    for (std::uint32_t i = 0; i < phase.sends; ++i) {
+      send(position, index, transfer_of(use_.c, position, index, lane.phase, i), now);
+    }
+    lane.arrived = 0;
+    const auto early =
+        std::ranges::find(lane.early, lane.phase, &std::pair<std::uint32_t, std::uint32_t>::first);
+    if (phase.receives != 0 && early != lane.early.end()) {
+      lane.arrived = early->second;
+      lane.early.erase(early);
+    }
+    if (lane.arrived < phase.receives) return;
+  }
+}
+
+void GroupRun::send(std::uint32_t position, std::uint32_t lane, const Transfer& t, Time now) {
+  const GroupNetwork& group = use_.group;
+  const bool into_network = t.peer == kNoMember;
+  const Tier tier = into_network ? group.span() : group.tier(position, t.peer);
+  const Interface side = interface_of(in_network_ ? group.span() : tier);
+  const bool is_free = in_network_ && t.bytes == 0;  // a notice: it follows what has been sent
+  const Time wire = is_free ? Time{0} : use_.wire(t.bytes, side);
+  const Time travel = use_.travel(tier, in_network_ ? Time{0} : wire);
+  const Ends ends = in_network_ && !group.network().has_rails()
+                        ? Ends{side, side}
+                        : group.network().ends_of(side, group.device(position),
+                                                  group.device(into_network ? position : t.peer),
+                                                  use_.connection + lane);
+  Time& left = left_[position];
+  Time& busy = clock(sent_, position, ends.out);
+  const Time sent = core::saturating_add(std::max(now, is_free ? left : busy), wire);
+  if (!is_free) {
+    busy = sent;
+    left = std::max(left, sent);
+  }
+  if (into_network) return;
+  const bool is_notice = in_network_ && t.bytes_received == 0;
+  const Time taken = is_notice                     ? Time{0}
+                     : t.bytes_received == t.bytes ? wire
+                                                   : use_.wire(t.bytes_received, side);
+  // Whoever stands for the receiver gets it from the member that is as far before it.
+  const std::uint32_t to = t.peer % period_, n = use_.c.members;
+  const std::uint64_t from = (std::uint64_t{position} + n - (t.peer - to)) % n;
+  arrivals_.push({.time = core::saturating_add(sent, travel),
+                  .order = group.device(static_cast<std::uint32_t>(from)).value,
+                  .to = to,
+                  .lane = lane,
+                  .phase = t.peer_phase,
+                  .number = sends_++,
+                  .wire = taken,
+                  .interface = ends.in,
+                  .waited = false});
+}
+
+void GroupRun::receive(Arrival arrival) {
+  if (arrival.wire.ps > 0) {
+    Time& busy = clock(received_, arrival.to, arrival.interface);
+    busy = received_at(arrival.time, busy, arrival.wire);
+    if (busy > arrival.time) {
+      arrival.time = busy;
+      arrival.order = use_.group.device(arrival.to).value;
+      arrival.number = sends_++;
+      arrival.waited = true;
+      return arrivals_.push(arrival);
+    }
+  }
+  take(arrival);
+}
+
+void GroupRun::take(const Arrival& arrival) {
+  Lane& lane = lane_of(arrival.to, arrival.lane);
+  if (arrival.phase != lane.phase) {
+    const auto early = std::ranges::find(lane.early, arrival.phase,
+                                         &std::pair<std::uint32_t, std::uint32_t>::first);
+    if (early != lane.early.end()) {
+      ++early->second;
+    } else {
+      lane.early.emplace_back(arrival.phase, 1);
+    }
+    return;
+  }
+  if (++lane.arrived < phase_of(use_.c, arrival.to, arrival.lane, lane.phase).receives) return;
+  ++lane.phase;
+  advance(arrival.to, arrival.lane, arrival.time);
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,82 @@
+// A collective carried out message by message, by the rules that devices at message fidelity
+// follow (stepped.cc, device_network.cc), without an engine.
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "core/time.h"
+#include "model/collective/choice.h"
+#include "model/device/group_network.h"
+
+namespace exawarp::model {
+
+// What one collective does on one group's network.
+struct GroupUse {
+  const Collective& c;
+  const Choice& choice;
+  std::uint32_t connection;
+  const GroupNetwork& group;
+
+  [[nodiscard]] core::Time wire(std::int64_t bytes, Interface interface) const {
+    return group.network().wire_time(carried_bytes(choice, bytes), interface);
+  }
+  // From when a message of `wire` has left to its arrival.
+  [[nodiscard]] core::Time travel(Tier tier, core::Time wire) const {
+    return group.network().travel(tier, wire) +
+           choice.step[static_cast<std::size_t>(interface_of(tier))];
+  }
+};
+
+class GroupRun {
+ public:
+  // The first `period` positions stand for all: GroupNetwork::period(), or the number of members.
+  GroupRun(const GroupUse& use, std::uint32_t period);
+
+  core::Time last_end();
+
+ private:
+  struct Lane {
+    std::uint32_t phase = 0, arrived = 0;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> early;  // phase, messages
+  };
+  struct Arrival {
+    core::Time time;
+    std::uint32_t order;  // of messages at one time: the sender's device
+    std::uint32_t to, lane, phase;
+    std::uint64_t number;  // in the order of sending
+    core::Time wire;
+    Interface interface;
+    bool waited;
+    friend bool operator>(const Arrival& a, const Arrival& b) {
+      if (a.time != b.time) return a.time > b.time;
+      return a.order != b.order ? a.order > b.order : a.number > b.number;
+    }
+  };
+
+  [[nodiscard]] Lane& lane_of(std::uint32_t position, std::uint32_t lane) {
+    return lanes_[std::size_t{position} * use_.c.lanes + lane];
+  }
+  [[nodiscard]] core::Time& clock(std::vector<core::Time>& clocks, std::uint32_t position,
+                                  Interface interface) const {
+    return clocks[std::size_t{position} * interfaces_ + static_cast<std::size_t>(interface)];
+  }
+  void advance(std::uint32_t position, std::uint32_t lane, core::Time now);
+  void send(std::uint32_t position, std::uint32_t lane, const Transfer& t, core::Time now);
+  void receive(Arrival arrival);
+  void take(const Arrival& arrival);
+
+  GroupUse use_;
+  std::uint32_t period_, interfaces_;
+  bool in_network_;
+  std::vector<Lane> lanes_;                  // by member and lane
+  std::vector<core::Time> sent_, received_;  // by member and interface: until when it is busy
+  std::vector<core::Time> left_;             // by member: when its own last send has
+  core::Time end_;
+  std::uint64_t sends_ = 0;
+  std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;
+};
+
+}  // namespace exawarp::model
