@@ -9,8 +9,8 @@
 
 #include "io/agreement.h"
 #include "io/port_counters_file.h"
-#include "io/stats_file.h"
 #include "io/results.h"
+#include "io/stats_file.h"
 #include "io/traffic_report.h"
 #include "io/workers.h"
 #include "partition/block.h"
