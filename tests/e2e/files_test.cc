@@ -127,6 +127,25 @@ TEST_F(Files, SummariesAreBothOldOrBothNew) {
   EXPECT_EQ(temporaries(), 0u);
 }
 
+TEST_F(Files, ASummaryThatCannotBeWrittenIsFoundBeforeTheRun) {
+  fs::create_directories("results/tiny/summary.json");
+  const Ran ran = w.run({"run", "study.yaml"});
+  EXPECT_EQ(ran.exit_code, 4);
+  EXPECT_EQ(ran.err, "results/tiny/summary.json: cannot write: Is a directory\n");
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST_F(Files, WhatWasComputedIsPrintedThoughItsFileCannotBeWritten) {
+  for (const char* command :
+       {"run study.yaml --stats /dev/full",
+        "phold --lps 8 --start-events 1 --remote 0.5 --end 2 --stats /dev/full",
+        "traffic traffic.yaml --counters /dev/full"}) {
+    EXPECT_EQ(shell(std::string("E ") + command + " > out"), 4) << command;
+    EXPECT_EQ(w.read("err"), "/dev/full: cannot write: No space left on device\n");
+    EXPECT_NE(w.read("out").find("igest"), std::string::npos) << command;
+  }
+}
+
 TEST_F(Files, ACounterFileThatCannotBeWrittenIsFoundBeforeTheRun) {
   const std::vector<std::string> runs[] = {
       {"run", "study.yaml", "--set", "network={fidelity: packet, packet: {packet_size: 4 KiB}}"},
