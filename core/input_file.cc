@@ -66,7 +66,8 @@ void copy_standard_input(int to) {
     if (got == 0) return;
     size += static_cast<std::uint64_t>(got);
     if (size > size_max) {
-      throw SystemError(std::string(kStandardInput) + ": standard input takes more than half of "
+      throw SystemError(std::string(kStandardInput) +
+                        ": standard input takes more than half of "
                         "the free memory; expected a file");
     }
     append(to, buffer.data(), static_cast<std::size_t>(got));

@@ -1,8 +1,8 @@
 // Writing a file, the one way in which the program does it.
 //
-// A reader finds the file of before or all of the new one, never a part: the bytes go to a temporary
-// file in the same folder, to the disk, and then get the name. What fails in between (a full disk, a
-// signal) leaves the file of before. Devices and pipes are written straight into.
+// A reader finds the file of before or all of the new one, never a part: the bytes go to a
+// temporary file in the same folder, to the disk, and then get the name. What fails in between (a
+// full disk, a signal) leaves the file of before. Devices and pipes are written straight into.
 #pragma once
 
 #include <cstddef>

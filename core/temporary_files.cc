@@ -83,8 +83,8 @@ TemporaryFile create_temporary(const std::string& folder, const std::string& pla
     TemporaryFile file{.path = folder + "/" + random_name(), .descriptor = -1};
     const Hold hold;
     const auto at = paths().insert(file.path).first;
-    file.descriptor = ::open(file.path.c_str(),
-                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    file.descriptor =
+        ::open(file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file.descriptor >= 0) return file;
     error = errno;
     paths().erase(at);

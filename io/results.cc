@@ -8,11 +8,13 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/output_file.h"
 #include "core/units.h"
 #include "io/packet_counters.h"
 #include "pdes/event.h"
@@ -291,6 +293,23 @@ void prepare_directory(const std::string& directory) {
     throw core::SystemError(
         fmt::format("{}: cannot write results there: {}", directory, std::strerror(errno)));
   }
+  for (const char* name : kSummaryFiles) {
+    const std::string path = directory + "/" + name;
+    const std::filesystem::file_status status = std::filesystem::status(path, error);
+    // A pipe is opened once, when there is something for its reader.
+    if (!std::filesystem::is_fifo(status)) const core::OutputFile trial(path);
+  }
+}
+
+void write_and_print(const std::function<void()>& write, const std::function<void()>& print) {
+  std::exception_ptr problem;
+  try {
+    write();
+  } catch (...) {
+    problem = std::current_exception();
+  }
+  print();
+  if (problem) std::rethrow_exception(problem);
 }
 
 // getrusage() counts what the process was before exec(), too: a copy of whatever started it. The

@@ -1,7 +1,9 @@
 // What a run leaves behind: summary.json and summary.txt.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,8 +53,17 @@ std::string phold_json(const PholdReport& report);
 // Events per second of the run phase; 0 where nothing ran.
 double events_per_s(const pdes::RunResult& result);
 
-// Creates the directory and checks that files can be written there. Throws core::SystemError.
+// The files of a run's results, within their directory.
+inline constexpr std::array kSummaryFiles{"summary.txt", "summary.json"};
+
+// Creates the directory and checks that the summaries can be written there. Throws
+// core::SystemError.
 void prepare_directory(const std::string& directory);
+
+// Writes files, then prints, and prints even where the files could not be written: a long run's
+// result is not lost to a full disk. In this order, so that a reader of standard output who leaves
+// does not stop the files. Throws what `write` threw.
+void write_and_print(const std::function<void()>& write, const std::function<void()>& print);
 
 // The most memory this process has held so far.
 std::uint64_t peak_rss_bytes();

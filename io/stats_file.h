@@ -16,8 +16,8 @@ struct StatsArguments {
   double interval_s = 0.01;  // host time between two moments, at least
 };
 
-// Opens the file of `--stats` or `--counters` before the run, so that one which cannot be written is
-// found then. Creates its directory where it is missing. Throws core::SystemError.
+// Opens the file of `--stats` or `--counters` before the run, so that one which cannot be written
+// is found then. Creates its directory where it is missing. Throws core::SystemError.
 std::unique_ptr<core::OutputFile> open_table(const std::string& path);
 
 // Writes the series and commits the file. Throws core::SystemError.

@@ -73,8 +73,12 @@ int run_phold(const PholdArguments& a, const Console& console, pdes::Transport& 
                              .sync = a.sync,
                              .ranks = transport.ranks(),
                              .peak_rss_bytes = memory[0]};
-    if (p.stats) write_stats(result.series, *p.stats);
-    console.out << (a.json ? phold_json(report) : phold_text(report)) << std::flush;
+    const auto write = [&] {
+      if (p.stats) write_stats(result.series, *p.stats);
+    };
+    write_and_print(write, [&] {
+      console.out << (a.json ? phold_json(report) : phold_text(report)) << std::flush;
+    });
   });
   return kDone;
 }

@@ -195,23 +195,25 @@ void print_stopped(const RunReport& r, const Console& console) {
               << std::flush;
 }
 
-// Rank 0 only: writes the results and tells the user, in this order, so that whoever stops reading
-// what it prints does not stop the files.
+// Rank 0 only: writes the results and tells the user.
 void publish(const RunReport& report, const RunArguments& a, const model::PortCounters& counters,
              const Prepared& p, const Console& console) {
-  const std::string json = summary_json(report);
-  const std::string text = text_summary(report);
-  core::OutputFiles summaries;
-  summaries.add(report.directory + "/summary.txt", text);
-  summaries.add(report.directory + "/summary.json", json);
-  summaries.commit();
-  if (p.counters) write_port_counters(p.cluster->packet_network(), counters, *p.counters);
-  if (p.stats) write_stats(report.result->series, *p.stats);
-  if (a.json) {
-    console.out << json << std::flush;
-  } else if (!a.quiet) {
-    console.out << text << std::flush;
-  }
+  const std::string text = text_summary(report), json = summary_json(report);
+  const auto write = [&] {
+    core::OutputFiles summaries;
+    summaries.add(report.directory + "/" + kSummaryFiles[0], text);
+    summaries.add(report.directory + "/" + kSummaryFiles[1], json);
+    summaries.commit();
+    if (p.counters) write_port_counters(p.cluster->packet_network(), counters, *p.counters);
+    if (p.stats) write_stats(report.result->series, *p.stats);
+  };
+  write_and_print(write, [&] {
+    if (a.json) {
+      console.out << json << std::flush;
+    } else if (!a.quiet) {
+      console.out << text << std::flush;
+    }
+  });
   if (report.status == RunStatus::deadlocked) print_deadlock(report, console);
   if (report.status == RunStatus::stopped) print_stopped(report, console);
 }

@@ -9,8 +9,8 @@
 
 #include "io/agreement.h"
 #include "io/port_counters_file.h"
-#include "io/stats_file.h"
 #include "io/results.h"
+#include "io/stats_file.h"
 #include "io/traffic_report.h"
 #include "io/workers.h"
 #include "partition/block.h"
@@ -100,8 +100,12 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
                                .ranks = transport.ranks(),
                                .cpu_s = static_cast<double>(sums[1]) * 1e-9,
                                .peak_rss_bytes = sums[0]};
-    if (p.counters) write_port_counters(p.traffic->packet_network(), counters, *p.counters);
-    console.out << (a.json ? traffic_json(report) : traffic_text(report)) << std::flush;
+    const auto write = [&] {
+      if (p.counters) write_port_counters(p.traffic->packet_network(), counters, *p.counters);
+    };
+    write_and_print(write, [&] {
+      console.out << (a.json ? traffic_json(report) : traffic_text(report)) << std::flush;
+    });
     if (outcome.totals().unfinished != 0) print_unfinished(p.study, outcome.totals(), console);
   });
   return outcome.totals().unfinished == 0 ? kDone : kDeadlock;

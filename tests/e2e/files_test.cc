@@ -109,7 +109,7 @@ TEST_F(Files, AFullDiskDuringAnExportLeavesAllFilesOfBeforeAndSaysWhy) {
         {"workload generate workload.yaml -o n.xwg", "n.xwg"}}) {
     EXPECT_EQ(shell("E " + command + " > out", small), 4) << command;
     EXPECT_EQ(w.read("err"), file + ": cannot write: File too large\n") << command;
-    if (w.has(file)) EXPECT_EQ(w.read(file), "old") << command;
+    EXPECT_EQ(w.has(file) ? w.read(file) : "old", "old") << command;
   }
   EXPECT_EQ(w.read("t.1.et"), "old");
   EXPECT_EQ(temporaries(), 0u);
@@ -125,6 +125,25 @@ TEST_F(Files, SummariesAreBothOldOrBothNew) {
   EXPECT_EQ(w.read("results/tiny/summary.txt"), "old");
   EXPECT_EQ(w.read("results/tiny/summary.json"), "old");
   EXPECT_EQ(temporaries(), 0u);
+}
+
+TEST_F(Files, ASummaryThatCannotBeWrittenIsFoundBeforeTheRun) {
+  fs::create_directories("results/tiny/summary.json");
+  const Ran ran = w.run({"run", "study.yaml"});
+  EXPECT_EQ(ran.exit_code, 4);
+  EXPECT_EQ(ran.err, "results/tiny/summary.json: cannot write: Is a directory\n");
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST_F(Files, WhatWasComputedIsPrintedThoughItsFileCannotBeWritten) {
+  for (const char* command :
+       {"run study.yaml --stats /dev/full",
+        "phold --lps 8 --start-events 1 --remote 0.5 --end 2 --stats /dev/full",
+        "traffic traffic.yaml --counters /dev/full"}) {
+    EXPECT_EQ(shell(std::string("E ") + command + " > out"), 4) << command;
+    EXPECT_EQ(w.read("err"), "/dev/full: cannot write: No space left on device\n");
+    EXPECT_NE(w.read("out").find("igest"), std::string::npos) << command;
+  }
 }
 
 TEST_F(Files, ACounterFileThatCannotBeWrittenIsFoundBeforeTheRun) {
@@ -150,8 +169,9 @@ TEST_F(Files, AClosedStandardOutputIsNoFileOfTheProgram) {
 }
 
 TEST_F(Files, AFullStandardOutputEndsWithCodeFour) {
-  for (const char* command : {"run study.yaml --json", "--version", "phold --lps 8 --start-events 1 --remote 0.5 --end 2",
-                              "topology show study.yaml"}) {
+  for (const char* command :
+       {"run study.yaml --json", "--version", "phold --lps 8 --start-events 1 --remote 0.5 --end 2",
+        "topology show study.yaml"}) {
     EXPECT_EQ(shell(std::string("E ") + command + " > /dev/full"), 4) << command;
     EXPECT_EQ(w.read("err"), "standard output: cannot write: No space left on device\n");
   }
@@ -206,7 +226,7 @@ TEST_F(Files, APipeAsInputIsRefusedAtOnceByAllThatRead) {
        {"run pipe", "run through.yaml", "traffic pipe", "topology show pipe", "goal pipe",
         "workload validate pipe", "workload inspect pipe", "workload generate pipe -o o.xwg",
         "workload import goal pipe -o o.xwg", "workload import stablehlo pipe -o o.xwg",
-        "workload import text pipe -o o.xwg", "workload import pytorch pipe -o o.xwg",
+        "workload import text pipe --ranks 2 -o o.xwg", "workload import pytorch pipe -o o.xwg",
         "workload import chakra p -o o.xwg", "workload import chakra q -o o.xwg",
         "workload convert pipe.et -o o.json", "workload diff pipe pipe",
         "workload export chakra pipe -o o",

@@ -31,8 +31,7 @@ TEST(InputFile, APipeWithoutAWriterIsRefusedAtOnce) {
 }
 
 TEST(InputFile, ADeviceIsRefused) {
-  EXPECT_EQ(error("/dev/zero"),
-            "/dev/zero: is a device; expected a file, or - for standard input");
+  EXPECT_EQ(error("/dev/zero"), "/dev/zero: is a device; expected a file, or - for standard input");
 }
 
 // In processes of their own: standard input is taken in once.
