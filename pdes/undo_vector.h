@@ -31,9 +31,23 @@ class UndoVector {
   // Requires i < size().
   void assign(Context& ctx, std::uint32_t i, const T& value) { ctx.set(data_[i], value); }
 
+  // Makes room for `size` elements, at most 2^31. Spares those who know how many come the blocks
+  // outgrown, which are free again at commit only.
+  void reserve(Context& ctx, std::uint32_t size) {
+    if (capacity_ < size) grow(ctx, std::bit_ceil(size));
+  }
+
   void push_back(Context& ctx, const T& value) {
-    if (size_ == capacity_) grow(ctx);
+    if (size_ == capacity_) grow(ctx, capacity_ == 0 ? 4 : 2 * capacity_);
     ctx.set(data_[size_], value);
+    ctx.set(size_, size_ + 1);
+  }
+
+  // push_back() for a vector from which nothing is ever erased: then what lies behind its end is in
+  // no state that a rollback could restore, and need not be saved.
+  void extend(Context& ctx, const T& value) {
+    if (size_ == capacity_) grow(ctx, capacity_ == 0 ? 4 : 2 * capacity_);
+    data_[size_] = value;
     ctx.set(size_, size_ + 1);
   }
 
@@ -44,8 +58,7 @@ class UndoVector {
   }
 
  private:
-  void grow(Context& ctx) {
-    const std::uint32_t wider = capacity_ == 0 ? 4 : 2 * capacity_;
+  void grow(Context& ctx, std::uint32_t wider) {
     const auto size_class = size_class_of(wider);
     T* fresh = static_cast<T*>(ctx.allocate_block(size_class));
     if (size_ != 0) std::memcpy(static_cast<void*>(fresh), data_, size_ * sizeof(T));

@@ -16,7 +16,7 @@ void Agenda::push(Context& ctx, const AgendaItem& item, LaneId lane_id, std::int
         run.first.due == (timed ? item.due : 0))
       return append(ctx, newest, item);
   }
-  const std::uint32_t at = add_run(ctx, {.first = item, .last = item.op, .lane = lane_id.bits()});
+  const std::uint32_t at = add_run(ctx, {.first = item, .last = item.which.op, .lane = lane_id.bits()});
   if (!timed) return join(ctx, lane, at);
   ctx.set(lane.timed, at);
   timed_.push(ctx, runs_, at);
@@ -24,14 +24,14 @@ void Agenda::push(Context& ctx, const AgendaItem& item, LaneId lane_id, std::int
 
 void Agenda::append(Context& ctx, std::uint32_t at, const AgendaItem& item) {
   Run& run = runs_.at(at);
-  ctx.set(followers_[run.last], {item.op, item.ordinal});
-  ctx.set(run.last, item.op);
+  ctx.set(followers_[run.last], item.which);
+  ctx.set(run.last, item.which.op);
 }
 
 void Agenda::take(Context& ctx, const Turn& turn) {
   Run& run = runs_.at(turn.run);
   Lane* const lane = turn.in_lane ? lanes_.find(turn.lane.bits()) : nullptr;
-  if (run.first.op == run.last) {
+  if (run.first.which.op == run.last) {
     if (lane != nullptr) {
       leave(ctx, *lane, turn.run);
     } else {
@@ -39,9 +39,7 @@ void Agenda::take(Context& ctx, const Turn& turn) {
     }
     return free_run(ctx, turn.run);
   }
-  const Follower next = followers_[run.first.op];
-  ctx.set(run.first.op, next.op);
-  ctx.set(run.first.ordinal, next.ordinal);
+  ctx.set(run.first.which, followers_[run.first.which.op]);
   if (lane == nullptr) return timed_.sink(ctx, runs_, turn.run);
   if (lane->first != turn.run) return lane->out_of_order.sink(ctx, runs_, turn.run);
   // What was created together, but came to the lane at different times, may alternate.
@@ -78,7 +76,7 @@ void Agenda::leave(Context& ctx, Lane& lane, std::uint32_t at) {
 
 std::uint32_t Agenda::add_run(Context& ctx, const Run& run) {
   if (free_ == kNone) {
-    runs_.push_back(ctx, run);
+    runs_.extend(ctx, run);
     return runs_.size() - 1;
   }
   const std::uint32_t at = free_;
@@ -140,11 +138,11 @@ void Agenda::add_run_to(core::Hasher& hash, std::uint32_t at) const {
     hash.word(static_cast<std::uint64_t>(time));
   hash.word((std::uint64_t{order.host} << 32) | order.sequence);
   hash.word(run.lane);
-  Follower member{run.first.op, run.first.ordinal};
+  Which member = run.first.which;
   for (;;) {
     hash.word((std::uint64_t{member.op} << 32) | member.ordinal);
     if (member.op == run.last) return;
-    const Follower next = followers_[member.op];
+    const Which next = followers_[member.op];
     if (next.ordinal <= member.ordinal) return;  // damaged: the audit is to say so, not to hang
     member = next;
   }

@@ -33,19 +33,24 @@ struct CreationOrder {
   friend constexpr auto operator<=>(const CreationOrder&, const CreationOrder&) = default;
 };
 
-struct AgendaItem {
-  std::int64_t due = 0;  // units
-  CreationOrder order;
+struct Which {
   std::uint32_t op = 0;       // of this host; of order.host where this is a message
   std::uint32_t ordinal = 0;  // 0: a message; else an operation, counted from 1 among those that
                               // were created together
+  friend constexpr bool operator==(const Which&, const Which&) = default;
+};
+
+struct AgendaItem {
+  std::int64_t due = 0;  // units
+  CreationOrder order;
+  Which which;
   friend constexpr auto operator<=>(const AgendaItem& a, const AgendaItem& b) {
     if (const auto by_due = a.due <=> b.due; by_due != 0) return by_due;
     if (const auto by_order = a.order <=> b.order; by_order != 0) return by_order;
-    return a.ordinal <=> b.ordinal;
+    return a.which.ordinal <=> b.which.ordinal;
   }
   friend constexpr bool operator==(const AgendaItem&, const AgendaItem&) = default;
-  [[nodiscard]] bool is_message() const { return ordinal == 0; }
+  [[nodiscard]] bool is_message() const { return which.ordinal == 0; }
 };
 static_assert(sizeof(AgendaItem) == 40);
 
@@ -76,14 +81,10 @@ class Agenda {
     LaneId lane;
     bool in_lane = false;
   };
-  // What follows an operation in its run.
-  struct Follower {
-    std::uint32_t op = 0;
-    std::uint32_t ordinal = 0;
-  };
 
-  // `followers` has an element for each operation of the host, and lives as long as this.
-  void start(Follower* followers) { followers_ = followers; }
+  // `followers` has an element for each operation of the host, for what follows it in its run; it
+  // lives as long as this.
+  void start(Which* followers) { followers_ = followers; }
 
   // `lane_free` is when what `lane` waits for is free; kWaitsForNothing for receives. Requires
   // item.due >= lane_free.
@@ -153,7 +154,7 @@ class Agenda {
   void leave(pdes::Context& ctx, Lane& lane, std::uint32_t at);
   void add_run_to(core::Hasher& hash, std::uint32_t at) const;
 
-  Follower* followers_ = nullptr;
+  Which* followers_ = nullptr;
   Runs runs_;
   pdes::UndoTable<Lane> lanes_;
   Heap timed_;

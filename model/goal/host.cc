@@ -39,7 +39,8 @@ class Activation {
   void run_what_is_due();
   void arrive(const Event& event);
   void end_rendezvous(const Event& event);
-  void wake_for_next();
+  // Counts what was done, and sees to it that the host is woken for what comes next.
+  void close();
 
  private:
   // Dependents that become free together: who made them so, and from when on they may start.
@@ -113,6 +114,8 @@ class Activation {
   std::int64_t now_;  // units
   // When what is done takes place, in units: as LogGOPSim perhaps before now, else now.
   std::int64_t at_;
+  std::uint32_t started_ = 0;  // of operations, by this activation
+  std::uint32_t ended_ = 0;
 };
 
 // Every turn ends an item or puts it off to a later unit, so there is an end to it.
@@ -131,7 +134,7 @@ void Activation::run(const Agenda::Turn& turn) {
   s_.agenda.take(ctx_, turn);
   at_ = item.due;
   if (item.is_message()) return take_message(item);
-  const Op op = schedule_.op(self_, item.op);
+  const Op op = schedule_.op(self_, item.which.op);
   switch (op.type) {
     case OpType::calc: return run_calc(item, op);
     case OpType::send: return run_send(item, op);
@@ -142,7 +145,7 @@ void Activation::run(const Agenda::Turn& turn) {
 void Activation::run_calc(const AgendaItem& item, const Op& op) {
   std::int64_t& clock = cpu(op.cpu);
   ctx_.set(clock, at_ + static_cast<std::int64_t>(op.size) * p_.units_per_ns);
-  release({item.op, true, true, at_, clock}, created_here(item));
+  release({item.which.op, true, true, at_, clock}, created_here(item));
 }
 
 void Activation::run_send(const AgendaItem& item, const Op& op) {
@@ -153,31 +156,31 @@ void Activation::run_send(const AgendaItem& item, const Op& op) {
   const Time flight = Time{arrival * model_.steps()} - ctx_.now();
   const bool late = flight.ps <= 0;
   ctx_.send({op.peer}, late ? hand_over_delay() : flight, late ? kLateArrival : kArrival,
-            Message{arrival, now_, item.order.created, item.op, next_sequence()});
+            Message{arrival, now_, item.order.created, item.which.op, next_sequence()});
   const bool eager = op.size <= p_.S;
-  release({item.op, true, eager, at_, cpu(op.cpu)}, created_here(item));
+  release({item.which.op, true, eager, at_, cpu(op.cpu)}, created_here(item));
 }
 
 void Activation::post_receive(const AgendaItem& item, const Op& op) {
   const std::uint32_t found = s_.unexpected.find(op.peer, op.tag);
   if (found == MatchQueue::kNone) {
-    s_.posted.push_back(ctx_, {.source = op.peer, .tag = op.tag, .op = item.op});
-    return release({item.op, true, false, at_, 0}, created_here(item));
+    s_.posted.push_back(ctx_, {.source = op.peer, .tag = op.tag, .op = item.which.op});
+    return release({item.which.op, true, false, at_, 0}, created_here(item));
   }
   const QueueEntry sent = s_.unexpected.take(ctx_, found);
   hand_over(sent, item.order.created);
-  release({item.op, true, true, at_, std::max(at_, sent.done)}, created_here(item));
+  release({item.which.op, true, true, at_, std::max(at_, sent.done)}, created_here(item));
 }
 
 void Activation::take_message(const AgendaItem& item) {
   const std::uint32_t source = item.order.host;
-  const Op op = schedule_.op(source, item.op);
+  const Op op = schedule_.op(source, item.which.op);
   const std::int64_t behind = bytes_behind_head(op);
   ctx_.set(cpu(op.cpu), at_ + p_.o + behind * std::max(p_.O, p_.G));
   ctx_.set(receive_side(op.nic), at_ + p_.g + behind * p_.G);
   ctx_.add(s_.messages, 1);
   const QueueEntry sent{
-      .done = cpu(op.cpu), .source = source, .tag = op.tag, .op = item.op};
+      .done = cpu(op.cpu), .source = source, .tag = op.tag, .op = item.which.op};
   const std::uint32_t found = s_.posted.find(source, op.tag);
   if (found == MatchQueue::kNone) return s_.unexpected.push_back(ctx_, sent);
   const QueueEntry receive = s_.posted.take(ctx_, found);
@@ -208,7 +211,7 @@ void Activation::arrive(const Event& event) {
                  {.due = std::max(message.arrival, free),
                   .order = {message.created, message.creator_created, event.source.value,
                             message.sequence},
-                  .op = message.op},
+                  .which = {message.op, 0}},
                  lane, free);
 }
 
@@ -243,8 +246,8 @@ std::uint32_t Activation::count_down(const Freed& freed) {
 
 // Sends first, then receives, then calculations; of one type in the order of the schedule.
 void Activation::release(const Release& what, const CreationOrder& order) {
-  if (what.start) ctx_.add(s_.started, 1);
-  if (what.end) ctx_.add(s_.ended, 1);
+  if (what.start) ++started_;
+  if (what.end) ++ended_;
   const Dependents none(nullptr, 0);
   const Freed starts{what.start ? schedule_.after_start(self_, what.op) : none, 0,
                      what.start_time};
@@ -252,7 +255,7 @@ void Activation::release(const Release& what, const CreationOrder& order) {
                    what.end_time};
   const std::uint32_t types = count_down(starts) | count_down(ends);
   if (types == 0) return;
-  AgendaItem item{.order = order};
+  AgendaItem item{.due = 0, .order = order, .which = {}};
   if (order.sequence == kSequenceOpen) item.order.sequence = next_sequence();
   for (const OpType type : {OpType::send, OpType::receive, OpType::calc}) {
     if ((types >> static_cast<unsigned>(type) & 1u) == 0) continue;
@@ -271,9 +274,8 @@ void Activation::push_freed(const Freed& freed, OpType type, AgendaItem& item) {
     ctx_.set(s_.waits[index], Host::kReleased);
     const LaneId lane = lane_of(op);
     const std::int64_t free = free_at(lane);
-    item.op = index;
+    item.which = {index, item.which.ordinal + 1};
     item.due = free;
-    ++item.ordinal;
     if (!p_.as_loggopsim) item.due = std::max({free, now_, earliest_of(index)});
     s_.agenda.push(ctx_, item, lane, type == OpType::receive ? Agenda::kWaitsForNothing : free);
   }
@@ -281,7 +283,9 @@ void Activation::push_freed(const Freed& freed, OpType type, AgendaItem& item) {
 
 // One wake-up is under way for the earliest item; an earlier one may be left over, and does no
 // harm.
-void Activation::wake_for_next() {
+void Activation::close() {
+  if (started_ != 0) ctx_.add(s_.started, started_);
+  if (ended_ != 0) ctx_.add(s_.ended, ended_);
   if (s_.next_wake <= ctx_.now().ps) ctx_.set(s_.next_wake, Host::kNoWake);
   const Agenda::Turn turn = first();
   if (turn.run == Agenda::kNone) return;
@@ -309,7 +313,7 @@ void Host::handle(State& s, const Event& event, Context& ctx) {
       break;
     default: return ctx.check(false, "a host received an event of no known kind");
   }
-  now.wake_for_next();
+  now.close();
 }
 
 }  // namespace exawarp::model::goal

@@ -91,20 +91,24 @@ void LogGops::initialise(pdes::LpId lp, void* state, pdes::Context& ctx) const {
     s.earliest = allocate<std::int64_t>(ctx, ops);
     std::fill_n(s.earliest, ops, 0);
   }
-  auto* const followers = allocate<Agenda::Follower>(ctx, ops);
-  std::fill_n(followers, ops, Agenda::Follower{});
+  auto* const followers = allocate<Which>(ctx, ops);
+  std::fill_n(followers, ops, Which{});
   s.agenda.start(followers);
   const Dependents roots = schedule_->roots(rank);
   if (roots.size() == 0) return;
-  AgendaItem item{.due = 0, .order = {-1, -1, rank, ++s.sequence}};
+  std::uint32_t receives = 0;
+  for (std::uint32_t i = 0; i < roots.size(); ++i)
+    receives += schedule_->op(rank, roots[i]).type == OpType::receive ? 1u : 0u;
+  s.posted.reserve(ctx, receives);
+  AgendaItem item{.due = 0, .order = {-1, -1, rank, ++s.sequence}, .which = {}};
   for (const OpType type : {OpType::send, OpType::receive, OpType::calc}) {
     for (std::uint32_t i = 0; i < roots.size(); ++i) {
       const Op op = schedule_->op(rank, roots[i]);
       if (op.type != type) continue;
       s.waits[roots[i]] = Host::kReleased;
-      item.op = roots[i];
-      ++item.ordinal;
-      s.agenda.push(ctx, item, lane_of(op), op.type == OpType::receive ? Agenda::kWaitsForNothing : 0);
+      item.which = {roots[i], item.which.ordinal + 1};
+      s.agenda.push(ctx, item, lane_of(op),
+                    type == OpType::receive ? Agenda::kWaitsForNothing : 0);
     }
   }
   ctx.send(lp, pdes::Time{1}, kWake);  // of unit 0

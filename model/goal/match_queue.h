@@ -2,7 +2,7 @@
 // first out, matched by (source, tag), with wildcards on either side.
 //
 // A doubly linked list in an undoable vector, with a list of free slots: a removal from anywhere
-// changes three links, where a plain vector would record the shift of all that follows. A search
+// changes a few links, where a plain vector would record the shift of all that follows. A search
 // is linear in what does not match, as LogGOPSim's is.
 #pragma once
 
@@ -24,12 +24,14 @@ class MatchQueue {
  public:
   static constexpr std::uint32_t kNone = 0xffffffff;
 
+  void reserve(pdes::Context& ctx, std::uint32_t entries) { slots_.reserve(ctx, entries); }
+
   void push_back(pdes::Context& ctx, const QueueEntry& entry) {
-    const Slot slot{.entry = entry, .next = kNone, .previous = last_};
+    const Slot slot{entry, kNone, last_};
     std::uint32_t at = free_;
     if (at == kNone) {
       at = slots_.size();
-      slots_.push_back(ctx, slot);
+      slots_.extend(ctx, slot);
     } else {
       ctx.set(free_, slots_[at].next);
       slots_.assign(ctx, at, slot);
@@ -42,7 +44,7 @@ class MatchQueue {
   [[nodiscard]] std::uint32_t find(std::uint32_t source, std::uint32_t tag) const {
     std::uint32_t at = first_;
     for (std::uint32_t seen = 0; at != kNone && seen < slots_.size(); ++seen) {
-      const QueueEntry& entry = slots_[at].entry;
+      const QueueEntry& entry = slots_[at];
       const bool of_source = source == kAny || entry.source == kAny || entry.source == source;
       if (of_source && (tag == kAny || entry.tag == kAny || entry.tag == tag)) return at;
       at = slots_[at].next;
@@ -52,41 +54,29 @@ class MatchQueue {
 
   // Requires a result of find() that is not kNone.
   QueueEntry take(pdes::Context& ctx, std::uint32_t at) {
-    Slot slot = slots_[at];
+    const Slot slot = slots_[at];
     link(ctx, slot.previous, slot.next);
-    if (slot.next == kNone) {
-      ctx.set(last_, slot.previous);
-    } else {
-      Slot next = slots_[slot.next];
-      next.previous = slot.previous;
-      slots_.assign(ctx, slot.next, next);
-    }
-    const QueueEntry entry = slot.entry;
-    slots_.assign(ctx, at, Slot{.entry = {}, .next = free_, .previous = kNone});
+    ctx.set(slot.next == kNone ? last_ : slots_.at(slot.next).previous, slot.previous);
+    ctx.set(slots_.at(at).next, free_);
     ctx.set(free_, at);
-    return entry;
+    return slot;
   }
 
   // Calls visit(entry) for each, oldest first.
   template <class Visit>
   void for_each(const Visit& visit) const {
-    for (std::uint32_t at = first_; at != kNone; at = slots_[at].next) visit(slots_[at].entry);
+    for (std::uint32_t at = first_; at != kNone; at = slots_[at].next) visit(slots_[at]);
   }
 
  private:
-  struct Slot {
-    QueueEntry entry;
-    std::uint32_t next = kNone;
+  struct Slot : QueueEntry {
+    std::uint32_t next = kNone;  // or of the free slots
     std::uint32_t previous = kNone;
-    std::uint32_t unused = 0;
   };
 
   // What follows `at`, or the head, is `next`.
   void link(pdes::Context& ctx, std::uint32_t at, std::uint32_t next) {
-    if (at == kNone) return ctx.set(first_, next);
-    Slot slot = slots_[at];
-    slot.next = next;
-    slots_.assign(ctx, at, slot);
+    ctx.set(at == kNone ? first_ : slots_.at(at).next, next);
   }
 
   pdes::UndoVector<Slot> slots_;

@@ -49,8 +49,20 @@ void ScheduleWriter::requires_start(std::uint32_t rank, std::uint32_t op, std::u
   ++ranks_[rank].ops[op].dependences;
 }
 
+std::size_t ScheduleWriter::size_bytes() const {
+  std::size_t bytes = 14;  // magic, ranks, CPU, NIC
+  for (const RankOps& rank : ranks_) {
+    const auto roots = std::ranges::count(rank.ops, 0u, &Op::dependences);
+    const std::size_t words = static_cast<std::size_t>(roots) + rank.ends.size() +
+                              rank.starts.size();
+    bytes += 16 + 8 + rank.ops.size() * kOperationBytes + 4 * words;
+  }
+  return bytes;
+}
+
 std::vector<std::byte> ScheduleWriter::bytes() const {
   std::vector<std::byte> out;
+  out.reserve(size_bytes());
   std::uint8_t cpu = 0, nic = 0;
   for (const RankOps& rank : ranks_) {
     for (const Op& op : rank.ops) {

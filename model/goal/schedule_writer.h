@@ -25,6 +25,7 @@ class ScheduleWriter {
   [[nodiscard]] std::vector<std::byte> bytes() const;
 
  private:
+  [[nodiscard]] std::size_t size_bytes() const;
   struct Edge {
     std::uint32_t before, op;
   };
