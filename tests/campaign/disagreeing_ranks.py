@@ -19,7 +19,7 @@ TIMEOUT_S = 30
 JITTER = "compute: {jitter: 0.05}\n"  # so that the seed matters
 RUN = ["run", "study.yaml", "--out", "out", "--threads", "1", "--json"]
 TRAFFIC = ["traffic", "traffic.yaml", "--threads", "1", "--json"]
-PHOLD = ["phold", "--lps", "64", "--start-events", "1", "--remote", "0.5", "--end", "20",
+PHOLD = ["phold", "--lps", "64", "--start-events", "3", "--remote", "0.5", "--end", "20",
          "--threads", "1", "--json"]
 GOAL = ["goal", "s.goal", "--threads", "1", "--json"]
 
@@ -59,7 +59,8 @@ DIFFERENCES = [
     Difference("remote", base=PHOLD, replace=("0.5", "0.25")),
     Difference("stats", add=("--stats", "s.csv")),
     Difference("stats", base=PHOLD, add=("--stats", "s.csv")),
-    Difference("counters", add=("--counters", "n.csv")),
+    Difference("counters", base=[*RUN, "--set", "network.fidelity=packet"],
+               add=("--counters", "n.csv")),
     Difference("compare", add=("--compare-alone",)),
     Difference("sync", add=("--sync", "conservative")),
     Difference("sync", add=("--sync", "sequential")),
@@ -68,12 +69,12 @@ DIFFERENCES = [
     Difference("placement", add=("--placement", "block")),
     Difference("audit", add=("--audit", "0.5"), legal=True),
     Difference("threads", replace=("1", "2"), legal=True),
-    Difference("threads", base=PHOLD, add=("--threads", "2"), legal=True),
+    Difference("threads", base=PHOLD, replace=("1", "2"), legal=True),
     Difference("time.limit", add=("--time-limit", "100"), legal=True),
     Difference("out", replace=("out", "elsewhere"), legal=True),
     Difference("quiet|json", add=("--quiet",), legal=True),
     Difference("memory", add=("--ignore-memory",), legal=True),
-    Difference("command|phold|run", replace=("run", "topology")),
+    Difference("command|topology|run", base=["topology", "show", "study.yaml"]),
     Difference("command|phold|run", base=PHOLD),
     Difference("command|goal|run", base=GOAL),
     Difference("EXAWARP_EXCHANGE|exchange", env={"EXAWARP_EXCHANGE": "messages"}),

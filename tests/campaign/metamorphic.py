@@ -18,7 +18,7 @@ from campaign import Failure
 FIDELITIES = ["analytical", "message", "packet"]
 # By how much a run may take longer after something became faster. At packet fidelity, queues and
 # adaptive routes change with every figure (docs/packet_network.md).
-SLOWER = {"analytical": 0.0, "message": 0.0, "packet": 0.05}
+SLOWER = {"analytical": 0.0, "message": 0.0, "packet": 0.15}
 # By how much the coarser fidelity may be above the finer one. Where nothing contends they agree to
 # the picosecond; packets of a message may use a way that clocks of interfaces do not see.
 ANALYTICAL_ABOVE_MESSAGE = 0.0
@@ -37,6 +37,8 @@ TOPOLOGIES = [
     "  SWITCH  LINK",
     "kind: dragonfly\n  devices_per_router: 2\n  routers_per_group: 2\n"
     "  global_links_per_router: 1\n  groups: 2\n  SWITCH  LINK",
+    "kind: product\n  dimensions:\n    a:\n      devices: 4\n      kind: single_switch\n"
+    "      SWITCH      INNER    b:\n      devices: 2\n      kind: ring\n      INNER",
     "kind: hyperx\n  dims: [2, 2]\n  width: [1, 1]\n  devices_per_switch: 2\n  SWITCH  LINK"]
 
 
@@ -69,6 +71,7 @@ class Study:
         link = (f"link: {{bandwidth: {self.link_rate} B/s, latency: {self.link_latency} ps}}\n"
                 f"  endpoint_latency: {self.endpoint_latency} ps\n")
         topology = (self.topology.replace("LINK", link)
+                    .replace("INNER", link.replace("  endpoint", "      endpoint"))
                     .replace("SWITCH", f"switch_latency: {self.switch_latency} ps\n"))
         return (f"name: f\nnode:\n  name: n\n  devices: {self.node_devices}\n  bandwidth: "
                 f"{self.node_rate} B/s\n  latency: {self.node_latency} ps\ntopology:\n  {topology}")
@@ -233,9 +236,11 @@ def fidelities_agree(case):
     study = random_study(case.random, transformer=0).changed(routing="adaptive")
     analytical, message, packet = (
         run(case, study.changed(fidelity=fidelity))["simulated_time_ps"] for fidelity in FIDELITIES)
-    at_most("analytical above message", analytical, int(message * (1 + ANALYTICAL_ABOVE_MESSAGE)),
-            study)
-    at_most("message above packet", message, int(packet * (1 + MESSAGE_ABOVE_PACKET)), study)
+    bounds = [("analytical above message", analytical, message * (1 + ANALYTICAL_ABOVE_MESSAGE)),
+              ("message above packet", message, packet * (1 + MESSAGE_ABOVE_PACKET))]
+    case.random.shuffle(bounds)  # where both are broken, each is seen
+    for what, coarse, fine in bounds:
+        at_most(what, coarse, int(fine), study)
 
 
 def one_digest(case):

@@ -298,7 +298,7 @@ def trace(nodes):
         if identifier > 0:
             record += field(5, identifier - 1)
         for name, value in attributes.items():
-            number = 27 if isinstance(value, bool) else 7  # bool_val, int64_val
+            number = 27 if isinstance(value, bool) else 9  # bool_val, int64_val
             record += field(10, field(1, name) + field(number, int(value)))
         records.append(record)
     return b"".join(varint(len(record)) + record for record in records)
