@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "model/collective/cost.h"
 
@@ -156,7 +157,8 @@ Time Stepped::end(const Task& task) const {
   cost.bandwidth_bytes_per_s = std::max<std::int64_t>(
       1, static_cast<std::int64_t>(static_cast<Wide>(cost.bandwidth_bytes_per_s) *
                                    stepped.choice.payload_ppm / kPayloadWhole));
-  return std::max(ctx_.now(), channel.last_entry + stepped.choice.start + collective_time(c, cost));
+  return std::max(ctx_.now(), core::sum_to_end(channel.last_entry + stepped.choice.start,
+                                               collective_time(c, cost)));
 }
 
 // ---- messages
@@ -186,7 +188,7 @@ void Stepped::send(const Task& task, const Place& place, std::uint32_t lane, con
                         : t.bytes_received == t.bytes ? way.wire
                                                       : wire(task, t.bytes_received, interface);
   const ChannelState& channel = parts_.channels[task.channel];
-  ctx_.send(LpId{peer.value}, way.start + way.wire - ctx_.now() + way.latency,
+  ctx_.send(LpId{peer.value}, core::sum_to_end(way.start, way.wire) - ctx_.now() + way.latency,
             static_cast<pdes::EventKind>(DeviceEvent::step_arrives),
             Chunk{received.ps, channel.last_entry.ps, channel.ordinal, t.peer_phase,
                   number, static_cast<std::uint16_t>(rail), lane});
@@ -225,8 +227,9 @@ Travel Stepped::leave(const Task& task, const Handed& message, const UsualWay& u
   if (way.start == Time::max()) {
     ctx_.set(channel.wire, Time::max());
   } else if (!message.free) {
-    ctx_.set(clock, way.start + way.wire);
-    ctx_.set(channel.wire, std::max(channel.wire, way.start + way.wire));
+    const Time sent = core::sum_to_end(way.start, way.wire);
+    ctx_.set(clock, sent);
+    ctx_.set(channel.wire, std::max(channel.wire, sent));
   }
   return way;
 }
@@ -236,8 +239,9 @@ std::int64_t Stepped::carried(const Task& task, std::int64_t bytes) const {
   const std::int64_t payload = what(task).choice.payload_ppm;
   if (payload == kPayloadWhole) return bytes;
   __extension__ using Wide = __int128;
-  return static_cast<std::int64_t>((static_cast<Wide>(bytes) * kPayloadWhole + payload - 1) /
-                                   payload);
+  constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();
+  const Wide whole = (static_cast<Wide>(bytes) * kPayloadWhole + payload - 1) / payload;
+  return static_cast<std::int64_t>(std::min(whole, kMost));
 }
 
 // How far apart the group is: its first member and its last. Where a placement scatters ranks, the
