@@ -7,7 +7,7 @@
 
 namespace exawarp::core {
 
-// The user's input is wrong: exit code 2, nothing written. Thrown before time zero only.
+// The user's input is wrong: exit code 2, nothing written. Thrown before time zero, or at its end.
 // The text is one line: `place: what is wrong: "value"; what was expected`, where place is a
 // file, with line or key where known.
 class InputError : public std::runtime_error {

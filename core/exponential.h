@@ -32,12 +32,13 @@ constexpr std::uint64_t minus_ln(std::uint64_t bits) {
   return static_cast<std::uint64_t>((static_cast<Wide>(minus_log2) * kLn2) >> 64);
 }
 
-// A time of that distribution with the given mean, at least 1 ps. Requires mean >= 0.
+// A time of that distribution with the given mean, at least 1 ps and at most kEndOfTime. Requires
+// mean >= 0.
 constexpr core::Time exponential(core::Time mean, std::uint64_t bits) {
   __extension__ using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(mean.ps) * minus_ln(bits);
-  const auto ps = static_cast<std::int64_t>(product >> 32);
-  return core::Time{ps < 1 ? 1 : ps};
+  const core::Time time = time_to_end(static_cast<WidePs>(product >> 32));
+  return time.ps < 1 ? core::Time{1} : time;
 }
 
 }  // namespace exawarp::core

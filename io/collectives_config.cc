@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "io/quantities.h"
+
 namespace exawarp::io {
 namespace {
 
@@ -28,8 +30,7 @@ std::vector<Choice<Algorithm>> algorithms() {
 
 // How members of one node, and of different ones, differ.
 std::array<core::Time, 2> read_step(const YamlSection& section) {
-  return {core::Time{section.quantity("node", Dimension::time, 0, 0)},
-          core::Time{section.quantity("scale_out", Dimension::time, 0, 0)}};
+  return {read_latency(section, "node", 0, 0), read_latency(section, "scale_out", 0, 0)};
 }
 
 model::Choice read_choice(const YamlSection& rule) {
@@ -43,7 +44,7 @@ model::Choice read_choice(const YamlSection& rule) {
   if (choice.hierarchical) {
     choice.across = rule.choice<Algorithm>("across", algorithms(), choice.algorithm);
   }
-  choice.start = core::Time{rule.quantity("start", Dimension::time, 0, 0)};
+  choice.start = read_latency(rule, "start", 0, 0);
   if (const auto step = rule.optional_section("step")) choice.step = read_step(*step);
   const double payload = rule.real("payload", {.min = 0.01, .max = 1}, 1.0);
   choice.payload_ppm = static_cast<std::uint32_t>(std::lround(payload * model::kPayloadWhole));

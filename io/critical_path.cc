@@ -45,7 +45,8 @@ const char* unit_name(Unit unit) {
 
 std::string amount(std::uint64_t value, Unit unit) {
   if (unit == Unit::flops) return with_unit(static_cast<double>(value), "FLOP");
-  return core::format_time(core::Time{static_cast<std::int64_t>(value)});
+  const core::Time time{static_cast<std::int64_t>(value)};
+  return (time < core::kEndOfTime ? "" : "more than ") + core::format_time(time);
 }
 
 std::string what(const model::WorkloadGraph& graph, const schema::Node::Reader& node) {

@@ -101,6 +101,13 @@ std::vector<Background> make_backgrounds(const ClusterOptions& options, const Ne
           spec.place.empty() ? "background" : spec.place,
           "nothing contends at network.fidelity analytical; expected network.fidelity: message");
     }
+    if (options.packets && !options.packets->can_carry(spec.sizes.max_bytes)) {
+      throw core::InputError(
+          spec.place.empty() ? "background" : spec.place,
+          fmt::format("a message of {} bytes is {} packets or more; expected larger packets, or "
+                      "smaller messages",
+                      spec.sizes.max_bytes, kPacketsMax));
+    }
     backgrounds.emplace_back(spec, devices, network.bandwidth(Interface::scale_out));
   }
   return backgrounds;
@@ -156,7 +163,8 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                                        options.compute_fidelity, options.collectives,
                                        options.eager_max_bytes, options.analytical_network,
                                        {packets && packets->carries(Interface::node),
-                                        packets && packets->carries(Interface::scale_out)}});
+                                        packets && packets->carries(Interface::scale_out)},
+                                       packets ? &packets->network : nullptr});
     std::ranges::move(tables, std::back_inserter(programs));
   }
   if (allocation->idle_devices() != 0 || options.only_job) programs.push_back(idle_program());

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "core/check.h"
+#include "core/units.h"
 #include "model/device/beside.h"
 #include "model/device/device.h"
+#include "model/network/message.h"
 #include "pdes/transport.h"
 
 namespace exawarp::model {
@@ -21,6 +24,7 @@ constexpr std::size_t kWordsPerTime = 3;  // 32 + 32 + 64 bits, each of which su
 constexpr std::size_t kTimes = kTimeClassCount + 2;
 constexpr std::size_t kBackgroundWords = 4;
 constexpr std::size_t kWordsPerClass = 2 + kTimes * kWordsPerTime;
+constexpr std::uint32_t kNotLate = 2;  // Outcome::distance_to_late
 
 void put(std::vector<std::uint64_t>& words, DeviceTime t) {
   words.push_back(static_cast<std::uint64_t>(t & 0xffffffff));
@@ -62,21 +66,57 @@ class Explainer {
 
   // A stream that waits for another device says more than one that waits for its own.
   [[nodiscard]] std::string text() const {
-    std::string who = fmt::format("device {} ({}): ", device_.value, printable(program_.name()));
-    if (many_) {
-      who = fmt::format("device {} (job \"{}\" rank {}, {}): ", device_.value,
-                        printable(job_.name), rank_.value, printable(program_.name()));
-    }
     if (state_.busy != 0) {
-      return who + in_progress(static_cast<std::uint32_t>(std::countr_zero(state_.busy)));
+      return who() + in_progress(static_cast<std::uint32_t>(std::countr_zero(state_.busy)));
     }
     for (std::uint32_t s = 0; s < table_.streams(); ++s) {
-      if (parts_.streams[s].cursor < table_.length(s)) return who + waits_for_stream(s);
+      if (parts_.streams[s].cursor < table_.length(s)) return who() + waits_for_stream(s);
     }
-    return who + "is unfinished";
+    return who() + "is unfinished";
+  }
+
+  // The same with how much there is to do; of the stream that `late` is about, where it says so.
+  [[nodiscard]] std::string late_text(const pdes::Event& late) const {
+    if (state_.busy == 0) return text();
+    auto stream = static_cast<std::uint32_t>(std::countr_zero(state_.busy));
+    if (static_cast<DeviceEvent>(late.kind) == DeviceEvent::node_done) {
+      const std::uint32_t named = late.as<NodeDone>().stream;
+      if (named < table_.streams() && (state_.busy >> named & 1) != 0) stream = named;
+    }
+    return who() + in_progress(stream) + amount(table_.task(stream, parts_.streams[stream].cursor));
   }
 
  private:
+  [[nodiscard]] std::string who() const {
+    if (!many_) {
+      return fmt::format("device {} ({}): ", device_.value, printable(program_.name()));
+    }
+    return fmt::format("device {} (job \"{}\" rank {}, {}): ", device_.value,
+                       printable(job_.name), rank_.value, printable(program_.name()));
+  }
+  // " (1 GiB at 50 GiB/s)"; of a collective the slowest interface to some of its members.
+  [[nodiscard]] std::string amount(const Task& task) const {
+    if (task.kind == TaskKind::compute) {
+      return fmt::format(" ({})", core::format_time(task.wire[0]));
+    }
+    std::vector<DeviceId> peers;
+    if (task.kind == TaskKind::send || task.kind == TaskKind::receive) {
+      peers = {table_.peer_of(task, rank_)};
+    } else {
+      const Channel& channel = table_.channels[task.channel];
+      const std::uint32_t last = table_.membership(channel, rank_).size - 1;
+      peers = {table_.member(channel, rank_, 0), table_.member(channel, rank_, last)};
+    }
+    std::int64_t rate = std::numeric_limits<std::int64_t>::max();
+    for (const DeviceId peer : peers) {
+      if (peer == device_) continue;
+      const Interface interface = interface_of(model_.network.tier_between(device_, peer));
+      rate = std::min(rate, model_.network.bandwidth(interface));
+    }
+    return fmt::format(" ({} at {}/s)",
+                       core::format_bytes(program_.node(task.node).getCommBytes()),
+                       core::format_bytes(static_cast<std::uint64_t>(rate)));
+  }
   [[nodiscard]] std::string node(std::uint32_t index) const {
     const std::string name = graph_.node_name(program_.node(index));
     return name.empty() ? fmt::format("node {}", index)
@@ -137,7 +177,8 @@ class Explainer {
 
 }  // namespace
 
-Outcome::Outcome(const Cluster& cluster) : cluster_(&cluster) {
+Outcome::Outcome(const Cluster& cluster, const pdes::Event* late)
+    : cluster_(&cluster), late_(late) {
   for (const PlacedJob& job : cluster.jobs()) {
     if (!job.runs) continue;
     for (std::uint32_t p = 0; p < job.graph->program_count(); ++p) {
@@ -178,8 +219,10 @@ void Outcome::add(core::LpId lp, const void* memory) {
     return;
   }
   // Ids ascend within a rank, so the first twenty are the lowest.
-  if (waiting_.size() == kWaitingDevicesMax) return;
-  waiting_.push_back({lp.value, Explainer(*cluster_, DeviceId{lp.value}, state).text()});
+  const bool is_late = distance_to_late(lp.value) < kNotLate;
+  if (waiting_.size() >= kWaitingDevicesMax && !is_late) return;
+  const Explainer explainer(*cluster_, DeviceId{lp.value}, state);
+  waiting_.push_back({lp.value, is_late ? explainer.late_text(*late_) : explainer.text()});
 }
 
 void Outcome::combine(pdes::Transport& transport) {
@@ -271,8 +314,21 @@ void Outcome::waiting_from_bytes(std::span<const std::byte> bytes) {
     bytes = bytes.subspan(head[1]);
   }
   std::sort(waiting_.begin(), waiting_.end(),
-            [](const auto& a, const auto& b) { return a.device < b.device; });
+            [this](const auto& a, const auto& b) {
+              return std::pair(distance_to_late(a.device), a.device) <
+                     std::pair(distance_to_late(b.device), b.device);
+            });
   if (waiting_.size() > kWaitingDevicesMax) waiting_.resize(kWaitingDevicesMax);
+}
+
+std::uint32_t Outcome::distance_to_late(std::uint32_t device) const {
+  if (late_ == nullptr) return kNotLate;
+  return device == late_->destination.value ? 0 : device == late_->source.value ? 1 : kNotLate;
+}
+
+std::string Outcome::late_work() const {
+  return waiting_.empty() ? "what the network or other traffic has left to do"
+                          : waiting_.front().text;
 }
 
 void ClassTotals::add(const ClassTotals& other) {

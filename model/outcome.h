@@ -74,7 +74,9 @@ constexpr std::size_t kWaitingDevicesMax = 20;
 
 class Outcome {
  public:
-  explicit Outcome(const Cluster& cluster);
+  // `late`: the event that lies beyond the end of time (pdes::RunResult), if there is one. It
+  // outlives the outcome.
+  explicit Outcome(const Cluster& cluster, const pdes::Event* late = nullptr);
 
   // Adds the final state of `lp`; switches count at packet fidelity alone.
   void add(core::LpId lp, const void* state);
@@ -101,6 +103,9 @@ class Outcome {
   // `device 17 (stage 2): stream "recv_fwd" waits at node 153 "forward 3" for a message from
   // device 9, tag 4`.
   [[nodiscard]] std::span<const WaitingDevice> waiting() const { return waiting_; }
+  // With a late event, on rank 0: what it is about, e.g. `device 0 (first): stream "send" waits at
+  // node 0 for its end (931 GiB at 97.7 KiB/s)`.
+  [[nodiscard]] std::string late_work() const;
 
   // When the last device finished: what a report calls simulated time.
   [[nodiscard]] core::Time simulated_time() const;
@@ -129,7 +134,11 @@ class Outcome {
   std::vector<ClassTotals> classes_;
   BackgroundTotals background_;
   PacketTotals packets_;
-  std::vector<WaitingDevice> waiting_;  // ascending by device
+  // 0 for whom the late event is for, 1 for whom it is of, 2 for others.
+  [[nodiscard]] std::uint32_t distance_to_late(std::uint32_t device) const;
+
+  const pdes::Event* late_;
+  std::vector<WaitingDevice> waiting_;  // ascending by distance to the late event and by device
 };
 
 }  // namespace exawarp::model

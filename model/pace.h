@@ -30,12 +30,13 @@ struct Pace {
   }
 };
 
-// When work that takes `duration` at the usual pace ends if it begins at `start`; Time::max() where
-// it never does. Rounded up at each change. `pace_at(t)` gives the Pace from t on.
+// When work that takes `duration` at the usual pace ends if it begins at `start`, or kEndOfTime
+// where that is earlier; Time::max() where it stands still for ever. Rounded up at each change.
+// `pace_at(t)` gives the Pace from t on.
 // Cost: one call of `pace_at` a change.
 template <class PaceAt>
 core::Time end_at_pace(const PaceAt& pace_at, core::Time start, core::Time duration) {
-  __extension__ using Wide = __int128;
+  using Wide = core::WidePs;
   core::Time at = start, left = duration;
   for (;;) {
     const Pace pace = pace_at(at);
@@ -43,7 +44,9 @@ core::Time end_at_pace(const PaceAt& pace_at, core::Time start, core::Time durat
     if (pace.factor_ppm != 0) {
       const Wide needs =
           (static_cast<Wide>(left.ps) * pace.factor_ppm + kUsualPace - 1) / kUsualPace;
-      if (needs <= available.ps) return at + core::Time{static_cast<std::int64_t>(needs)};
+      if (needs <= available.ps || pace.until >= core::kEndOfTime) {
+        return core::sum_to_end(at, core::time_to_end(needs));
+      }
       left -= core::Time{static_cast<std::int64_t>(static_cast<Wide>(available.ps) * kUsualPace /
                                                    pace.factor_ppm)};
     }

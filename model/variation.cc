@@ -6,6 +6,7 @@
 
 #include "core/exponential.h"
 #include "core/random.h"
+#include "core/time.h"
 
 namespace exawarp::model {
 namespace {
@@ -19,6 +20,8 @@ double variance_of(Distribution d) {
   const double of_one = (static_cast<double>(kLevels) * static_cast<double>(kLevels) - 1) / 12;
   return d == Distribution::normal ? 4 * of_one : of_one;
 }
+
+std::int64_t to_end(Wide ps) { return core::time_to_end(ps).ps; }
 
 // ln(1 + x) in units of 2^-32, for x >= 0, by integers.
 std::int64_t log1p_fixed(double x) {
@@ -73,7 +76,7 @@ Variation::Variation(const VariationSpec& spec)
 
 std::int64_t Variation::centred(std::int64_t value, std::int64_t c) const {
   const Wide scaled = static_cast<Wide>(value) * (c * scale_);
-  return value + static_cast<std::int64_t>((scaled + (Wide{1} << 47)) >> 48);
+  return to_end(value + ((scaled + (Wide{1} << 47)) >> 48));
 }
 
 std::uint64_t Variation::lognormal(std::uint64_t bits) const {
@@ -95,7 +98,7 @@ std::int64_t Variation::scaled_at_most(std::int64_t value, std::uint64_t bits) c
     most =
         kOne - scale_ + (static_cast<Wide>(scale_) * (std::countl_zero(bits | 1) + 1) * kLn2 >> 32);
   }
-  return static_cast<std::int64_t>((value * most >> 32) + 1);
+  return to_end((value * most >> 32) + 1);
 }
 
 std::int64_t Variation::scaled(std::int64_t value, std::uint64_t bits) const {
@@ -113,13 +116,12 @@ std::int64_t Variation::scaled(std::int64_t value, std::uint64_t bits) const {
     }
     case Distribution::exponential: {
       const Wide factor = kOne - scale_ + (static_cast<Wide>(scale_) * core::minus_ln(bits) >> 32);
-      return static_cast<std::int64_t>((value * factor + (Wide{1} << 31)) >> 32);
+      return to_end((value * factor + (Wide{1} << 31)) >> 32);
     }
     case Distribution::lognormal:
       break;
   }
-  return static_cast<std::int64_t>((static_cast<Wide>(value) * lognormal(bits) + (Wide{1} << 31)) >>
-                                   32);
+  return to_end((static_cast<Wide>(value) * lognormal(bits) + (Wide{1} << 31)) >> 32);
 }
 
 }  // namespace exawarp::model

@@ -40,7 +40,8 @@ class Variation {
   explicit Variation(const VariationSpec& spec);
 
   [[nodiscard]] bool off() const { return off_; }
-  // `value` times the factor that these bits draw, rounded to the nearest. Requires value >= 0.
+  // `value`, in picoseconds, times the factor that these bits draw, rounded to the nearest, or
+  // kEndOfTime where that is less. Requires value >= 0.
   [[nodiscard]] std::int64_t scaled(std::int64_t value, std::uint64_t bits) const;
   // No less than scaled(value, bits) for value >= 0, and much cheaper.
   [[nodiscard]] std::int64_t scaled_at_most(std::int64_t value, std::uint64_t bits) const;

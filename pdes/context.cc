@@ -9,14 +9,13 @@ Payload& Context::schedule(LpId to, Time delay, EventKind kind) {
   const std::uint32_t owner = partition_->owner_of(to);
   // A handler that runs on a state that never was may ask for nonsense; only a commit makes it
   // a fault.
-  if (delay.ps < 1 || owner == Directory::kNoPartition || delay >= Time::max() - now_)
-      [[unlikely]] {
+  if (delay.ps < 1 || owner == Directory::kNoPartition) [[unlikely]] {
     fail("a handler sent to no logical process, or not into the future");
     return discarded_;
   }
   const bool stays = partition_->owns(owner);
   Event& event = stays ? partition_->new_event() : partition_->departure_to(owner);
-  event.receive_time = now_ + delay;
+  event.receive_time = sum_to_end(now_, delay);
   event.source = self_;
   event.sequence = header_->sequence++;
   event.destination = to;

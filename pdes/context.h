@@ -50,7 +50,8 @@ class Context {
     set(field, static_cast<T>(field + delta));
   }
 
-  // Schedules an event of `kind` at `to`, `delay` from now. Requires delay >= 1 ps.
+  // Schedules an event of `kind` at `to`, `delay` from now. Requires delay >= 1 ps. What would lie
+  // beyond core::kEndOfTime lies there: it is never executed, and says so (RunResult::late).
   template <class P>
   void send(LpId to, Time delay, EventKind kind, const P& payload) {
     static_assert(std::is_trivially_copyable_v<P> && sizeof(P) <= kPayloadBytes);

@@ -51,6 +51,11 @@ core::Placement placement_for(Sync sync, const core::Placement& asked) {
   return one;
 }
 
+EngineOptions up_to_the_end(EngineOptions options) {
+  options.end = std::min(options.end, core::kEndOfTime);
+  return options;
+}
+
 // Uncommitted events one partition may hold: its share of the budget. On the cluster model an
 // event takes 64 bytes, its key 24, its record 32, its send 8 and some four undo entries 64;
 // lanes and lists grow by doubling, hence twice the sum. At most 2^25, so that no lane comes near
@@ -71,7 +76,8 @@ struct Engine::Parts {
   Parts(const Model& the_model, const core::Placement& asked, const EngineOptions& the_options,
         Transport& the_transport, EmissionSink* sink)
       : model(the_model),
-        options(the_options),
+        options(up_to_the_end(the_options)),
+        ends_with_time(the_options.end > core::kEndOfTime),
         transport(the_transport),
         placement(placement_for(the_options.sync, asked)),
         directory(the_model, placement, the_transport.rank()),
@@ -123,11 +129,13 @@ struct Engine::Parts {
     return std::min(options.threads, placement.partitions_per_rank);
   }
   void finish(Partition& partition) const;
+  [[nodiscard]] std::optional<Event> first_late();
   [[nodiscard]] bool is_stopped() const { return latest.request == Request::stop; }
   [[nodiscard]] RunResult collect_results(double run_s);
 
   const Model& model;
   EngineOptions options;
+  bool ends_with_time;  // what lies at options.end was meant to be executed
   Transport& transport;
   core::Placement placement;
   Directory directory;
@@ -262,6 +270,8 @@ RunResult Engine::run(const ProgressListener& progress) {
   }
   const double run_s = seconds_since(p.run_started);
   RunResult result = p.collect_results(run_s);
+  if (p.ends_with_time && !p.is_stopped() && gvt >= p.options.end && gvt < Time::max())
+    result.late = p.first_late();
   result.setup_s = timing.setup_s;
   p.complete_series(gvt, result);
   return result;
@@ -373,6 +383,52 @@ RunResult Engine::Parts::collect_results(double run_s) {
        .gvt_ns = gvt_ns},
       transport);
   return result;
+}
+
+namespace {
+
+// The first event of all ranks; `mine` may be null. Word by word the least over the ranks that had
+// the least in all words before; the least of x is the complement of the most of ~x.
+std::optional<Event> first_of_all(const Event* mine, Transport& transport) {
+  std::array<std::uint64_t, 3 + kPayloadBytes / 8> words{};
+  if (mine != nullptr) {
+    words[0] = static_cast<std::uint64_t>(mine->receive_time.ps);
+    words[1] = key_of(*mine).origin;
+    words[2] = std::uint64_t{mine->destination.value} << 16 | mine->kind;
+    std::memcpy(&words[3], mine->payload.data(), kPayloadBytes);
+  }
+  bool leads = mine != nullptr;
+  std::array<std::uint64_t, 1> ranks{leads ? 1u : 0u};
+  transport.all_reduce_sum(ranks);
+  if (ranks[0] == 0) return std::nullopt;
+  for (std::uint64_t& word : words) {
+    std::array<std::uint64_t, 1> most{leads ? ~word : 0};
+    transport.all_reduce_max(most);
+    leads = leads && ~word == most[0];
+    word = ~most[0];
+  }
+  Event first;
+  first.receive_time = Time{static_cast<std::int64_t>(words[0])};
+  first.source = {static_cast<std::uint32_t>(words[1] >> 32)};
+  first.sequence = static_cast<std::uint32_t>(words[1]);
+  first.destination = {static_cast<std::uint32_t>(words[2] >> 16)};
+  first.kind = static_cast<EventKind>(words[2]);
+  std::memcpy(first.payload.data(), &words[3], kPayloadBytes);
+  return first;
+}
+
+}  // namespace
+
+// GVT has passed the end, so messages and what is pending are all that there is; an optimistic run
+// has events among them that were cancelled.
+std::optional<Event> Engine::Parts::first_late() {
+  mailboxes.next_epoch();
+  const Event* first = nullptr;
+  for (const auto& partition : partitions) {
+    const Event* event = partition->first_left();
+    if (event != nullptr && (first == nullptr || key_of(*event) < key_of(*first))) first = event;
+  }
+  return first_of_all(first, transport);
 }
 
 void Engine::visit(const std::function<void(LpId, const void* state)>& visitor) const {

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "core/digest.h"
 #include "core/placement.h"
 #include "pdes/emission.h"
+#include "pdes/event.h"
 #include "pdes/host_time.h"
 #include "pdes/logical_process.h"
 #include "pdes/statistics.h"
@@ -23,7 +25,8 @@ struct EngineOptions {
   Sync sync = Sync::optimistic;
   std::uint32_t threads = 1;             // workers on this rank, >= 1
   std::uint64_t seed = 1;
-  Time end = Time::max();                // events at or after `end` are not executed
+  Time end = Time::max();                // events at or after `end` are not executed, nor those
+                                         // at or after core::kEndOfTime
   std::uint64_t memory_budget_bytes = 0; // for events and history of this rank; 0: half of what
                                          // the machine and the control group allow
   Time window{0};                        // optimistic: 0 adapts, else fixed
@@ -51,6 +54,7 @@ struct RankMemory {
   std::uint64_t directory_bytes = 0;
 };
 
+
 struct RunResult {
   core::Digest digest;        // of all ranks: equal in every mode
   Statistics total;           // of all ranks
@@ -63,6 +67,9 @@ struct RunResult {
   std::uint32_t threads = 0;  // as used
   std::uint32_t partition_count = 0;  // over all ranks
   bool stopped_at_limit = false;
+  // The first event at core::kEndOfTime, where options.end would have let it run: the run is not
+  // over and cannot go on. Equal in every mode and on every rank, but for what is the engine's own.
+  std::optional<Event> late;
   HostTime host_time;         // of all ranks
   TimeSeries series;          // of all ranks, on rank 0, where one was asked for
 };

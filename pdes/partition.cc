@@ -101,6 +101,16 @@ void Partition::run_until(Time horizon, std::uint64_t event_limit) {
   }
 }
 
+const Event* Partition::first_left() {
+  mailboxes_.drain(setup_.id.value - setup_.first_local,
+                   [this](const Event& event) { take_in(event); });
+  while (Event* event = pending_.pop_before(Time::max())) {
+    const bool cancelled = (event->flags & kCancelled) != 0;
+    if (!cancelled && (antis_pending_ == 0 || !annihilates(event))) return event;
+  }
+  return nullptr;
+}
+
 void Partition::prefetch_ahead() const {
   if (const Event* event = pending_.ahead(16)) __builtin_prefetch(event);
   constexpr std::size_t kStatesAhead = 6;
@@ -193,7 +203,9 @@ void Partition::send_away(const Event& event) {
     history_.remote.push({event.receive_time, event.source, event.sequence, event.destination,
                           event.incarnation});
   } else {
-    EXAWARP_CHECK(event.receive_time - context_.now_ >= setup_.lookahead, event.source.value,
+    EXAWARP_CHECK(event.receive_time - context_.now_ >= setup_.lookahead ||
+                      event.receive_time >= core::kEndOfTime,
+                  event.source.value,
                   event.destination.value, event.receive_time.ps, context_.now_.ps);
   }
 }

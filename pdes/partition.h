@@ -56,6 +56,10 @@ class Partition {
   // Undoes everything after `gvt` and commits the rest. Requires what collect() requires.
   void give_up_beyond(Time gvt);
 
+  // The first event left, or null: for the end of a run, when nothing before it is left in any
+  // partition. Takes in messages, and loses what is cancelled.
+  [[nodiscard]] const Event* first_left();
+
   // The earliest event this partition knows of or sent in this epoch.
   [[nodiscard]] Time least() const { return least_; }
   [[nodiscard]] Time last_committed() const { return last_committed_; }

@@ -94,10 +94,16 @@ int run_astra(const AstraArguments& a, const Console& console, pdes::Transport& 
   });
   if (transport.rank().value != 0) return kDone;
   for (const std::string& remark : remarks) console.err << remark << "\n";
+  // Kept until the end is certain, as nothing is written where time runs out.
+  std::string lines;
   const Result result = simulate(job, [&](const Finish& finish) {
-    console.out << finished_lines(finish, job.system.roofline);
+    lines += finished_lines(finish, job.system.roofline);
   });
-  console.out << std::flush;
+  if (!result.late.empty()) {
+    throw core::InputError(a.workload, "simulated time passes 146 years: " + result.late +
+                                           "; expected smaller amounts, or higher rates");
+  }
+  console.out << lines << std::flush;
   if (result.finished == job.network.npus()) return kDone;
   report_deadlock(result, job.network.npus(), console);
   return kDeadlock;

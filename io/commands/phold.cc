@@ -1,10 +1,13 @@
 #include "io/commands/phold.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <memory>
 #include <ostream>
 
+#include "core/error.h"
 #include "io/agreement.h"
 #include "io/progress.h"
 #include "io/results.h"
@@ -27,7 +30,14 @@ struct Prepared {
 };
 
 Prepared prepare(const PholdArguments& a, const pdes::Transport& transport) {
-  const core::Time end{static_cast<std::int64_t>(std::llround(a.end * kUnit_ps))};
+  const double end_ps = a.end * kUnit_ps;
+  if (!(end_ps <= static_cast<double>(core::kEndOfTime.ps))) {
+    throw core::InputError(
+        "--end", fmt::format("\"{:g}\" is later than {}; expected at most {:g}", a.end,
+                             core::kEndOfTimeText,
+                             static_cast<double>(core::kEndOfTime.ps) / kUnit_ps));
+  }
+  const core::Time end{std::llround(end_ps)};
   const Workers workers = choose_workers({.sync = a.sync,
                                           .threads = a.threads,
                                           .partitions_per_rank = a.partitions.value_or(0),

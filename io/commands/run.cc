@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -46,6 +47,7 @@ struct Prepared {
   std::optional<partition::Quality> quality;  // none: there is one partition
   std::uint64_t events_expected = 0;
   std::string directory;
+  bool made_directory = false;
   std::unique_ptr<core::OutputFile> stats, counters;  // on rank 0, where asked for
 };
 
@@ -154,6 +156,7 @@ Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
   place(traffic, transport.ranks(), p);
   p.directory = a.out_directory.empty() ? "results/" + p.study.name : a.out_directory;
   if (transport.rank().value != 0) return p;
+  p.made_directory = !std::filesystem::exists(p.directory);
   prepare_directory(p.directory);
   if (!a.stats.path.empty()) p.stats = open_table(a.stats.path);
   if (!a.counters.empty()) p.counters = open_table(a.counters);
@@ -232,11 +235,23 @@ RunStatus status_of(const pdes::RunResult& result, const model::Outcome& outcome
   return result.stopped_at_limit ? RunStatus::stopped : RunStatus::deadlocked;
 }
 
-model::Outcome outcome_of(const model::Cluster& cluster, const pdes::Engine& engine,
+// Throws core::InputError where simulated time has run out. Collective.
+model::Outcome outcome_of(const Prepared& p, const model::Cluster& cluster,
+                          const pdes::Engine& engine, const pdes::RunResult& result,
                           pdes::Transport& transport) {
-  model::Outcome outcome(cluster);
+  model::Outcome outcome(cluster, result.late ? &*result.late : nullptr);
   engine.visit([&](core::LpId lp, const void* state) { outcome.add(lp, state); });
   outcome.combine(transport);
+  if (!result.late) return outcome;
+  agree(transport, [&] {
+    if (transport.rank().value != 0) return;
+    std::error_code ignored;
+    if (p.made_directory) std::filesystem::remove(p.directory, ignored);
+    throw core::InputError(
+        p.study.file,
+        fmt::format("simulated time passes {}: {}; expected smaller amounts, or higher rates",
+                    core::kEndOfTimeText, outcome.late_work()));
+  });
   return outcome;
 }
 
@@ -249,8 +264,9 @@ std::vector<core::Time> run_alone(const Prepared& p, pdes::Transport& transport)
   for (std::uint32_t j = 0; j < p.jobs.jobs.size(); ++j) {
     const auto cluster = cluster_of(p.study, p.jobs, j);
     pdes::Engine engine(*cluster, p.placement, options, transport);
-    engine.run();
-    const model::JobTotals job = outcome_of(*cluster, engine, transport).jobs().front();
+    const pdes::RunResult result = engine.run();
+    const model::JobTotals job =
+        outcome_of(p, *cluster, engine, result, transport).jobs().front();
     durations.push_back(job.finished ? job.duration : core::Time{0});
   }
   return durations;
@@ -275,7 +291,7 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
       engine.run(show_progress ? pdes::ProgressListener(std::ref(progress)) : nullptr);
   if (show_progress) progress.finish();
 
-  const model::Outcome outcome = outcome_of(*p.cluster, engine, transport);
+  const model::Outcome outcome = outcome_of(p, *p.cluster, engine, result, transport);
   std::vector<core::Time> alone;
   if (a.compare_alone && outcome.unfinished() == 0) alone = run_alone(p, transport);
   std::array<std::uint64_t, 1> memory{peak_rss_bytes()};

@@ -7,6 +7,8 @@
 #include <memory>
 #include <ostream>
 
+#include "core/error.h"
+#include "core/units.h"
 #include "io/agreement.h"
 #include "io/port_counters_file.h"
 #include "io/results.h"
@@ -71,6 +73,21 @@ void print_unfinished(const TrafficStudy& study, const model::TrafficTotals& tot
               << std::flush;
 }
 
+// Collective.
+void check_time(const Prepared& p, const pdes::RunResult& result, pdes::Transport& transport) {
+  agree(transport, [&] {
+    if (!result.late || transport.rank().value != 0) return;
+    const model::PacketNetwork& network = p.traffic->packet_network();
+    throw core::InputError(
+        p.study.file,
+        fmt::format("simulated time passes {}: messages of {} are still under way at {}; expected "
+                    "less to send, or faster links",
+                    core::kEndOfTimeText,
+                    core::format_bytes(static_cast<std::uint64_t>(p.study.traffic.message_bytes)),
+                    vertex_name(*p.topology, network.vertex_of(result.late->destination))));
+  });
+}
+
 }  // namespace
 
 int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transport& transport) {
@@ -81,6 +98,7 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
   pdes::Engine engine(*p.traffic, p.placement, p.engine, transport, &counters);
   const double before_s = processor_time_s();
   const pdes::RunResult result = engine.run();
+  check_time(p, result, transport);
   const auto cpu_ns = static_cast<std::uint64_t>((processor_time_s() - before_s) * 1e9);
   model::TrafficOutcome outcome(*p.traffic);
   engine.visit([&](core::LpId lp, const void* state) { outcome.add(lp, state); });

@@ -42,7 +42,7 @@ TreePlace tree_place(std::uint32_t size, std::uint32_t position, bool second_tre
 Ns Simulation::reduction_ns(std::uint64_t bytes) const {
   const double bytes_per_s = job_.system.local_memory_gb_per_s * 1e9;
   // Two operands are read, one is written.
-  return 3 * static_cast<Ns>(static_cast<double>(bytes) / bytes_per_s * 1e9);
+  return product_to_end(3, whole_ns(static_cast<double>(bytes) / bytes_per_s * 1e9));
 }
 
 void Simulation::start_phase(std::uint32_t stream) {

@@ -2,6 +2,7 @@
 // Units are ASTRA-sim's: one cycle is one nanosecond; bandwidths as its files give them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -17,6 +18,20 @@ namespace exawarp::model::astra {
 
 using Ns = std::uint64_t;
 using Rank = std::uint32_t;
+
+// No event takes place at this time, 146 years, or later. What is given (sizes, rates, durations)
+// can ask for more, so times stop there, and the sum of a time and a delay stays within 64 bits.
+constexpr Ns kEndNs = Ns{1} << 62;
+// A time computed in floating point, its fraction cut off; kEndNs where it is later or no number.
+constexpr Ns whole_ns(double ns) {
+  if (!(ns < static_cast<double>(kEndNs))) return kEndNs;
+  return ns > 0 ? static_cast<Ns>(ns) : 0;
+}
+// Requires a, b <= kEndNs.
+constexpr Ns sum_to_end(Ns a, Ns b) { return std::min(a + b, kEndNs); }
+constexpr Ns product_to_end(std::uint64_t n, Ns a) {
+  return a != 0 && n > kEndNs / a ? kEndNs : n * a;
+}
 
 constexpr std::size_t kDimensionsMax = 16;
 

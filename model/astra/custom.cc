@@ -41,7 +41,7 @@ void Simulation::custom_issue(std::uint32_t stream, std::uint32_t node) {
       return network_.receive({ring.member(fields.peer), s.rank, fields.tag, fields.comm_bytes},
                               done);
     default:
-      timers_.start(s.rank, fields.duration_us == 0 ? 1 : fields.duration_us * 1'000,
+      timers_.start(s.rank, recorded_ns(fields),
                     {.kind = Timer::Kind::custom_node, .index = stream, .argument = node});
   }
 }

@@ -36,7 +36,7 @@ void EventQueue::push(Ns time, Event event) {
 bool EventQueue::pop(Event& event) {
   Bucket* bucket = &buckets_[current_];
   if (bucket->next == bucket->events.size()) {
-    if (heap_.empty()) return false;
+    if (heap_.empty() || heap_.front().first >= kEndNs) return false;
     bucket_of_.erase(now_);
     bucket->events.clear();
     bucket->next = 0;
@@ -51,6 +51,10 @@ bool EventQueue::pop(Event& event) {
   event = bucket->events[bucket->next++];
   ++popped_;
   return true;
+}
+
+const Event* EventQueue::late() const {
+  return heap_.empty() ? nullptr : buckets_[heap_.front().second].events.data();
 }
 
 }  // namespace exawarp::model::astra

@@ -25,10 +25,12 @@ class EventQueue {
  public:
   EventQueue();
   [[nodiscard]] Ns now() const { return now_; }
-  // Requires time >= now().
+  // Requires now() <= time <= kEndNs.
   void push(Ns time, Event event);
-  // False when there is none left. Moves now() on.
+  // False when there is none left before kEndNs. Moves now() on.
   bool pop(Event& event);
+  // After pop() gave false: the first event at kEndNs, or nullptr.
+  [[nodiscard]] const Event* late() const;
   [[nodiscard]] std::uint64_t popped() const { return popped_; }
 
  private:

@@ -32,7 +32,7 @@ std::uint32_t MemoryBus::new_request(const Request& request) {
 }
 
 void MemoryBus::start(Rank rank, End end, Event event, double delay_ns) {
-  timers_.start(rank, static_cast<Ns>(delay_ns),
+  timers_.start(rank, whole_ns(delay_ns),
                 {.kind = Timer::Kind::bus, .index = end,
                  .argument = static_cast<std::uint64_t>(event)});
 }
@@ -133,7 +133,7 @@ void MemoryBus::process_next(Rank rank, End end) {
   own.processing = true;
   const std::uint64_t steps = requests_[own.to_process.front()].bytes / kBytesPerReductionStep;
   start(rank, end, Event::processed,
-        static_cast<double>(steps * config_.reduction_delay_ns + kReductionStartNs));
+        static_cast<double>(product_to_end(steps, config_.reduction_delay_ns) + kReductionStartNs));
 }
 
 void MemoryBus::on_processed(Rank rank, End end) {

@@ -67,7 +67,7 @@ Ns Network::delay_ns(Rank source, Rank destination, std::uint64_t bytes) const {
                .hops;
   }
   const double latency_ns = hops * span.dimension.latency_ns;
-  return static_cast<Ns>(latency_ns + static_cast<double>(bytes) / span.bytes_per_ns);
+  return whole_ns(latency_ns + static_cast<double>(bytes) / span.bytes_per_ns);
 }
 
 void Network::send(const MessageKey& key, const Callback& done) {
@@ -139,7 +139,7 @@ void Network::send_now(const MessageKey& key, const Callback& done) {
   pool_[index].has_send = true;
   pool_[index].sent = done;
   if (congestion_aware_) return forward(index);
-  events_.push(events_.now() + delay_ns(key.source, key.destination, key.bytes),
+  events_.push(sum_to_end(events_.now(), delay_ns(key.source, key.destination, key.bytes)),
                {Event::Kind::hop, index});
 }
 
@@ -236,9 +236,10 @@ void Network::cross(std::uint32_t link, std::uint32_t message) {
   const Span& span = spans_[links_[link].dimension];
   const double serialisation_ns =
       static_cast<double>(pool_[message].key.bytes) / span.bytes_per_ns;
-  events_.push(events_.now() + static_cast<Ns>(span.dimension.latency_ns + serialisation_ns),
+  const Ns now = events_.now();
+  events_.push(sum_to_end(now, whole_ns(span.dimension.latency_ns + serialisation_ns)),
                {Event::Kind::hop, message});
-  events_.push(events_.now() + static_cast<Ns>(serialisation_ns), {Event::Kind::link_free, link});
+  events_.push(sum_to_end(now, whole_ns(serialisation_ns)), {Event::Kind::link_free, link});
 }
 
 void Network::link_free(std::uint32_t link) {

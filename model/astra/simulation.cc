@@ -50,6 +50,7 @@ Result Simulation::run() {
   }
   Result result{.finished = finished_,
                 .stuck = {},
+                .late = finished_ < ranks_ ? late_work() : "",
                 .end = last_act_,
                 .events = events_.popped(),
                 .messages = network_.messages()};

@@ -43,6 +43,7 @@ struct Finish {
 struct Result {
   std::uint32_t finished = 0;       // ranks; fewer than all: a deadlock
   std::vector<std::string> stuck;   // the first of those that did not, with what they wait for
+  std::string late;                 // not empty: time ran out, for want of which work of which rank
   Ns end = 0;  // when a rank last did something; messages nobody receives may arrive later
   std::uint64_t events = 0;
   std::uint64_t messages = 0;
@@ -180,6 +181,7 @@ class Simulation final : public Completions {
   // workload.cc
   void load(Progress& progress, const Trace& trace) const;
   static Slot slot_of(const TraceNode& node);
+  static Ns recorded_ns(const TraceNode& node);
   static void make_ready(Progress& progress, std::uint32_t node);
   static void finish_node(Progress& progress, std::uint32_t node);
   void node_done(Rank rank, std::uint32_t node);
@@ -237,6 +239,7 @@ class Simulation final : public Completions {
 
   // stuck.cc
   void report_stuck(Result& result) const;
+  [[nodiscard]] std::string late_work() const;
   [[nodiscard]] std::string waits_for(Rank rank) const;
   [[nodiscard]] std::string collective_waits_for(Rank rank) const;
 

@@ -17,6 +17,19 @@ void Simulation::report_stuck(Result& result) const {
   }
 }
 
+// What the first event beyond the end of time is of; empty: there is none.
+std::string Simulation::late_work() const {
+  const Event* event = events_.late();
+  if (event == nullptr) return "";
+  Rank rank = 0;
+  if (event->kind == Event::Kind::tick) {
+    rank = event->index;
+  } else {
+    while (rank_[rank].finished) ++rank;
+  }
+  return fmt::format("rank {}: {}", rank, waits_for(rank));
+}
+
 std::string Simulation::waits_for(Rank rank) const {
   const Progress& progress = rank_[rank].progress;
   std::string text;

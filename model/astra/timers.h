@@ -21,8 +21,9 @@ class Timers {
  public:
   Timers(std::uint32_t ranks, EventQueue& events) : of_rank_(ranks), events_(events) {}
 
+  // Requires delay <= kEndNs.
   void start(Rank rank, Ns delay, const Timer& timer) {
-    const Ns time = events_.now() + delay;
+    const Ns time = sum_to_end(events_.now(), delay);
     const std::uint32_t cell = new_cell(timer);
     for (Slot& slot : of_rank_[rank]) {
       if (slot.time != time) continue;

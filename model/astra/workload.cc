@@ -11,14 +11,14 @@
 namespace exawarp::model::astra {
 namespace {
 
-constexpr std::uint64_t kNsPerUs = 1'000;
 constexpr std::uint64_t kTagsMax = 500'000'000;
 
-Ns recorded_ns(const TraceNode& node) {
-  return node.duration_us == 0 ? 1 : node.duration_us * kNsPerUs;
-}
-
 }  // namespace
+
+Ns Simulation::recorded_ns(const TraceNode& node) {
+  constexpr Ns kNsPerUs = 1'000;
+  return node.duration_us == 0 ? 1 : product_to_end(node.duration_us, kNsPerUs);
+}
 
 void Simulation::load(Progress& progress, const Trace& trace) const {
   progress.trace = &trace;
@@ -138,11 +138,13 @@ void Simulation::issue(Rank rank, std::uint32_t node) {
 
 void Simulation::replay(Rank rank, std::uint32_t node) {
   const TraceNode& fields = rank_[rank].progress.trace->nodes[node];
-  if (!fields.host) rank_[rank].compute += recorded_ns(fields);
+  const Ns time = recorded_ns(fields);
+  if (!fields.host) rank_[rank].compute = sum_to_end(rank_[rank].compute, time);
   if (fields.kind == NodeKind::compute) {
-    rank_[rank].usage.roofline.compute_ns += recorded_ns(fields);
+    Ns& sum = rank_[rank].usage.roofline.compute_ns;
+    sum = sum_to_end(sum, time);
   }
-  timers_.start(rank, recorded_ns(fields), {.kind = Timer::Kind::node, .index = node});
+  timers_.start(rank, time, {.kind = Timer::Kind::node, .index = node});
 }
 
 void Simulation::issue_compute(Rank rank, std::uint32_t node) {
@@ -153,11 +155,11 @@ void Simulation::issue_compute(Rank rank, std::uint32_t node) {
   const double peak = job_.system.peak_tflops * 1e12;
   const double memory_bytes_per_s = job_.system.local_memory_gb_per_s * 1e9;
   const double perf = std::min(memory_bytes_per_s * intensity, peak);
-  const Ns time = ops > 0 ? static_cast<Ns>(ops / perf * 1e9) : 0;
-  rank_[rank].compute += time;
+  const Ns time = ops > 0 ? whole_ns(ops / perf * 1e9) : 0;
+  rank_[rank].compute = sum_to_end(rank_[rank].compute, time);
   RooflineSums& sums = rank_[rank].usage.roofline;
-  sums.compute_ns += time;
-  if (perf >= peak) sums.compute_bound_ns += time;
+  sums.compute_ns = sum_to_end(sums.compute_ns, time);
+  if (perf >= peak) sums.compute_bound_ns = sum_to_end(sums.compute_bound_ns, time);
   if (time > 0) {
     sums.compute_utilization += perf / peak * static_cast<double>(time);
     sums.memory_utilization += perf / intensity / memory_bytes_per_s * static_cast<double>(time);
@@ -180,7 +182,8 @@ void Simulation::issue_memory(Rank rank, std::uint32_t node) {
 void Simulation::access_memory(std::uint32_t memory, Rank rank, std::uint32_t node) {
   const TraceNode& fields = rank_[rank].progress.trace->nodes[node];
   const double bytes = static_cast<double>(fields.tensor_bytes);
-  const Ns time = job_.memory.latency_ns + static_cast<Ns>(bytes / job_.memory.bandwidth_gb_per_s);
+  const Ns time =
+      sum_to_end(job_.memory.latency_ns, whole_ns(bytes / job_.memory.bandwidth_gb_per_s));
   timers_.start(rank, time, {.kind = Timer::Kind::node, .index = node});
   if (job_.memory.kind != MemoryKind::per_npu) {
     timers_.start(rank, time, {.kind = Timer::Kind::memory, .index = memory});

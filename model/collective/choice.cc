@@ -1,6 +1,7 @@
 #include "model/collective/choice.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace exawarp::model {
 namespace {
@@ -63,8 +64,10 @@ Choice default_choice(CollectiveType type) {
 std::int64_t carried_bytes(const Choice& choice, std::int64_t bytes) {
   if (choice.payload_ppm == kPayloadWhole) return bytes;
   __extension__ using Wide = __int128;
-  return static_cast<std::int64_t>(
-      (static_cast<Wide>(bytes) * kPayloadWhole + choice.payload_ppm - 1) / choice.payload_ppm);
+  constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();
+  const Wide whole =
+      (static_cast<Wide>(bytes) * kPayloadWhole + choice.payload_ppm - 1) / choice.payload_ppm;
+  return static_cast<std::int64_t>(std::min(whole, kMost));
 }
 
 std::uint32_t lanes_of(const Choice& choice, const CollectiveUse& use) {

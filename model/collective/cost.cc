@@ -10,6 +10,8 @@
 namespace exawarp::model {
 namespace {
 
+using core::product_to_end;
+using core::sum_to_end;
 using core::Time;
 using schema::CollectiveType;
 
@@ -31,7 +33,9 @@ class Sequence {
   Sequence(const Collective& c, const StepCost& cost) : c_(c), cost_(cost) {}
 
   [[nodiscard]] Time wire(std::int64_t bytes) const { return wire_time(bytes, cost_); }
-  [[nodiscard]] Time message(std::int64_t bytes) const { return cost_.latency + wire(bytes); }
+  [[nodiscard]] Time message(std::int64_t bytes) const {
+    return sum_to_end(cost_.latency, wire(bytes));
+  }
   [[nodiscard]] Time blocks(std::uint32_t count) const {
     return message(bytes_of(c_, {.first = 0, .count = count}));
   }
@@ -46,29 +50,31 @@ class Sequence {
 Time ring_time(const Collective& c, const Sequence& s) {
   const Time wire = s.wire(bytes_of(c, {.first = 0, .count = 1}));
   if (is_broadcast_or_reduce(c.type)) {
-    return (c.members - 1) * (s.latency() + wire) + (c.lanes - 1) * wire;
+    return sum_to_end(product_to_end(c.members - 1, sum_to_end(s.latency(), wire)),
+                      product_to_end(c.lanes - 1, wire));
   }
   const std::int64_t rounds = (gives_to_all(c.type) ? 2 : 1) * std::int64_t{c.members - 1};
-  const Time busy = c.lanes * wire;
-  return (rounds - 1) * std::max(busy, s.latency() + wire) + busy + s.latency();
+  const Time busy = product_to_end(c.lanes, wire);
+  const Time round = std::max(busy, sum_to_end(s.latency(), wire));
+  return sum_to_end(product_to_end(rounds - 1, round), sum_to_end(busy, s.latency()));
 }
 
 Time halving_time(const Collective& c, const Sequence& s) {
   Time total;
   for (std::uint32_t distance = 1; distance < c.members; distance *= 2) {
-    total += s.blocks(std::min(distance, c.members - distance));
+    total = sum_to_end(total, s.blocks(std::min(distance, c.members - distance)));
   }
-  return gives_to_all(c.type) ? 2 * total : total;
+  return product_to_end(gives_to_all(c.type) ? 2 : 1, total);
 }
 
 Time tree_time(const Collective& c, const Sequence& s) {
   if (c.type != CollectiveType::GATHER && c.type != CollectiveType::SCATTER) {
-    return (gives_to_all(c.type) ? 2 : 1) * log2_ceil(c.members) * s.everything();
+    return product_to_end((gives_to_all(c.type) ? 2 : 1) * log2_ceil(c.members), s.everything());
   }
   Time total;
   for (std::uint32_t m = c.members; m > 1;) {
     m -= m / 2;
-    total += s.blocks(m);
+    total = sum_to_end(total, s.blocks(m));
   }
   return total;
 }
@@ -76,13 +82,16 @@ Time tree_time(const Collective& c, const Sequence& s) {
 // The largest sum of what a member sends or receives, message by message. Requires n * n sizes.
 Time largest_sum(const Collective& c, const Sequence& s, Time each) {
   const std::size_t n = c.members;
+  const auto with = [&](Time sum, std::uint64_t bytes) {
+    return sum_to_end(sum, sum_to_end(each, s.wire(static_cast<std::int64_t>(bytes))));
+  };
   Time most;
   for (std::size_t a = 0; a < n; ++a) {
     Time sent, received;
     for (std::size_t b = 0; b < n; ++b) {
       if (a == b) continue;
-      sent += each + s.wire(static_cast<std::int64_t>(c.sizes[a * n + b]));
-      received += each + s.wire(static_cast<std::int64_t>(c.sizes[b * n + a]));
+      sent = with(sent, c.sizes[a * n + b]);
+      received = with(received, c.sizes[b * n + a]);
     }
     most = std::max({most, sent, received});
   }
@@ -93,29 +102,31 @@ Time largest_sum(const Collective& c, const Sequence& s, Time each) {
 Time all_pairs_time(const Collective& c, const Sequence& s, Time each) {
   const std::size_t others = c.members - 1;
   if (c.sizes.empty()) {
-    return static_cast<std::int64_t>(others) *
-           (each + s.wire(bytes_of(c, {.first = 0, .count = 1})));
+    return product_to_end(static_cast<std::int64_t>(others),
+                          sum_to_end(each, s.wire(bytes_of(c, {.first = 0, .count = 1}))));
   }
   if (c.sizes.size() != c.members) return largest_sum(c, s, each);
   Time total;
   for (std::size_t d = 1; d <= others; ++d) {
-    total += each + s.wire(static_cast<std::int64_t>(c.sizes[d]));
+    total = sum_to_end(total, sum_to_end(each, s.wire(static_cast<std::int64_t>(c.sizes[d]))));
   }
   return total;
 }
 
 Time direct_time(const Collective& c, const Sequence& s) {
   if (c.type == CollectiveType::PERMUTE) return c.shift == 0 ? Time{0} : s.everything();
-  return (gives_to_all(c.type) ? 2 : 1) * (s.latency() + all_pairs_time(c, s, Time{0}));
+  return product_to_end(gives_to_all(c.type) ? 2 : 1,
+                        sum_to_end(s.latency(), all_pairs_time(c, s, Time{0})));
 }
 
 Time bruck_time(const Collective& c, const Sequence& s) {
   Time total;
   for (std::uint32_t i = 0; i < log2_ceil(c.members); ++i) {
     const std::uint32_t distance = 1u << i;
-    total += c.type == CollectiveType::ALL_TO_ALL
-                 ? s.message(bytes_of(c, {.first = i, .count = 0, .by_bit = true}))
-                 : s.blocks(std::min(distance, c.members - distance));
+    const Time step = c.type == CollectiveType::ALL_TO_ALL
+                          ? s.message(bytes_of(c, {.first = i, .count = 0, .by_bit = true}))
+                          : s.blocks(std::min(distance, c.members - distance));
+    total = sum_to_end(total, step);
   }
   return total;
 }
@@ -132,7 +143,7 @@ Time collective_time(const Collective& c, const StepCost& cost) {
   switch (c.algorithm) {
     case Algorithm::ring: return ring_time(c, s);
     case Algorithm::halving: return halving_time(c, s);
-    case Algorithm::doubling: return log2_ceil(c.members) * s.everything();
+    case Algorithm::doubling: return product_to_end(log2_ceil(c.members), s.everything());
     case Algorithm::tree: return tree_time(c, s);
     case Algorithm::double_tree: return double_tree_time(c, s.wire(lane_bytes(c)), cost.latency);
     case Algorithm::direct: return direct_time(c, s);
@@ -140,8 +151,8 @@ Time collective_time(const Collective& c, const StepCost& cost) {
     case Algorithm::pairwise: return all_pairs_time(c, s, s.latency());
     case Algorithm::in_network: {
       const std::int64_t bytes = network_bytes(c);
-      return (bytes == 0 ? Time{0} : s.wire(bytes)) +
-             2 * tree_depth(TreeShape::wide, c.members) * s.latency();
+      return sum_to_end(bytes == 0 ? Time{0} : s.wire(bytes),
+                        2 * tree_depth(TreeShape::wide, c.members) * s.latency());
     }
   }
   return {};

@@ -103,9 +103,9 @@ class Run {
         at.phase + 1u < mine.phases ? mine.first_send[at.phase + 1u] : mine.sends;
     Time& sent = interfaces_[position].sent;
     for (std::uint32_t i = mine.first_send[at.phase]; i < end; ++i) {
-      sent = std::max(now, sent) + wire_;
-      arrivals_.push({sent + latency_, position, mine.peer[i], static_cast<std::uint16_t>(lane),
-                      mine.peer_phase[i]});
+      sent = core::sum_to_end(std::max(now, sent), wire_);
+      arrivals_.push({core::sum_to_end(sent, latency_), position, mine.peer[i],
+                      static_cast<std::uint16_t>(lane), mine.peer_phase[i]});
     }
     go_on(position, lane, now);
   }
@@ -121,7 +121,7 @@ class Run {
 
   void take(const Arrival& arrival) {
     Time& received = interfaces_[arrival.to].received;
-    received = std::max(arrival.time, received + wire_);
+    received = std::max(arrival.time, core::sum_to_end(received, wire_));
     Progress& at = progress(arrival.to, arrival.lane);
     ++at.arrived[arrival.phase];
     if (arrival.phase == at.phase) go_on(arrival.to, arrival.lane, received);
@@ -180,7 +180,8 @@ Time double_tree_time(const Collective& c, Time wire, Time latency, std::uint64_
   for (std::uint32_t i = 0; i < kLevelsBetween; ++i) leave_out_one(below);
   const Time end = remembered_end(known, wire, latency);
   const Time between = end - remembered_end(below, wire, latency);
-  return end + Time{levels * between.ps / kLevelsBetween};
+  return core::sum_to_end(
+      end, core::time_to_end(static_cast<core::WidePs>(between.ps) * levels / kLevelsBetween));
 }
 
 }  // namespace exawarp::model

@@ -34,15 +34,15 @@ bool axis_by_axis(schema::CollectiveType type, std::int64_t bytes,
   }
   const auto estimate = [&](std::uint32_t members) {
     const RingPlan plan = ring_plan(type, bytes, members);
-    return plan.steps *
-           (cost.latency + core::transfer_time(plan.chunk_bytes, cost.bandwidth_bytes_per_s));
+    const core::Time wire = core::transfer_time(plan.chunk_bytes, cost.bandwidth_bytes_per_s);
+    return core::product_to_end(plan.steps, core::sum_to_end(cost.latency, wire));
   };
   core::Time apart;
   std::uint32_t members = 1, axes = 0;
   for (const std::uint32_t size : sizes) {
     members *= size;
     axes += size > 1 ? 1 : 0;
-    apart += estimate(size);
+    apart = core::sum_to_end(apart, estimate(size));
   }
   return axes > 1 && apart < estimate(members);
 }

@@ -65,8 +65,8 @@ class Beside {
     for (std::uint32_t g = 0; g < model_.backgrounds.size(); ++g) {
       const Background& from = model_.backgrounds[g];
       if (!from.sends(self())) continue;
-      const Time first = core::saturating_add(from.from(), from.gap(self(), 0));
-      if (first < from.until()) post_in(first, g);
+      const Time first = core::sum_to_end(from.from(), from.gap(self(), 0));
+      if (first < std::min(from.until(), core::kEndOfTime)) post_in(first, g);
     }
     tell_if_done();
     if (self().value == 0) ask_in(kFirstQuestion);
@@ -151,7 +151,8 @@ class Beside {
     const Background::Message message = from.message(self(), k);
     count_sent(message);
     const Time gap = from.gap(self(), k + 1);
-    if (core::saturating_add(ctx_.now(), gap) < from.until()) post_in(gap, g);
+    const Time next = core::sum_to_end(ctx_.now(), gap);
+    if (next < std::min(from.until(), core::kEndOfTime)) post_in(gap, g);
     const Tier tier = model_.network.tier_between(self(), message.to);
     const Interface interface = interface_of(tier);
     if (model_.packets != nullptr && model_.packets->carries(interface)) {
@@ -179,7 +180,7 @@ class Beside {
     if (!has(interface)) return;
     ReceiveShare& share = share_of(interface);
     begin_period(share);
-    ctx_.set(share.came, share.came + Time{message.wire_ps});
+    ctx_.set(share.came, core::sum_to_end(share.came, Time{message.wire_ps}));
     count_background(state_, message.bytes, ctx_);
   }
 
@@ -206,14 +207,13 @@ class Beside {
     ReceiveShare& share = share_of(interface);
     if (share.came == share.older || wire.ps == 0) return;
     begin_period(share);
-    __extension__ using Wide = __int128;
     const std::int64_t taken = (share.came - share.older).ps;
     const std::int64_t period = std::max<std::int64_t>(1, (ctx_.now() - share.older_at).ps);
-    const Time delay{static_cast<std::int64_t>(static_cast<Wide>(wire.ps) * taken / period)};
+    const Time delay = core::time_to_end(static_cast<core::WidePs>(wire.ps) * taken / period);
     if (delay.ps == 0) return;
     Time& clock =
         DeviceParts<DeviceState>(state_).rx_free(static_cast<Interface>(interface));
-    ctx_.set(clock, std::max(clock, ctx_.now() - wire) + delay);
+    ctx_.set(clock, core::sum_to_end(std::max(clock, ctx_.now() - wire), delay));
   }
 
   // ---- the end

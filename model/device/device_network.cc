@@ -102,7 +102,8 @@ void Device::transmit(std::uint32_t stream, const Task& task) {
   }
   const Ends ends = model_.network.ends_of(side, self(), peer, task.tag);
   const Leaving leaving =
-      model_.analytical ? Leaving{ctx_.now() + wire, wire, model_.network.travel(tier, wire)}
+      model_.analytical ? Leaving{core::sum_to_end(ctx_.now(), wire), wire,
+                                  model_.network.travel(tier, wire)}
                         : leave(peer, ends.out, wire, tier);
   if (leaving.sent == Time::max()) return;
   ctx_.send(LpId{peer.value}, leaving.sent - ctx_.now() + leaving.latency,
@@ -117,8 +118,9 @@ Leaving Device::leave_in_trouble(DeviceId to, Interface interface, Time wire, Ti
   const auto travel =
       model_.trouble->travel(self(), to, {std::max(ctx_.now(), free_at), wire, latency});
   if (!travel) return {Time::max(), wire, latency};
-  ctx_.set(free_at, travel->start + travel->wire);
-  return {travel->start + travel->wire, travel->wire, travel->latency};
+  const Time sent = core::sum_to_end(travel->start, travel->wire);
+  ctx_.set(free_at, sent);
+  return {sent, travel->wire, travel->latency};
 }
 
 // Takes a message's latency and no time on an interface.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,10 +12,12 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/units.h"
 #include "model/collective/cost.h"
 #include "model/collective/ring.h"
 #include "model/device/collective_times.h"
 #include "model/device/supported.h"
+#include "model/network/packet_network.h"
 #include "model/workload/validate_program.h"
 
 namespace exawarp::model {
@@ -46,10 +49,19 @@ std::uint64_t bytes_sent(const CollectiveStage& stage) {
   }
 }
 
+// Or more: no message has more than all of the data, and what the payload's share adds to it.
+std::int64_t largest_message(const Collective& c, const Choice& choice) {
+  const core::WidePs all = bytes_of(c, {.first = 0, .count = c.members});
+  return static_cast<std::int64_t>(std::min<core::WidePs>(
+      all * kPayloadWhole / choice.payload_ppm, std::numeric_limits<std::int64_t>::max()));
+}
+
 class Builder {
  public:
   explicit Builder(const ProgramTableInputs& inputs)
-      : in_(inputs), stages_(inputs.job, inputs.network, inputs.rules) {
+      : in_(inputs),
+        stages_(inputs.job, inputs.network, inputs.rules),
+        most_bytes_per_s_(find_most_bytes_per_s()) {
     for (std::uint32_t g = 0; g < in_.graph.group_count(); ++g) {
       group_class_.push_back(class_of_group(in_.graph, g));
     }
@@ -67,6 +79,7 @@ class Builder {
     place_tasks();
     for (std::uint32_t s = 0; s < program_->stream_count(); ++s) {
       const std::uint32_t length = program_->stream_length(s);
+      stream_takes_ = {};
       for (std::uint32_t i = 0; i < length; ++i) add(s, program_->node_at(s, i));
       table_.first_task.push_back(static_cast<std::uint32_t>(table_.tasks.size()));
     }
@@ -110,6 +123,8 @@ class Builder {
         task.time_class = TimeClass::compute;
         task.wire[0] = duration_of(node_index);
         table_.events += task.wire[0].ps > 0 ? 1 : 0;
+        takes_at_least(node_index, task.wire[0],
+                       [&] { return "computes for " + core::format_time(task.wire[0]); });
         break;
       case schema::NodeKind::COLLECTIVE: return add_collectives(task, node, stream);
       case schema::NodeKind::SEND:
@@ -125,6 +140,45 @@ class Builder {
     } catch (const core::InputError& error) {
       throw core::InputError(node_place(in_.graph, index_, node), error.what());
     }
+  }
+
+  // A node keeps its stream busy for `time` or longer.
+  template <class What>
+  void takes_at_least(std::uint32_t node, core::Time time, const What& what) {
+    stream_takes_ = core::sum_to_end(stream_takes_, time);
+    if (stream_takes_ < core::kEndOfTime) return;
+    throw core::InputError(
+        node_place(in_.graph, index_, node),
+        fmt::format("simulated time passes {}: this node {}, with what its stream did before; "
+                    "expected smaller amounts, or higher rates",
+                    core::kEndOfTimeText, what()));
+  }
+  void sends_at_least(std::uint32_t node, std::uint32_t messages, std::int64_t bytes) {
+    const core::Time each = core::transfer_time(bytes, most_bytes_per_s_);
+    takes_at_least(node, core::product_to_end(messages, each), [&] {
+      return fmt::format("sends {} x {} bytes at {} B/s", messages, bytes, most_bytes_per_s_);
+    });
+  }
+
+  // Of any interface that messages leave by.
+  [[nodiscard]] std::int64_t find_most_bytes_per_s() const {
+    std::int64_t most = 1;
+    for (const Interface interface : {Interface::node, Interface::scale_out}) {
+      if (!in_.network.uses(interface)) continue;
+      const bool packets = in_.by_packets[static_cast<std::size_t>(interface)];
+      most = std::max(most, packets ? in_.packets->most_bytes_per_s()
+                                    : in_.network.bandwidth(interface));
+    }
+    return most;
+  }
+
+  void check_packets(std::uint32_t node, std::int64_t message_bytes) const {
+    if (in_.packets == nullptr || in_.packets->options().can_carry(message_bytes)) return;
+    throw core::InputError(
+        node_place(in_.graph, index_, node),
+        fmt::format("a message of {} bytes is {} packets or more; expected larger packets, or a "
+                    "smaller message",
+                    message_bytes, kPacketsMax));
   }
 
   // Streams run in order, so of each other stream only the latest node matters.
@@ -188,6 +242,7 @@ class Builder {
     if (node.getSizes() != 0) c.sizes = in_.graph.size_tables()[node.getSizes() - 1];
     task.kind = TaskKind::stepped;
     task.tag = static_cast<std::uint32_t>(table_.stepped.size());
+    check_packets(task.node, largest_message(c, stage.choice));
     const std::uint64_t messages = collective_messages(c) / c.members;
     table_.events += in_.analytical ? 3 : messages + 1;
     add_sent(table_.channels[task.channel].sent, messages, bytes_sent(stage));
@@ -201,6 +256,7 @@ class Builder {
       task.steps = kStepsVary;
       task.wire[0] = {stage.bytes};
       add_sent(table_.channels[task.channel].sent, 1, bytes_sent(stage));
+      check_packets(task.node, stage.bytes);
       return task;
     }
     const RingPlan plan = ring_plan(stage.type, stage.bytes, *stage.members);
@@ -208,6 +264,8 @@ class Builder {
     table_.events += plan.steps;
     add_sent(table_.channels[task.channel].sent, plan.steps, bytes_sent(stage));
     set_wire(task, plan.chunk_bytes);
+    sends_at_least(task.node, plan.steps, plan.chunk_bytes);
+    check_packets(task.node, plan.chunk_bytes);
     return task;
   }
 
@@ -226,7 +284,10 @@ class Builder {
     set_wire(task, bytes);
     task.rendezvous = sends && bytes > in_.eager_max_bytes;
     table_.events += task.rendezvous ? 2 : 1;
-    if (sends) add_sent(sends_[{task.peer_is_absolute, task.peer}], 1, node.getCommBytes());
+    if (!sends) return;
+    sends_at_least(task.node, 1, bytes);
+    check_packets(task.node, bytes);
+    add_sent(sends_[{task.peer_is_absolute, task.peer}], 1, node.getCommBytes());
   }
 
   struct ChannelKey {
@@ -256,6 +317,7 @@ class Builder {
 
   const ProgramTableInputs& in_;
   CollectiveStages stages_;
+  std::int64_t most_bytes_per_s_;
   std::vector<TimeClass> group_class_;
   std::map<ChannelKey, std::uint16_t> numbers_;  // of all programs so far
   std::map<ChannelKey, std::uint8_t> local_channel_;
@@ -263,6 +325,7 @@ class Builder {
   std::vector<std::uint32_t> last_task_;  // by node
   const Program* program_ = nullptr;
   std::uint32_t index_ = 0;
+  core::Time stream_takes_;  // at least, up to the node that is added
   ProgramTable table_;
 };
 

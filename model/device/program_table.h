@@ -25,6 +25,8 @@
 
 namespace exawarp::model {
 
+class PacketNetwork;
+
 static_assert(kStreamsMax <= 32, "streams are bits of a word");
 constexpr std::uint32_t kChannelSlotsMax = 255;
 constexpr std::uint8_t kNoChannel = 0xff;
@@ -146,10 +148,12 @@ struct ProgramTableInputs {
   std::int64_t eager_max_bytes;  // longer messages ask first
   bool analytical;
   std::array<bool, kInterfaceCount> by_packets;  // interfaces that send packet by packet
+  const PacketNetwork* packets;                  // where there are such
 };
 
 // One table for each program of the graph. Requires a graph that passed validate() and
-// check_supported(). Throws core::InputError where a duration cannot be computed.
+// check_supported(). Throws core::InputError where a duration cannot be computed, where the nodes
+// of a stream take until kEndOfTime by themselves, or a message has too many packets.
 // Cost: O(nodes + dependencies), about 50 ns a node; at analytical fidelity also O(devices) for each
 // kind of communicator, and what group_time() takes for each different collective.
 std::vector<ProgramTable> make_program_tables(const ProgramTableInputs& inputs);

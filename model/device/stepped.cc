@@ -146,7 +146,8 @@ Time Stepped::end(const Task& task) const {
   const Channel& among = program_.channels[task.channel];
   const DeviceId first = among.among.member(*program_.graph, rank(), 0);
   const Time alone = program_.times[stepped.first_time + among.groups->class_of(first)];
-  return std::max(ctx_.now(), channel.last_entry + stepped.choice.start + alone);
+  return std::max(ctx_.now(),
+                  core::sum_to_end(channel.last_entry + stepped.choice.start, alone));
 }
 
 // ---- messages
@@ -178,7 +179,7 @@ void Stepped::send(const Task& task, const Place& place, std::uint32_t lane, con
                         : t.bytes_received == t.bytes ? way.wire
                                                       : wire(task, t.bytes_received, interface);
   const ChannelState& channel = parts_.channels[task.channel];
-  ctx_.send(LpId{peer.value}, way.start + way.wire - ctx_.now() + way.latency,
+  ctx_.send(LpId{peer.value}, core::sum_to_end(way.start, way.wire) - ctx_.now() + way.latency,
             static_cast<pdes::EventKind>(DeviceEvent::step_arrives),
             Chunk{received.ps, channel.last_entry.ps, channel.ordinal, t.peer_phase,
                   number, static_cast<std::uint16_t>(ends.in), lane});
@@ -217,8 +218,9 @@ Travel Stepped::leave(const Task& task, const Handed& message, const UsualWay& u
   if (way.start == Time::max()) {
     ctx_.set(channel.wire, Time::max());
   } else if (!message.free) {
-    ctx_.set(clock, way.start + way.wire);
-    ctx_.set(channel.wire, std::max(channel.wire, way.start + way.wire));
+    const Time sent = core::sum_to_end(way.start, way.wire);
+    ctx_.set(clock, sent);
+    ctx_.set(channel.wire, std::max(channel.wire, sent));
   }
   return way;
 }

@@ -61,7 +61,8 @@ void check(const BackgroundSpec& spec, std::uint32_t devices, const DeviceSet& s
   }
 }
 
-// No time overflows: a gap is 45 times its mean at most (core/exponential.h).
+// A gap is 45 times its mean at most (core/exponential.h), so a generator whose mean is below a day
+// has messages within simulated time.
 void check_gap(const BackgroundSpec& spec, std::int64_t bytes_per_s) {
   constexpr std::int64_t kSecondsMax = 86'400;
   if (spec.sizes.mean_bytes() / bytes_per_s < kSecondsMax) return;

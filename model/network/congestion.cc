@@ -23,7 +23,8 @@ Congestion CongestionControl::start(Time round_trip) const {
                .alpha = kOne, .round_trip = round_trip};
   const std::uint32_t initial = options_.window.initial_packets;
   const Wide held = static_cast<Wide>(line_) * round_trip.ps / core::kPicosecondsPerSecond;
-  const auto fits = static_cast<std::uint64_t>(held / packet_bytes_) + 1;
+  const auto fits =
+      static_cast<std::uint64_t>(std::min<Wide>(held / packet_bytes_, kMostWindow / kPacket)) + 1;
   c.window = std::clamp((initial != 0 ? initial : fits) * kPacket, kPacket, kMostWindow);
   return c;
 }
@@ -32,7 +33,7 @@ Time CongestionControl::packet_sent(Congestion& c, Time start, Time end,
                                     std::int64_t bytes) const {
   if (options_.transport == Transport::window && c.window < kPacket) {
     const auto spread = static_cast<Wide>(c.round_trip.ps) * kPacket / c.window;
-    return start + Time{static_cast<std::int64_t>(spread)};
+    return core::sum_to_end(start, core::time_to_end(spread));
   }
   if (options_.transport != Transport::dcqcn || c.notified == 0) return end;
   catch_up(c, start);
@@ -42,7 +43,8 @@ Time CongestionControl::packet_sent(Congestion& c, Time start, Time end,
     c.byte_steps = static_cast<std::uint16_t>(std::min(c.byte_steps + 1, 0x7fff));
     increase(c);
   }
-  return c.rate >= line_ ? end : start + core::transfer_time(bytes, c.rate);
+  if (c.rate >= line_) return end;
+  return core::sum_to_end(start, core::transfer_time(bytes, c.rate));
 }
 
 void CongestionControl::notified(Congestion& c, Time now) const {
@@ -80,12 +82,13 @@ void CongestionControl::increase(Congestion& c) const {
   const DcqcnOptions& d = options_.dcqcn;
   const std::uint32_t most = std::max(c.timer_steps, c.byte_steps);
   const std::uint32_t least = std::min(c.timer_steps, c.byte_steps);
+  Wide target = c.target_rate;
   if (least > d.fast_recovery_steps) {
-    c.target_rate += d.hyper_bytes_per_s * (least - d.fast_recovery_steps);
+    target += static_cast<Wide>(d.hyper_bytes_per_s) * (least - d.fast_recovery_steps);
   } else if (most >= d.fast_recovery_steps) {
-    c.target_rate += d.additive_bytes_per_s;
+    target += d.additive_bytes_per_s;
   }
-  c.target_rate = std::min(c.target_rate, line_);
+  c.target_rate = static_cast<std::int64_t>(std::min<Wide>(target, line_));
   // The mean, rounded up, so that it reaches its target.
   c.rate += (c.target_rate - c.rate + 1) / 2;
 }

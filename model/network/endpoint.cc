@@ -129,7 +129,7 @@ CongestionControl Endpoint::control_of(std::uint32_t port) const {
 void Endpoint::send(const OutgoingMessage& message) {
   const bool sane = message.to.value < network_.topology().devices() &&
                     message.to.value != at().value && message.bytes >= 0 &&
-                    message.bytes / options().packet_bytes < std::int64_t{1} << 31;
+                    options().can_carry(message.bytes);
   ctx_.check(sane, "a message to nobody, or of no possible size");
   if (!sane) return;
   const std::int64_t whole = std::max<std::int64_t>(message.bytes - 1, 0) / options().packet_bytes;
@@ -148,9 +148,9 @@ void Endpoint::send(const OutgoingMessage& message) {
   s.channel = static_cast<std::uint8_t>(route.channel);
   if (options().transport != Transport::plain) {
     const core::DeviceId here{at().value};
-    s.congestion = control_of(port).start(
-        message.overhead + network_.unloaded_delay(here, message.to, network_.full_bytes()) +
-        network_.unloaded_delay(message.to, here, options().control_bytes));
+    s.congestion = control_of(port).start(core::sum_to_end(
+        message.overhead + network_.unloaded_delay(here, message.to, network_.full_bytes()),
+        network_.unloaded_delay(message.to, here, options().control_bytes)));
   }
   s.endpoint_delay = network_.endpoint_delay({at().value}, message.to) + message.overhead;
   s.not_before = ctx_.now();

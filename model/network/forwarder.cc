@@ -57,7 +57,7 @@ Time Forwarder::eligible_at(const Packet& packet, std::uint32_t out) const {
   const Time set_out = std::max(Time{0}, ctx_.now() - network_.figures(in.kind).latency);
   const Time behind = ports_.time_on_line(packet.in_port, packet.bytes, set_out) -
                       ports_.time_on_line(out, packet.bytes, at);
-  return behind.ps > 0 ? at + behind : at;
+  return behind.ps > 0 ? core::sum_to_end(at, behind) : at;
 }
 
 bool Forwarder::can_commit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes) {

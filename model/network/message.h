@@ -74,15 +74,16 @@ struct CarriedBody {
 };
 static_assert(sizeof(CarriedBody) == 24);
 
-// When a message that is handed to an interface at `now` has left it; the new send clock.
+// When a message that is handed to an interface at `now` has left it; the new send clock. Clocks
+// stop at the end of time.
 constexpr core::Time sent_at(core::Time now, core::Time tx_free, core::Time wire) {
-  return std::max(now, tx_free) + wire;
+  return core::sum_to_end(std::max(now, tx_free), wire);
 }
 
 // When a message whose tail arrives at `now` is received: at once, unless the interface has been
 // busy with another for part of this one's own time; the new receive clock.
 constexpr core::Time received_at(core::Time now, core::Time rx_free, core::Time wire) {
-  return std::max(now, rx_free + wire);
+  return std::max(now, core::sum_to_end(rx_free, wire));
 }
 
 }  // namespace exawarp::model

@@ -29,7 +29,7 @@ std::optional<Travel> MessageTrouble::travel(DeviceId from, DeviceId to,
     out.latency = std::max(out.latency, path.latency + ends);
   }
   if (!jitter_.off()) {
-    out.latency += jitter_.extra(from.value, to.value, out.start + out.wire);
+    out.latency += jitter_.extra(from.value, to.value, core::sum_to_end(out.start, out.wire));
   }
   return out;
 }
@@ -77,10 +77,9 @@ std::int64_t MessageTrouble::leg(VertexId at, VertexId to, Sent sent, Path& path
     path.latency += kind.latency;
     if (sent.rate == 0) sent.rate = kind.bandwidth_bytes_per_s;
     if (faults_.touches(at, port)) {
-      __extension__ using Wide = __int128;
       const std::int64_t rate = std::max(sent.rate, kind.bandwidth_bytes_per_s);
-      const Time here{static_cast<std::int64_t>(
-          (static_cast<Wide>(sent.wire.ps) * sent.rate + rate - 1) / rate)};
+      const Time here = core::time_to_end(
+          (static_cast<core::WidePs>(sent.wire.ps) * sent.rate + rate - 1) / rate);
       path.wire = std::max(path.wire, faults_.end_if_up(at, port, sent.start, here) - sent.start);
     }
     at = link.peer;

@@ -167,9 +167,8 @@ void Network::find_slow_ways() {
 core::Time Network::lag(Tier tier, core::Time wire) const {
   const std::int64_t slow = slowest_[static_cast<std::size_t>(tier)];
   const std::int64_t rate = bandwidth_bytes_per_s_[static_cast<std::size_t>(interface_of(tier))];
-  __extension__ using Wide = __int128;
-  return {static_cast<std::int64_t>((static_cast<Wide>(wire.ps) * (rate - slow) + slow - 1) /
-                                    slow)};
+  return core::time_to_end(
+      (static_cast<core::WidePs>(wire.ps) * (rate - slow) + slow - 1) / slow);
 }
 
 core::Time Network::least_latency_between_atoms() const {

@@ -73,11 +73,16 @@ class Network {
   }
   // From when a message's tail, which took `wire` on its interface, has left to its arrival.
   [[nodiscard]] core::Time travel(Tier tier, core::Time wire) const {
-    return slowest_.empty() ? latency(tier) : latency(tier) + lag(tier, wire);
+    return slowest_.empty() ? latency(tier) : core::sum_to_end(latency(tier), lag(tier, wire));
   }
   [[nodiscard]] core::Time wire_time(std::int64_t bytes, Interface interface) const {
     const std::int64_t rate = bandwidth_bytes_per_s_[static_cast<std::size_t>(interface)];
     return std::max(core::Time{1}, core::transfer_time(bytes, rate));
+  }
+  // Whether any two devices talk by it.
+  [[nodiscard]] bool uses(Interface interface) const {
+    return interface == Interface::node ? std::min(devices_, layout_.devices()) > 1
+                                        : devices_ > layout_.devices();
   }
   // Interfaces of a device out of its node, but for the first.
   [[nodiscard]] std::uint32_t further_interfaces() const { return further_; }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/units.h"
 
 namespace exawarp::model {
 namespace {
@@ -17,6 +18,8 @@ constexpr std::uint32_t kPortsMax = 1u << 15;
 constexpr std::uint32_t kChannelsMax = 8;  // bits of PortState::paused
 constexpr std::int64_t kPacketBytesMax = std::int64_t{1} << 24;
 constexpr std::int64_t kBufferBytesMax = std::int64_t{1} << 30;
+constexpr std::int64_t kHeadroomMax = std::int64_t{1} << 61;     // bytes
+constexpr Time kPeriodMax{3'600 * core::kPicosecondsPerSecond};  // sums with it fit
 
 void require(bool condition, const char* option, const std::string& what) {
   if (!condition) throw core::InputError(fmt::format("packet network: {}: {}", option, what));
@@ -78,6 +81,12 @@ void check_control_loops(const PacketOptions& o) {
               w.most_decrease_per_mille <= 900,
           "window", "out of range; expected additive >= 1, beta <= 1, most decrease 0.001 to 0.9");
   require(o.retransmit_timeout.ps > 0, "retransmit_timeout", "\"0 s\"; expected more");
+  const auto at_most_an_hour = [](Time period, const char* option) {
+    require(period <= kPeriodMax, option, "expected at most an hour");
+  };
+  at_most_an_hour(o.retransmit_timeout, "retransmit_timeout");
+  at_most_an_hour(std::max({d.cnp_interval, d.alpha_period, d.increase_period}), "dcqcn");
+  at_most_an_hour(std::max({w.target_delay, w.queueing_delay, w.flow_scaling}), "window");
 }
 
 Time depth_of(std::int64_t bytes, const LinkKind& kind) {
@@ -95,20 +104,21 @@ LinkFigures figures_of(const LinkKind& kind, const PacketOptions& o, Time passin
   LinkFigures f{.bytes_per_s = kind.bandwidth_bytes_per_s,
                 .latency = kind.latency,
                 .full_wire = full_wire,
-                .commit = full_wire * ahead,
+                .commit = core::product_to_end(ahead, full_wire),
                 .buffer = drops ? depth_of(o.buffer_bytes, kind) : Time::max(),
                 .kmin = o.ecn.kmax_bytes == 0 ? Time::max() : depth_of(o.ecn.kmin_bytes, kind),
                 .kmax = depth_of(o.ecn.kmax_bytes, kind)};
   if (o.ecn.kmax_bytes != 0 && o.ecn.kmin_bytes == 0) f.kmin = Time{0};
   // From Xoff on: the pause frame's way there, what was under way or committed, the packet on the
   // line, and what is in the sender's pipeline.
-  const Time reaction = kind.latency * 2 + f.commit + full_wire * 3 +
-                        core::transfer_time(o.control_bytes, kind.bandwidth_bytes_per_s) + passing;
-  __extension__ using Wide = __int128;
+  const Time control = core::transfer_time(o.control_bytes, kind.bandwidth_bytes_per_s);
+  const Time packets = core::sum_to_end(f.commit, core::product_to_end(3, full_wire));
+  const Time reaction =
+      core::sum_to_end(core::sum_to_end(kind.latency * 2 + passing, control), packets);
+  const core::WidePs headroom = static_cast<core::WidePs>(reaction.ps) *
+                                kind.bandwidth_bytes_per_s / core::kPicosecondsPerSecond;
   f.headroom_bytes =
-      static_cast<std::int64_t>(static_cast<Wide>(reaction.ps) * kind.bandwidth_bytes_per_s /
-                                core::kPicosecondsPerSecond) +
-      2 * full;
+      static_cast<std::int64_t>(std::min<core::WidePs>(headroom, kHeadroomMax)) + 2 * full;
   return f;
 }
 
@@ -151,6 +161,8 @@ PacketNetwork::PacketNetwork(const Topology& topology, const PacketOptions& opti
   }
   check_routing();
   look_at_faults();
+  check_queues();
+  check_timeout();
   lay_out(atom_shift);
 }
 
@@ -186,6 +198,45 @@ void PacketNetwork::check_routing() const {
   require(!waits || topology_->every_port_is_safe() || keeps_to_first_port(policy), "routing",
           "this topology's channels keep deterministic, valiant and ugal routes free of deadlock; "
           "expected one of them, or flow_control: none");
+}
+
+// What waits at a port is counted by its time on the line, whose sum has to be a time.
+void PacketNetwork::check_queues() const {
+  if (!has_queues()) return;
+  std::uint32_t widest = 1;
+  for (std::uint32_t v = 0; v < topology_->devices() + topology_->switches(); ++v) {
+    widest = std::max(widest, topology_->ports({v}));
+  }
+  std::int64_t buffer = options_.buffer_bytes;
+  if (options_.flow_control == FlowControl::pfc) {
+    for (const LinkFigures& f : figures_) {
+      buffer = std::max(buffer, options_.xoff_bytes + f.headroom_bytes);
+    }
+  }
+  for (std::size_t k = 0; k < figures_.size(); ++k) {
+    const Time one = core::transfer_time(buffer, figures_[k].bytes_per_s);
+    if (core::product_to_end(std::int64_t{widest} * channels_, one) < core::kEndOfTime) continue;
+    throw core::InputError(
+        fmt::format("packet network: simulated time passes {}: links of kind {} take that for what "
+                    "the buffers of {} ports and {} channels hold, at {} B/s; expected faster "
+                    "links, or smaller buffers or packets",
+                    core::kEndOfTimeText, topology_->link_kinds()[k].name, widest, channels_,
+                    figures_[k].bytes_per_s));
+  }
+}
+
+// A timer that runs out thousands of times while one packet is on a line does nothing but keep the
+// run from ending.
+void PacketNetwork::check_timeout() const {
+  if (options_.recovery == Recovery::none) return;
+  constexpr std::int64_t kTimeoutsMax = 65'536;
+  for (const LinkFigures& f : figures_) {
+    const Time most = core::product_to_end(kTimeoutsMax, options_.retransmit_timeout);
+    require(f.full_wire <= most, "retransmit_timeout",
+            fmt::format("\"{}\" is far too short for packets that take {} at {} B/s; expected more",
+                        core::format_time(options_.retransmit_timeout),
+                        core::format_time(f.full_wire), f.bytes_per_s));
+  }
 }
 
 void PacketNetwork::lay_out(std::uint32_t atom_shift) {
@@ -229,7 +280,8 @@ Time PacketNetwork::unloaded_delay(core::DeviceId from, core::DeviceId to,
                                    std::int64_t bytes) const {
   const Distance& d = topology_->distances()[topology_->message_route(from, to).distance];
   const Time wire = core::transfer_time(bytes, d.bandwidth_bytes_per_s);
-  return d.endpoint + d.latency + (options_.cut_through ? wire : wire * d.links);
+  return core::sum_to_end(d.endpoint + d.latency,
+                          core::product_to_end(options_.cut_through ? 1 : d.links, wire));
 }
 
 }  // namespace exawarp::model

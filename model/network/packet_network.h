@@ -73,6 +73,12 @@ class PacketNetwork {
     const LinkFigures& f = figures_[kind];
     return bytes == full_bytes() ? f.full_wire : core::transfer_time(bytes, f.bytes_per_s);
   }
+  // Of the fastest link.
+  [[nodiscard]] std::int64_t most_bytes_per_s() const {
+    std::int64_t most = 1;
+    for (const LinkFigures& f : figures_) most = std::max(most, f.bytes_per_s);
+    return most;
+  }
   [[nodiscard]] bool is_device(core::LpId lp) const { return lp.value < topology_->devices(); }
   // Devices have links to devices, so packets of others pass through them (a torus, say).
   [[nodiscard]] bool devices_forward() const { return devices_forward_; }
@@ -111,6 +117,8 @@ class PacketNetwork {
     Trouble(const Topology& topology, const PacketOptions& options);
   };
   void check_routing() const;
+  void check_queues() const;
+  void check_timeout() const;
   void look_at_faults();
   void lay_out(std::uint32_t atom_shift);
 

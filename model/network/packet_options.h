@@ -56,6 +56,8 @@ struct WindowOptions {
   std::uint32_t most_decrease_per_mille = 500;
 };
 
+constexpr std::int64_t kPacketsMax = std::int64_t{1} << 31;  // of a message: exclusive
+
 struct PacketOptions {
   std::int64_t packet_bytes = 4096;  // payload of a full packet: the MTU, or a chunk
   std::int64_t header_bytes = 0;     // added to each packet on the wire
@@ -79,6 +81,11 @@ struct PacketOptions {
   std::vector<LinkFaultSpec> link_faults{};
   LatencyJitterSpec latency_jitter{};  // of each packet, where it sets out
   bool count_ports = false;          // says what ports do over time (port_counters.h)
+
+  // Whether a message is of fewer than kPacketsMax packets.
+  [[nodiscard]] bool can_carry(std::int64_t message_bytes) const {
+    return message_bytes / packet_bytes < kPacketsMax;
+  }
 };
 
 }  // namespace exawarp::model

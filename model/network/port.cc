@@ -123,10 +123,10 @@ void Ports::drop(std::uint32_t p) {
 Time Ports::commit(std::uint32_t p, Packet packet, Time eligible, Time extra_delay) {
   PortState& port = ports_[p];
   Time start = std::max(port.free, eligible);
-  Time end = start + wire(p, packet.bytes);
+  Time end = core::sum_to_end(start, wire(p, packet.bytes));
   if (port.faulty != 0) [[unlikely]] {
     if (meets_failure(p, packet.bytes, start)) {
-      end = start + time_on_line(p, packet.bytes, start);
+      end = core::sum_to_end(start, time_on_line(p, packet.bytes, start));
       ctx_.set(port.free, end);
       drop(p);
       return end;

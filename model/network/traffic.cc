@@ -108,11 +108,14 @@ TrafficModel::TrafficModel(const Topology& topology, const PacketOptions& networ
                  const TrafficOptions& traffic, std::uint32_t atom_shift)
     : network_(topology, network, atom_shift), plan_(traffic, topology.devices()) {
   check_ways();
+  check_sizes();
   const Link first = topology.link({0}, 0);
   const Time wire = core::transfer_time(std::max<std::int64_t>(traffic.message_bytes, 1),
                                         network_.figures(first.kind).bytes_per_s);
-  mean_interval_ = Time{std::llround(static_cast<double>(wire.ps) / traffic.load)};
   check_intervals(first);
+  if (plan_.is_open()) {
+    mean_interval_ = Time{std::llround(static_cast<double>(wire.ps) / traffic.load)};
+  }
   types_.push_back({"device",
                     static_cast<std::uint32_t>(sizeof(TrafficDevice)) +
                         Endpoint::state_bytes(network_),
@@ -122,6 +125,33 @@ TrafficModel::TrafficModel(const Topology& topology, const PacketOptions& networ
   for (const SwitchRun& run : network_.switch_runs()) {
     ranges_.push_back({run.first_lp, run.count, static_cast<std::uint32_t>(types_.size())});
     types_.push_back(packet_switch_type<TrafficModel>(network_, run.ports));
+  }
+}
+
+// A message has fewer than kPacketsMax packets, and what a device sends can leave it in simulated
+// time: all its ports sending all the time.
+void TrafficModel::check_sizes() const {
+  const std::int64_t bytes = plan_.options().message_bytes;
+  if (!network_.options().can_carry(bytes)) {
+    throw core::InputError(
+        fmt::format("traffic: size: \"{} B\" is {} packets or more; expected larger packets, or a "
+                    "smaller message",
+                    bytes, kPacketsMax));
+  }
+  const Topology& t = network_.topology();
+  for (std::uint32_t d = 0; d < t.devices(); ++d) {
+    core::WidePs bytes_per_s = 0;
+    for (std::uint32_t p = 0; p < t.ports({d}); ++p) {
+      bytes_per_s += network_.figures(t.link({d}, p).kind).bytes_per_s;
+    }
+    const std::uint32_t messages = plan_.messages_of({d});
+    const core::WidePs ps = static_cast<core::WidePs>(bytes) * messages *
+                            core::kPicosecondsPerSecond / std::max<core::WidePs>(1, bytes_per_s);
+    if (ps < core::kEndOfTime.ps) continue;
+    throw core::InputError(fmt::format(
+        "traffic: simulated time passes {}: device {} sends {} messages of {} bytes at {} B/s; "
+        "expected less to send, or faster links",
+        core::kEndOfTimeText, d, messages, bytes, static_cast<std::int64_t>(bytes_per_s)));
   }
 }
 

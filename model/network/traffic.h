@@ -58,6 +58,7 @@ class TrafficModel final : public pdes::Model {
 
  private:
   void check_ways() const;
+  void check_sizes() const;
   void check_intervals(const Link& first) const;
 
   PacketNetwork network_;

@@ -53,7 +53,7 @@ class Scheduler {
       const std::uint32_t v = ready_.back();
       ready_.pop_back();
       if (join_of_[v] == kNone) {
-        finish(v, start_[v] + cost_of(v));
+        finish(v, std::min(start_[v] + std::min(cost_of(v), kLengthMax), kLengthMax));
       } else {
         come(v);
       }

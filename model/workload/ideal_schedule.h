@@ -39,7 +39,8 @@ struct IdealSchedule {
   std::vector<std::vector<NodeTimes>> times;  // by class, by node
 };
 
-constexpr std::uint64_t kScheduleNodesMax = 1u << 23;  // of all classes
+constexpr std::uint64_t kScheduleNodesMax = 1u << 23;         // of all classes
+constexpr std::uint64_t kLengthMax = std::uint64_t{1} << 62;  // start, end and length stop there
 
 // Requires validate(). nullopt where more than kScheduleNodesMax nodes differ.
 // Cost: O(devices * partners * rounds of refinement + nodes of all classes).
