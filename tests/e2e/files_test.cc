@@ -254,5 +254,24 @@ TEST_F(Files, StandardInputIsRead) {
   EXPECT_EQ(w.read("err"), "-: cannot read: Bad file descriptor\n");
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they take address space
+
+TEST_F(Files, MemoryThatEndsIsNoFaultOfTheProgram) {
+  const std::string configs = EXAWARP_SOURCE_DIR "/configs/";
+  for (const std::string& command :
+       {"workload generate '" + configs + "workloads/llama3_405b_16k.yaml' -o o.xwg",
+        "topology show '" + configs + "studies/llama3_405b_16k.yaml'"}) {
+    for (int kibibytes = 45'000; kibibytes <= 57'000; kibibytes += 3'000) {
+      const int code =
+          shell("E " + command + " > out", "ulimit -v " + std::to_string(kibibytes) + ";");
+      EXPECT_NE(code, 1) << kibibytes << ": " << w.read("err");
+      EXPECT_TRUE(code != 4 || w.read("err").starts_with("memory: ")) << w.read("err");
+    }
+  }
+  EXPECT_EQ(temporaries(), 0u);
+}
+
+#endif
+
 }  // namespace
 }  // namespace exawarp::tests
