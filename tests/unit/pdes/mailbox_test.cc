@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "pdes/executor.h"
+
 namespace exawarp::pdes {
 namespace {
 
@@ -62,6 +64,21 @@ TEST_P(MailboxesTest, ShowNothingTwice) {
     EXPECT_EQ(drained(last_), (Received{{0, epoch}}));
     EXPECT_EQ(drained(0), (Received{{last_, epoch}}));
   }
+}
+
+// By several workers, where the thread sanitizer sees who touches what.
+TEST_P(MailboxesTest, TakeNoLocksBetweenWorkers) {
+  const std::uint32_t partitions = std::min(GetParam(), 300u);
+  const auto executor = make_thread_executor({.threads = 3, .partitions = partitions});
+  std::vector<std::uint32_t> received(partitions);
+  for (std::uint32_t epoch = 0; epoch < 20; ++epoch) {
+    boxes_.next_epoch();
+    executor->for_each([&](std::uint32_t here) {
+      boxes_.drain(here, [&](const Event&) { ++received[here]; });
+      send(here, (here + epoch % 7) % partitions, epoch);
+    });
+  }
+  EXPECT_EQ(received, std::vector<std::uint32_t>(partitions, 19));
 }
 
 INSTANTIATE_TEST_SUITE_P(FewAndMany, MailboxesTest,

@@ -52,19 +52,25 @@ void in_little_memory(Work work) {
   std::_Exit(8);
 }
 
+class TooFewThreads : public testing::Test {
+ protected:
+  // In a process that starts anew: other tests have left threads behind in this one.
+  TooFewThreads() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
 const testing::ExitedWithCode kFails(core::kSystemErrorExitCode);
 constexpr const char* kLine = "threads: the system gives [0-9]+ of 1000";
 
-TEST(ThreadSupply, SaysWhereThereAreTooFew) {
+TEST_F(TooFewThreads, AreFoundOutInATrial) {
   EXPECT_EXIT(in_little_memory([] { require_threads(kTooMany, 4 * kStack); }), kFails, kLine);
 }
 
-TEST(ThreadSupply, PlainThreadsThatCannotStartAreAnError) {
+TEST_F(TooFewThreads, AreAnErrorOfPlainThreads) {
   const ExecutorSetup setup{.threads = kTooMany, .partitions = kTooMany};
   EXPECT_EXIT(in_little_memory([&] { make_thread_executor(setup); }), kFails, kLine);
 }
 
-TEST(ThreadSupply, WorkersThatCannotStartAreAnError) {
+TEST_F(TooFewThreads, AreAnErrorOfTheBuildsChoice) {
   const ExecutorSetup setup{.threads = kTooMany, .partitions = kTooMany};
   EXPECT_EXIT(in_little_memory([&] { make_executor(setup); }), kFails, kLine);
 }
