@@ -28,15 +28,18 @@ struct Prepared {
   core::Placement placement;
 };
 
-// Settings that all ranks must have in common: what the schedule holds, where it can be read twice.
-// In place: the model refers to the schedule.
-Settings load(const GoalArguments& a, Prepared& p) {
-  const model::goal::Parameters parameters = read_goal_parameters(a.parameters);
-  p.schedule.emplace(open_goal(a.file));
-  p.model = std::make_unique<LogGops>(*p.schedule, parameters);
+// What all ranks must have in common: what the schedule holds, where it can be read twice.
+Settings settings_of(const GoalArguments& a) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(a.file, ignored)) return {};
   return {content_of(a.file, a.file)};
+}
+
+// In place: the model refers to the schedule.
+void load(const GoalArguments& a, Prepared& p) {
+  const model::goal::Parameters parameters = read_goal_parameters(a.parameters);
+  p.schedule.emplace(open_goal(a.file));
+  p.model = std::make_unique<LogGops>(*p.schedule, parameters);
 }
 
 void prepare(const GoalArguments& a, const Workers& workers, const pdes::Transport& transport,
@@ -55,7 +58,10 @@ void prepare(const GoalArguments& a, const Workers& workers, const pdes::Transpo
 int run_goal(const GoalArguments& a, const Console& console, pdes::Transport& transport) {
   Prepared p;
   Settings settings;
-  agree(transport, [&] { settings = load(a, p); });
+  agree(transport, [&] {
+    load(a, p);
+    if (transport.ranks() > 1) settings = settings_of(a);
+  });
   require_same(transport, settings);
   const Workers workers = choose_workers({.sync = a.sync,
                                           .threads = a.threads,

@@ -172,7 +172,7 @@ Prepared prepared(const RunArguments& a, const Console& console, pdes::Transport
   Settings settings;
   agree(transport, [&] {
     p = load(a);
-    settings = settings_of(p.study);
+    if (transport.ranks() > 1) settings = settings_of(p.study);
   });
   require_same(transport, settings);
   p.workers = choose_workers({.sync = p.study.engine.sync,
