@@ -26,4 +26,8 @@ class SystemError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What the program ends with on a SystemError, and where none can be thrown: in a signal handler,
+// say.
+constexpr int kSystemErrorExitCode = 4;
+
 }  // namespace exawarp::core

@@ -9,8 +9,8 @@
 namespace exawarp::core {
 
 // Owner:     the mapping; unmapped on destruction. Views of bytes() must not outlive it.
-// Invariant: nobody truncates the file while it is mapped (the system would raise SIGBUS); files
-//            written by rename, as ours are, cannot be.
+// Invariant: nobody truncates the file while it is mapped (the system would raise SIGBUS, which
+//            core/bus_error.h makes a line of); files written by rename, as ours are, cannot be.
 class MappedFile {
  public:
   MappedFile() = default;

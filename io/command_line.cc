@@ -200,6 +200,18 @@ std::pair<const CLI::App*, std::string> understood(const CLI::App& app) {
   return {at, path};
 }
 
+// The command, then its options in order of the help, "" where one is not given.
+Settings settings_of(const CLI::App& app) {
+  const auto [at, path] = understood(app);
+  Settings all{{"command", path}};
+  for (const CLI::Option* option : at->get_options()) {
+    const std::string name = option->get_name();
+    if (name == "--threads" || name == "--help") continue;
+    all.push_back({name, fmt::format("{}", fmt::join(option->results(), " "))});
+  }
+  return all;
+}
+
 [[noreturn]] void fail(const CLI::App& app, const CLI::ParseError& error) {
   const auto [at, path] = understood(app);
   std::string what = one_line(error.what());
@@ -295,7 +307,7 @@ Command finished(const CLI::App& app, CommandArguments& a) {
 
 }  // namespace
 
-Command parse_command_line(const std::vector<std::string>& arguments) {
+Command parse_command_line(const std::vector<std::string>& arguments, Settings* given) {
   CLI::App app("Exawarp simulates machine-learning work on large clusters.", "exawarp");
   app.set_version_flag("--version", std::string("exawarp ") + kVersion);
   app.require_subcommand(1);
@@ -305,6 +317,9 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   CommandArguments all;
   add_commands(app, all);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  Settings ignored;
+  Settings& settings = given != nullptr ? *given : ignored;
+  settings.assign({{"command", fmt::format("exawarp {}", fmt::join(arguments, " "))}});
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::CallForVersion& version) {
@@ -316,6 +331,7 @@ Command parse_command_line(const std::vector<std::string>& arguments) {
   } catch (const CLI::ParseError& error) {
     fail(app, error);
   }
+  settings = settings_of(app);
   return finished(app, all);
 }
 

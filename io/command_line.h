@@ -10,6 +10,7 @@
 #include "core/time.h"
 #include "io/chakra/import.h"
 #include "io/goal/parameters.h"
+#include "io/settings.h"
 #include "io/stats_file.h"
 #include "io/study.h"
 #include "io/text_workload/import.h"
@@ -133,7 +134,9 @@ struct Information {
 using Command = std::variant<Information, RunArguments, WorkloadArguments, TopologyArguments,
                              TrafficArguments, PholdArguments, GoalArguments, AstraArguments>;
 
-// `arguments` without the program's name. Throws core::InputError.
-Command parse_command_line(const std::vector<std::string>& arguments);
+// `arguments` without the program's name. Throws core::InputError. `given`, where there is one,
+// gets the command and what each of its options is given: what has to be the same on every rank,
+// hence not --threads, which machines may differ in.
+Command parse_command_line(const std::vector<std::string>& arguments, Settings* given = nullptr);
 
 }  // namespace exawarp::io

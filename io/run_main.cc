@@ -5,6 +5,7 @@
 #include <memory>
 #include <ostream>
 
+#include "core/bus_error.h"
 #include "core/error.h"
 #include "core/input_file.h"
 #include "io/agreement.h"
@@ -17,11 +18,40 @@
 #include "io/commands/traffic.h"
 #include "io/commands/workload.h"
 #include "io/failure.h"
+#include "io/option_values.h"
 #include "io/suggest.h"
 #include "pdes/transport.h"
 
 namespace exawarp::io {
+
+extern const char* const kVersion;
+
 namespace {
+
+// How events go between ranks of one machine; none: boards in its memory.
+constexpr const char* kExchange = "EXAWARP_EXCHANGE";
+const std::vector<Choice<bool>> kShares{{"boards", true}, {"messages", false}};
+
+bool shares_boards() {
+  const char* const text = std::getenv(kExchange);
+  return text == nullptr || *text == '\0' || parse_choice<bool>(kExchange, text, kShares);
+}
+
+// Reads the command, and makes sure that all ranks have been given the same.
+Command command_of(const std::vector<std::string>& arguments, pdes::Transport& transport) {
+  Command command;
+  Settings settings;
+  bool shares = true;
+  agree(transport, [&] {
+    shares = shares_boards();
+    command = parse_command_line(arguments, &settings);
+  });
+  settings.insert(settings.begin(), {"version", kVersion});
+  settings.push_back({kExchange, shares ? "boards" : "messages"});
+  require_same(transport, settings);
+  if (shares) transport.share_boards();
+  return command;
+}
 
 struct Dispatch {
   const Console& console;
@@ -58,12 +88,12 @@ int run_main(const std::vector<std::string>& arguments, const Console& console) 
   std::unique_ptr<pdes::Transport> transport;
   try {
     transport = pdes::make_transport();
+    core::explain_bus_errors();
     if (transport->ranks() > 1) {
       core::forbid_standard_input(
           "standard input reaches the first of several ranks only; expected a file");
     }
-    Command command;
-    agree(*transport, [&] { command = parse_command_line(arguments); });
+    const Command command = command_of(arguments, *transport);
     return std::visit(Dispatch{console, *transport}, command);
   } catch (const core::InputError&) {
     return report_current_error(console);  // all ranks fail together: agreement.h

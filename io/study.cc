@@ -157,6 +157,9 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   read_engine(root, out);
   out.engine.seed = static_cast<std::uint64_t>(root.integer("seed", {}, 1));
   document.finish();
+  out.settings = document.settings();
+  // Machines may differ in threads, as with --threads.
+  std::erase_if(out.settings, [](const Setting& s) { return s.key == "engine.threads"; });
   return out;
 }
 

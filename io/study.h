@@ -43,6 +43,7 @@ struct Study {
   std::uint32_t partitions_per_rank = 0;   // 0: chosen by the number of workers
   std::optional<std::uint32_t> threads;    // none: every core the process may use
   pdes::EngineOptions engine;              // its `seed` is the study's; its `threads` is unset
+  Settings settings;                       // all of it as written, to compare ranks by
 };
 
 // Reads, overrides (`path.to.key=value`) and checks a study. Throws core::InputError.

@@ -71,6 +71,7 @@ TrafficStudy read_traffic_study(const std::string& path,
   out.traffic = read_traffic(root.section("traffic"));
   out.seed = static_cast<std::uint64_t>(root.integer("seed", {}, 1));
   document.finish();
+  out.settings = document.settings();
   return out;
 }
 

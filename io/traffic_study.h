@@ -23,6 +23,7 @@ struct TrafficStudy {
   model::TrafficOptions traffic;
   model::PortCountersOptions counters;  // where they are asked for
   std::uint64_t seed = 1;
+  Settings settings;  // all of it as written, to compare ranks by
 };
 
 // Whether a file's `traffic` section makes it a traffic study. Throws core::InputError.

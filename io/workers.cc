@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <ostream>
 
 #include "core/error.h"
 #include "core/machine.h"
+#include "io/agreement.h"
 #include "io/study.h"
 
 namespace exawarp::io {
@@ -38,36 +41,59 @@ std::uint32_t default_threads() {
   return std::clamp(machine.workers_max / share, 1u, kThreadsMax);
 }
 
-}  // namespace
-
-Workers choose_workers(const WorkerRequest& request, const pdes::Transport& transport) {
-  const std::uint32_t ranks = transport.ranks();
-  if (request.sync == pdes::Sync::sequential) {
-    if (ranks > 1) {
-      throw core::InputError(
-          "--sync sequential",
-          fmt::format("runs on one rank, and there are {}; expected conservative or optimistic",
-                      ranks));
-    }
-    return {};
+std::uint32_t threads_of(const WorkerRequest& request, std::uint32_t ranks) {
+  if (request.sync == pdes::Sync::sequential && ranks > 1) {
+    throw core::InputError(
+        "--sync sequential",
+        fmt::format("runs on one rank, and there are {}; expected conservative or optimistic",
+                    ranks));
   }
-  Workers out;
-  out.threads = request.threads.value_or(0);
-  if (out.threads == 0) out.threads = default_threads();
+  if (request.sync == pdes::Sync::sequential) return 1;
+  return request.threads ? *request.threads : default_threads();
+}
+
+// `threads`: of the rank that has most.
+std::uint32_t partitions_of(const WorkerRequest& request, std::uint32_t ranks,
+                            std::uint32_t threads) {
   const std::uint32_t most = std::max(1u, kPartitionsMax / ranks);
   if (request.partitions_per_rank > most) {
     throw core::InputError("partitions per rank",
                            fmt::format("{} on {} ranks are too many; expected at most {}",
                                        request.partitions_per_rank, ranks, most));
   }
-  out.partitions_per_rank = request.partitions_per_rank;
-  if (out.partitions_per_rank == 0) {
-    const std::uint32_t useful = std::max(1u, request.atoms / ranks);
-    // Partitions of a few atoms would roll back more than they even out.
-    const std::uint32_t per_thread =
-        std::clamp(useful / out.threads / kAtomsPerPartition, 1u, request.partitions_per_thread);
+  if (request.partitions_per_rank != 0) {
+    const std::uint32_t share = request.atoms / ranks + (request.atoms % ranks == 0 ? 0 : 1);
+    return std::min(request.partitions_per_rank, std::max(1u, share));
+  }
+  if (threads == 1) return 1;
+  const std::uint32_t useful = std::max(1u, request.atoms / ranks);
+  // Partitions of a few atoms would roll back more than they even out.
+  const std::uint32_t per_thread =
+      std::clamp(useful / threads / kAtomsPerPartition, 1u, request.partitions_per_thread);
+  return std::min({threads * per_thread, useful, most});
+}
+
+}  // namespace
+
+Workers choose_workers(const WorkerRequest& request, const Console& console,
+                       pdes::Transport& transport) {
+  const std::uint32_t ranks = transport.ranks();
+  Workers out;
+  agree(transport, [&] { out.threads = threads_of(request, ranks); });
+  if (request.sync == pdes::Sync::sequential) return out;
+  std::array<std::uint64_t, 1> most_threads{out.threads};
+  transport.all_reduce_max(most_threads);
+  agree(transport, [&] {
     out.partitions_per_rank =
-        out.threads > 1 ? std::min({out.threads * per_thread, useful, most}) : 1;
+        partitions_of(request, ranks, static_cast<std::uint32_t>(most_threads[0]));
+  });
+  if (out.partitions_per_rank < request.partitions_per_rank && transport.rank().value == 0) {
+    console.err << fmt::format(
+                       "partitions per rank: {} are more than there is to place; {} {} "
+                       "used\n",
+                       request.partitions_per_rank, out.partitions_per_rank,
+                       out.partitions_per_rank == 1 ? "is" : "are")
+                << std::flush;
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "io/console.h"
 #include "pdes/engine.h"
 #include "pdes/transport.h"
 
@@ -22,8 +23,11 @@ struct Workers {
   std::uint32_t partitions_per_rank = 1;
 };
 
-// Throws core::InputError where the request contradicts itself (sequential on two ranks, more
-// partitions than the placement can number).
-Workers choose_workers(const WorkerRequest& request, const pdes::Transport& transport);
+// Threads may differ between ranks; partitions do not: they follow the rank with most threads. A
+// rank has no more partitions than atoms, and a line says where it was to have more. Throws
+// core::InputError where the request contradicts itself (sequential on two ranks, more partitions
+// than the placement can number). Collective.
+Workers choose_workers(const WorkerRequest& request, const Console& console,
+                       pdes::Transport& transport);
 
 }  // namespace exawarp::io

@@ -111,6 +111,16 @@ void check_all_read(const YamlNode& node) {
   }
 }
 
+void list_settings(const YamlNode& node, const std::string& path, Settings& all) {
+  for (const YamlNode::Entry& entry : node.entries) {
+    list_settings(*entry.value, path.empty() ? entry.key : path + "." + entry.key, all);
+  }
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    list_settings(*node.items[i], fmt::format("{}[{}]", path, i), all);
+  }
+  if (node.entries.empty() && node.items.empty()) all.push_back({path, node.text});
+}
+
 }  // namespace
 
 YamlNode* YamlSection::ask(std::string_view key) const {
@@ -351,5 +361,11 @@ YamlDocument::YamlDocument(const std::string& path, const std::vector<std::strin
 YamlSection YamlDocument::root() { return YamlSection(*root_); }
 
 void YamlDocument::finish() const { check_all_read(*root_); }
+
+Settings YamlDocument::settings() const {
+  Settings all;
+  list_settings(*root_, "", all);
+  return all;
+}
 
 }  // namespace exawarp::io

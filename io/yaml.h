@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "core/units.h"
+#include "io/settings.h"
 #include "io/yaml_tree.h"
 
 namespace exawarp::io {
@@ -117,6 +118,9 @@ class YamlDocument {
   [[nodiscard]] YamlSection root();
   // Throws core::InputError at the first key, or override, that nobody has asked for.
   void finish() const;
+  // All that the files hold, those that were loaded in place included, and the overrides: each
+  // value by its path from the root, in order.
+  [[nodiscard]] Settings settings() const;
 
  private:
   std::unique_ptr<YamlNode> root_;

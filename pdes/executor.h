@@ -28,6 +28,7 @@ class Executor {
   virtual void for_each(const std::function<void(std::uint32_t)>& task) = 0;
 };
 
+// These throw core::SystemError where the system has not that many threads to give.
 // Binds nobody where the process has too few cores.
 std::unique_ptr<Executor> make_tbb_executor(const ExecutorSetup& setup);
 std::unique_ptr<Executor> make_thread_executor(const ExecutorSetup& setup);

@@ -1,9 +1,11 @@
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "core/check.h"
 #include "pdes/crew.h"
 #include "pdes/executor.h"
+#include "pdes/thread_supply.h"
 
 namespace exawarp::pdes {
 namespace {
@@ -24,8 +26,17 @@ class ThreadExecutor final : public Executor {
  public:
   explicit ThreadExecutor(const ExecutorSetup& setup)
       : crew_(setup.threads, setup.partitions, false) {
-    for (std::uint32_t i = 1; i < setup.threads; ++i)
-      workers_.emplace_back([this, i] { crew_.work(i); });
+    try {
+      for (std::uint32_t i = 1; i < setup.threads; ++i)
+        workers_.emplace_back([this, i] { crew_.work(i); });
+    } catch (const std::system_error& error) {
+      crew_.stop();  // or those that did start would wait, and be waited for
+      fail_for_threads(static_cast<std::uint32_t>(workers_.size()) + 1, setup.threads,
+                       error.code().value());
+    } catch (...) {
+      crew_.stop();
+      throw;
+    }
   }
   ~ThreadExecutor() override { crew_.stop(); }
 

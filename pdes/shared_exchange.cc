@@ -1,9 +1,16 @@
 #include "pdes/shared_exchange.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <string>
+#include <system_error>
 #include <thread>
 
 #include "core/check.h"
+#include "core/error.h"
 
 namespace exawarp::pdes {
 namespace {
@@ -34,6 +41,26 @@ std::size_t SharedExchange::side_bytes(std::uint32_t ranks, std::size_t room) {
 
 std::size_t SharedExchange::board_bytes(std::uint32_t ranks, std::size_t room) {
   return kLine + 2 * side_bytes(ranks, room);
+}
+
+// By a system call: where there is no memory it fails, and a write of our own would be a signal.
+void SharedExchange::reserve(std::span<std::byte> board) {
+  const int zeros = ::open("/dev/zero", O_RDONLY | O_CLOEXEC);
+  int code = zeros < 0 ? errno : 0;
+  while (!board.empty() && code == 0) {
+    const ssize_t bytes = ::read(zeros, board.data(), board.size());
+    if (bytes > 0) {
+      board = board.subspan(static_cast<std::size_t>(bytes));
+    } else if (errno != EINTR) {
+      code = errno;
+    }
+  }
+  if (zeros >= 0) ::close(zeros);
+  if (code == 0) return;
+  throw core::SystemError(
+      "shared memory: no room for the exchange between ranks: " +
+      std::generic_category().message(code) +
+      "; more room (df /dev/shm), or EXAWARP_EXCHANGE=messages, which needs none, would help");
 }
 
 SharedExchange::SharedExchange(std::uint32_t rank, std::vector<std::byte*> boards,

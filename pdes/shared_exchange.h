@@ -29,6 +29,9 @@ class SharedExchange {
   // Of one rank's board, with room for `room` events in an exchange. It starts with a line, which
   // is all zero before the first one.
   [[nodiscard]] static std::size_t board_bytes(std::uint32_t ranks, std::size_t room);
+  // Has the system give memory for all of a board, and makes it zero. Throws core::SystemError
+  // where it has none; a first write later on would then be a bus error.
+  static void reserve(std::span<std::byte> board);
 
   // `boards`: of all ranks, where this one sees them.
   SharedExchange(std::uint32_t rank, std::vector<std::byte*> boards, std::size_t room);

@@ -1,7 +1,7 @@
 // Ranks as MPI processes. All calls come from the rank's main thread (MPI_THREAD_FUNNELED).
 //
-// Where all ranks are on one machine they exchange through boards in its memory, and send only what
-// does not fit (shared_exchange.h).
+// After share_boards(), and where all ranks are on one machine, they exchange through boards in its
+// memory, and send only what does not fit (shared_exchange.h).
 //
 // Otherwise, an exchange in messages: each rank sends what it has, non-blocking, to those it has
 // something for, and all take part in one non-blocking all-reduce of the votes and of how many
@@ -14,9 +14,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
-#include <string_view>
+#include <string>
 
 #include "core/check.h"
 #include "core/error.h"
@@ -33,12 +32,6 @@ constexpr std::size_t kMessageEventsMax = std::size_t{1} << 20;  // 64 MiB, far 
 
 // Of what a rank sends in an exchange, on a machine of its own: 2 MiB for the two sides of a board.
 constexpr std::size_t kBoardEvents = std::size_t{1} << 14;
-
-// For comparison, and where a machine has no shared memory to give.
-bool shares_nothing() {
-  const char* const exchange = std::getenv("EXAWARP_EXCHANGE");
-  return exchange != nullptr && std::string_view(exchange) == "messages";
-}
 
 // A vote in words, followed by the number of messages for each rank.
 constexpr std::size_t kVoteWords = 6;
@@ -92,7 +85,6 @@ class MpiTransport final : public Transport {
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &machine);
     MPI_Comm_rank(machine, &machine_rank_);
     MPI_Comm_size(machine, &machine_ranks_);
-    if (ranks_ > 1 && machine_ranks_ == ranks_ && !shares_nothing()) share(machine);
     MPI_Comm_free(&machine);
     mine_.resize(kVoteWords + ranks());
     all_.resize(mine_.size());
@@ -117,6 +109,10 @@ class MpiTransport final : public Transport {
   }
   [[nodiscard]] std::uint32_t machine_ranks() const override {
     return static_cast<std::uint32_t>(machine_ranks_);
+  }
+
+  void share_boards() override {
+    if (ranks_ > 1 && machine_ranks_ == ranks_ && !shared_) share();
   }
 
   GvtVote exchange(Outgoing outgoing, const GvtVote& vote, const EventReceiver& receive) override {
@@ -152,7 +148,7 @@ class MpiTransport final : public Transport {
   void barrier() override { require(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier"); }
 
  private:
-  void share(MPI_Comm machine) {
+  void share() {  // all ranks are on this machine
     // MPI promises no alignment. Every process sees a board in the same place of a page.
     const std::size_t bytes =
         SharedExchange::board_bytes(ranks(), kBoardEvents) + SharedExchange::kLine;
@@ -164,11 +160,11 @@ class MpiTransport final : public Transport {
     MPI_Info apart;  // each board in pages of its own, which its rank is the first to touch
     MPI_Info_create(&apart);
     MPI_Info_set(apart, "alloc_shared_noncontig", "true");
-    const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, apart, machine,
+    const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, apart, MPI_COMM_WORLD,
                                              static_cast<void*>(&mine), &boards_);
     MPI_Info_free(&apart);
     require(code, "MPI_Win_allocate_shared (EXAWARP_EXCHANGE=messages does without it)");
-    std::memset(aligned(mine), 0, SharedExchange::kLine);
+    SharedExchange::reserve(std::span(mine, bytes));
     std::vector<std::byte*> boards;
     for (int rank = 0; rank < ranks_; ++rank) {
       MPI_Aint size = 0;
@@ -178,7 +174,7 @@ class MpiTransport final : public Transport {
               "MPI_Win_shared_query");
       boards.push_back(aligned(board));
     }
-    barrier();  // until all boards are zero
+    barrier();  // until all boards are there, and zero
     shared_.emplace(rank().value, std::move(boards), kBoardEvents);
   }
 

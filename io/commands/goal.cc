@@ -1,9 +1,11 @@
 #include "io/commands/goal.h"
 
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <system_error>
 
 #include "io/agreement.h"
 #include "io/goal/outcome.h"
@@ -26,23 +28,28 @@ struct Prepared {
   core::Placement placement;
 };
 
+// What all ranks must have in common: what the schedule holds, where it can be read twice.
+Settings settings_of(const GoalArguments& a) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(a.file, ignored)) return {};
+  return {content_of(a.file, a.file)};
+}
+
 // In place: the model refers to the schedule.
-void prepare(const GoalArguments& a, const pdes::Transport& transport, Prepared& p) {
+void load(const GoalArguments& a, Prepared& p) {
   model::goal::Parameters parameters = read_goal_parameters(a.parameters);
   parameters.as_loggopsim = a.as_loggopsim;
   p.schedule.emplace(open_goal(a.file));
   p.model = std::make_unique<LogGops>(*p.schedule, parameters);
-  const std::uint32_t hosts = p.schedule->ranks();
-  const Workers workers = choose_workers({.sync = a.sync,
-                                          .threads = a.threads,
-                                          .partitions_per_rank = a.partitions.value_or(0),
-                                          .atoms = hosts},
-                                         transport);
+}
+
+void prepare(const GoalArguments& a, const Workers& workers, const pdes::Transport& transport,
+             Prepared& p) {
   p.engine = {.sync = a.sync,
               .threads = workers.threads,
               .window = a.window,
               .audit_probability = a.audit};
-  p.placement = partition::place_in_blocks({.atoms = hosts,
+  p.placement = partition::place_in_blocks({.atoms = p.schedule->ranks(),
                                             .ranks = transport.ranks(),
                                             .partitions_per_rank = workers.partitions_per_rank});
 }
@@ -51,7 +58,18 @@ void prepare(const GoalArguments& a, const pdes::Transport& transport, Prepared&
 
 int run_goal(const GoalArguments& a, const Console& console, pdes::Transport& transport) {
   Prepared p;
-  agree(transport, [&] { prepare(a, transport, p); });
+  Settings settings;
+  agree(transport, [&] {
+    load(a, p);
+    if (transport.ranks() > 1) settings = settings_of(a);
+  });
+  require_same(transport, settings);
+  const Workers workers = choose_workers({.sync = a.sync,
+                                          .threads = a.threads,
+                                          .partitions_per_rank = a.partitions.value_or(0),
+                                          .atoms = p.schedule->ranks()},
+                                         console, transport);
+  agree(transport, [&] { prepare(a, workers, transport, p); });
   pdes::Engine engine(*p.model, p.placement, p.engine, transport);
   const pdes::RunResult result = engine.run();
   GoalOutcome outcome(*p.model);

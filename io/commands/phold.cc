@@ -29,7 +29,8 @@ struct Prepared {
   std::unique_ptr<core::OutputFile> stats;  // on rank 0, where asked for
 };
 
-Prepared prepare(const PholdArguments& a, const pdes::Transport& transport) {
+Prepared prepare(const PholdArguments& a, const Workers& workers,
+                 const pdes::Transport& transport) {
   const double end_ps = a.end * kUnit_ps;
   if (!(end_ps <= static_cast<double>(core::kEndOfTime.ps))) {
     throw core::InputError(
@@ -38,11 +39,6 @@ Prepared prepare(const PholdArguments& a, const pdes::Transport& transport) {
                              static_cast<double>(core::kEndOfTime.ps) / kUnit_ps));
   }
   const core::Time end{std::llround(end_ps)};
-  const Workers workers = choose_workers({.sync = a.sync,
-                                          .threads = a.threads,
-                                          .partitions_per_rank = a.partitions.value_or(0),
-                                          .atoms = a.lps},
-                                         transport);
   const std::uint32_t partitions = workers.partitions_per_rank * transport.ranks();
   const std::uint32_t shift = pdes::phold_atom_shift(a.lps, partitions);
   const std::uint32_t atoms = ((a.lps - 1) >> shift) + 1;
@@ -71,8 +67,13 @@ Prepared prepare(const PholdArguments& a, const pdes::Transport& transport) {
 }  // namespace
 
 int run_phold(const PholdArguments& a, const Console& console, pdes::Transport& transport) {
+  const Workers workers = choose_workers({.sync = a.sync,
+                                          .threads = a.threads,
+                                          .partitions_per_rank = a.partitions.value_or(0),
+                                          .atoms = a.lps},
+                                         console, transport);
   Prepared p;
-  agree(transport, [&] { p = prepare(a, transport); });
+  agree(transport, [&] { p = prepare(a, workers, transport); });
   pdes::Engine engine(*p.model, p.placement, p.engine, transport);
   const pdes::RunResult result = engine.run();
   std::array<std::uint64_t, 1> memory{peak_rss_bytes()};

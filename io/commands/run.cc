@@ -135,7 +135,17 @@ std::uint32_t partitions_per_thread(const Study& study) {
   return cuts_much ? 1 : 4;
 }
 
-Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
+// What all ranks must have in common: the study, and what its workload files hold.
+Settings settings_of(const Study& study) {
+  Settings all = study.settings;
+  for (const JobConfig& job : study.jobs) {
+    const auto* path = std::get_if<std::string>(&job.workload);
+    if (path != nullptr) all.push_back(content_of(*path, *path));
+  }
+  return all;
+}
+
+Prepared load(const RunArguments& a) {
   Prepared p;
   p.study = study_of(a);
   p.jobs = load_jobs(p.study);
@@ -145,21 +155,40 @@ Prepared prepare(const RunArguments& a, const pdes::Transport& transport) {
     }
   }
   p.cluster = cluster_of(p.study, p.jobs);
+  return p;
+}
+
+// Where its LPs go and where its results go.
+void prepare(const RunArguments& a, const pdes::Transport& transport, Prepared& p) {
+  const model::Traffic traffic = p.cluster->traffic();
+  for (const std::uint64_t work : traffic.work) p.events_expected += work;
+  place(traffic, transport.ranks(), p);
+  p.directory = a.out_directory.empty() ? "results/" + p.study.name : a.out_directory;
+  if (transport.rank().value != 0) return;
+  p.made_directory = !std::filesystem::exists(p.directory);
+  prepare_directory(p.directory);
+  if (!a.stats.path.empty()) p.stats = open_table(a.stats.path);
+  if (!a.counters.empty()) p.counters = open_table(a.counters);
+}
+
+// All that comes before the first event. Collective.
+Prepared prepared(const RunArguments& a, const Console& console, pdes::Transport& transport) {
+  Prepared p;
+  Settings settings;
+  agree(transport, [&] {
+    p = load(a);
+    if (transport.ranks() > 1) settings = settings_of(p.study);
+  });
+  require_same(transport, settings);
   p.workers = choose_workers({.sync = p.study.engine.sync,
                               .threads = p.study.threads,
                               .partitions_per_rank = p.study.partitions_per_rank,
                               .partitions_per_thread = partitions_per_thread(p.study),
                               .atoms = p.cluster->atom_count()},
-                             transport);
-  const model::Traffic traffic = p.cluster->traffic();
-  for (const std::uint64_t work : traffic.work) p.events_expected += work;
-  place(traffic, transport.ranks(), p);
-  p.directory = a.out_directory.empty() ? "results/" + p.study.name : a.out_directory;
-  if (transport.rank().value != 0) return p;
-  p.made_directory = !std::filesystem::exists(p.directory);
-  prepare_directory(p.directory);
-  if (!a.stats.path.empty()) p.stats = open_table(a.stats.path);
-  if (!a.counters.empty()) p.counters = open_table(a.counters);
+                             console, transport);
+  p.study.engine.threads = p.workers.threads;
+  agree(transport, [&] { prepare(a, transport, p); });
+  check_same_placement(p.placement, transport);
   return p;
 }
 
@@ -277,11 +306,7 @@ std::vector<core::Time> run_alone(const Prepared& p, pdes::Transport& transport)
 int run_study(const RunArguments& a, const Console& console, pdes::Transport& transport) {
   const Clock::time_point start = Clock::now();
   const bool first_rank = transport.rank().value == 0;
-  Prepared p;
-  agree(transport, [&] { p = prepare(a, transport); });
-  check_same_placement(p.placement, transport);
-
-  p.study.engine.threads = p.workers.threads;
+  const Prepared p = prepared(a, console, transport);
   const double prepared_s = seconds_since(start);
   model::PortCounters counters(p.placement.partitions(), p.study.counters, nullptr);
   pdes::Engine engine(*p.cluster, p.placement, p.study.engine, transport, &counters);

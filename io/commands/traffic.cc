@@ -29,7 +29,9 @@ struct Prepared {
   std::unique_ptr<core::OutputFile> counters;  // on rank 0, where asked for
 };
 
-Prepared prepare(const TrafficArguments& a, const pdes::Transport& transport) {
+constexpr std::uint32_t kAtomShift = 0;  // every device and switch may be placed for itself
+
+Prepared load(const TrafficArguments& a) {
   Prepared p;
   p.study = read_traffic_study(a.study_file, a.overrides);
   if (a.seed) p.study.seed = *a.seed;
@@ -37,17 +39,15 @@ Prepared prepare(const TrafficArguments& a, const pdes::Transport& transport) {
   p.study.traffic.seed = p.study.seed;
   p.study.network.count_ports = !a.counters.empty();
   p.topology = model::make_topology(p.study.fabric, p.study.devices);
-  const std::uint32_t shift = 0;  // every device and switch may be placed for itself
-  p.traffic =
-      std::make_unique<model::TrafficModel>(*p.topology, p.study.network, p.study.traffic, shift);
-  const std::uint32_t atoms = p.traffic->packet_network().lp_count();
-  const Workers workers = choose_workers({.sync = a.sync,
-                                          .threads = a.threads,
-                                          .partitions_per_rank = a.partitions.value_or(0),
-                                          .atoms = atoms},
-                                         transport);
-  p.placement = partition::place_in_blocks({.atoms = atoms,
-                                            .atom_shift = shift,
+  p.traffic = std::make_unique<model::TrafficModel>(*p.topology, p.study.network, p.study.traffic,
+                                                    kAtomShift);
+  return p;
+}
+
+void prepare(const TrafficArguments& a, const Workers& workers, const pdes::Transport& transport,
+             Prepared& p) {
+  p.placement = partition::place_in_blocks({.atoms = p.traffic->packet_network().lp_count(),
+                                            .atom_shift = kAtomShift,
                                             .ranks = transport.ranks(),
                                             .partitions_per_rank = workers.partitions_per_rank});
   p.engine = {.sync = a.sync,
@@ -56,7 +56,6 @@ Prepared prepare(const TrafficArguments& a, const pdes::Transport& transport) {
               .window = a.window,
               .audit_probability = a.audit};
   if (!a.counters.empty() && transport.rank().value == 0) p.counters = open_table(a.counters);
-  return p;
 }
 
 double processor_time_s() {
@@ -92,7 +91,14 @@ void check_time(const Prepared& p, const pdes::RunResult& result, pdes::Transpor
 
 int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transport& transport) {
   Prepared p;
-  agree(transport, [&] { p = prepare(a, transport); });
+  agree(transport, [&] { p = load(a); });
+  require_same(transport, p.study.settings);
+  const Workers workers = choose_workers({.sync = a.sync,
+                                          .threads = a.threads,
+                                          .partitions_per_rank = a.partitions.value_or(0),
+                                          .atoms = p.traffic->packet_network().lp_count()},
+                                         console, transport);
+  agree(transport, [&] { prepare(a, workers, transport, p); });
   model::FlowTimes flows(p.placement.partitions());
   model::PortCounters counters(p.placement.partitions(), p.study.counters, &flows);
   pdes::Engine engine(*p.traffic, p.placement, p.engine, transport, &counters);

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "core/mapped_file.h"
 #include "tests/e2e/workspace.h"
 
 namespace exawarp::tests {
@@ -44,6 +45,42 @@ TEST(Binary, WithoutACommandPointsToTheHelp) {
   EXPECT_EQ(workspace.read("err"), "exawarp: A subcommand is required; see exawarp --help\n");
   EXPECT_EQ(shell("--version"), 0);
   EXPECT_EQ(workspace.read("out").rfind("exawarp ", 0), 0u);
+}
+
+TEST(Binary, RefusesAnExchangeThatItDoesNotKnow) {
+  const Workspace workspace;
+  ::setenv("EXAWARP_EXCHANGE", "mesages", 1);
+  const int exit_code = shell("phold --lps 8 --start-events 1 --remote 0.5 --end 1");
+  ::unsetenv("EXAWARP_EXCHANGE");
+  EXPECT_EQ(exit_code, 2);
+  EXPECT_EQ(workspace.read("err"),
+            "EXAWARP_EXCHANGE: \"mesages\" is not known; expected one of: boards, messages; did "
+            "you mean \"messages\"?\n");
+  EXPECT_EQ(workspace.read("out"), "");
+}
+
+TEST(Binary, HasNoMorePartitionsThanThereIsToPlace) {
+  const Workspace workspace;
+  const std::string phold = "phold --lps 2 --start-events 1 --remote 0.5 --end 5 --json ";
+  EXPECT_EQ(shell(phold + "--partitions 8000"), 0);
+  EXPECT_EQ(workspace.read("err"),
+            "partitions per rank: 8000 are more than there is to place; 2 are used\n");
+  EXPECT_NE(workspace.read("out").find("\"partitions\": 2"), std::string::npos)
+      << workspace.read("out");
+}
+
+void cut_a_mapped_file_short() {
+  const Workspace workspace;
+  static_cast<void>(workspace.run({"--version"}));
+  workspace.write("mapped", "x");
+  const core::MappedFile file("mapped");
+  std::filesystem::resize_file("mapped", 0);
+  const volatile std::byte* byte = file.bytes().data();
+  static_cast<void>(*byte);
+}
+
+TEST(Binary, ExplainsAMappedFileThatIsCutShort) {
+  EXPECT_EXIT(cut_a_mapped_file_short(), testing::ExitedWithCode(4), "/mapped: was cut short");
 }
 
 }  // namespace

@@ -3,11 +3,14 @@
 #include "pdes/shared_exchange.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <map>
 #include <mutex>
 #include <thread>
 
+#include "core/error.h"
 #include "tests/unit/pdes/exchange_check.h"
 
 namespace exawarp::pdes {
@@ -79,6 +82,50 @@ void exchange_with_room_for(std::size_t room) {
 TEST(SharedExchange, DeliversAllThatWasSentInIt) { exchange_with_room_for(20'000); }
 TEST(SharedExchange, DeliversWhatTheBoardsHaveNoRoomFor) { exchange_with_room_for(64); }
 TEST(SharedExchange, DeliversWithoutAnyRoom) { exchange_with_room_for(0); }
+
+// A mapping of two pages on a file of `bytes`: what lies behind the file's end can no more be
+// written than shared memory on a full file system.
+class Window {
+ public:
+  explicit Window(off_t bytes) : file_(::memfd_create("exawarp_board", 0)) {
+    EXPECT_EQ(::ftruncate(file_, bytes), 0);
+    memory_ = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+  }
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+  ~Window() {
+    ::munmap(memory_, kBytes);
+    ::close(file_);
+  }
+  [[nodiscard]] std::span<std::byte> bytes() const {
+    return {static_cast<std::byte*>(memory_), kBytes};
+  }
+
+  static constexpr std::size_t kBytes = 8'192;
+
+ private:
+  int file_;
+  void* memory_ = nullptr;
+};
+
+TEST(SharedExchange, ReservesABoardAndMakesItZero) {
+  const Window window(Window::kBytes);
+  window.bytes().front() = window.bytes().back() = std::byte{1};
+  SharedExchange::reserve(window.bytes());
+  EXPECT_EQ(window.bytes().front(), std::byte{0});
+  EXPECT_EQ(window.bytes().back(), std::byte{0});
+}
+
+TEST(SharedExchange, SaysWhereThereIsNoRoomForABoard) {
+  const Window window(Window::kBytes / 2);
+  try {
+    SharedExchange::reserve(window.bytes());
+    FAIL();
+  } catch (const core::SystemError& error) {
+    EXPECT_NE(std::string(error.what()).find("EXAWARP_EXCHANGE=messages"), std::string::npos)
+        << error.what();
+  }
+}
 
 }  // namespace
 }  // namespace exawarp::pdes
