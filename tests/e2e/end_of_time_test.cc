@@ -202,6 +202,45 @@ TEST_F(EndOfTime, AstrasOperationsThatTakeLongerAreRefused) {
   EXPECT_EQ(ran.err.find("t: simulated time passes 146 years: rank 0: node 5"), 0u) << ran.err;
 }
 
+TEST_F(EndOfTime, OnAGridOfExtremesAstraIsSoundOrRefused) {
+  int done = 0, refused = 0;
+  const auto at_corner = [&](std::int64_t bytes, double bandwidth, double latency_ns) {
+    const std::string text = std::to_string(bytes) + " B at " + std::to_string(bandwidth) +
+                             " GiB/s, " + std::to_string(latency_ns) + " ns";
+    SCOPED_TRACE(text);
+    const auto message = [&](chakra::NodeType type, const char* peer, std::int64_t rank) {
+      return trace_node(5, type, {{"comm_size", bytes}, {"comm_tag", 3}, {peer, rank}});
+    };
+    const AstraSetUp set_up{.network = "topology: [Ring]\nnpus_count: [2]\nbandwidth: [" +
+                                       std::to_string(bandwidth) + "]\nlatency: [" +
+                                       std::to_string(latency_ns) + "]\n",
+                            .ranks = {{message(chakra::COMM_SEND_NODE, "comm_dst", 1)},
+                                      {message(chakra::COMM_RECV_NODE, "comm_src", 0)}}};
+    const Ran ran = set_up.run(workspace);
+    const double ns = latency_ns + static_cast<double>(bytes) / (bandwidth * 0x1p30) * 1e9;
+    if (ns >= 0x1p62) {
+      EXPECT_EQ(ran.exit_code, 2) << ran.err;
+      EXPECT_NE(ran.err.find("passes 146 years: rank 0: send node 5"), std::string::npos)
+          << ran.err;
+      ++refused;
+      return;
+    }
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    const std::string before = "sys[1] finished, ";
+    const std::size_t at = ran.out.find(before);
+    ASSERT_NE(at, std::string::npos) << ran.out;
+    EXPECT_NEAR(std::stod(ran.out.substr(at + before.size())), ns, 1 + ns * 1e-9);
+    ++done;
+  };
+  for (const std::int64_t bytes : {1ll, 1'000'000ll, 4'000'000'000'000'000'000ll}) {
+    for (const double bandwidth : {1e-6, 50.0, 1e12}) {
+      for (const double latency_ns : {0.0, 500.0, 1e15}) at_corner(bytes, bandwidth, latency_ns);
+    }
+  }
+  EXPECT_GT(done, 15);
+  EXPECT_GT(refused, 2);
+}
+
 TEST_F(EndOfTime, PholdEndsBefore) {
   for (const char* end : {"1e30", "5e12", "inf"}) {
     const Ran ran = workspace.run({"phold", "--lps", "4", "--end", end});
