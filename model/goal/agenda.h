@@ -26,7 +26,7 @@ namespace exawarp::model::goal {
 // stands what that counter follows from: when it was created, when that which created it was
 // created, and then by whom, and the how-manieth of its creations.
 struct CreationOrder {
-  std::int64_t created = 0;          // units; -1: free from the start
+  std::int64_t created = 0;  // units; -1: free from the start
   std::int64_t creator_created = 0;
   std::uint32_t host = 0;
   std::uint32_t sequence = 0;
@@ -104,9 +104,9 @@ class Agenda {
 
  private:
   struct Run {
-    AgendaItem first;         // in a lane without a time: due is 0
-    std::uint32_t last = 0;   // operation
-    std::uint32_t lane = 0;   // LaneId::bits()
+    AgendaItem first;            // in a lane without a time: due is 0
+    std::uint32_t last = 0;      // operation
+    std::uint32_t lane = 0;      // LaneId::bits()
     std::uint32_t next = kNone;  // in its lane, or of the free slots
     std::uint32_t unused = 0;
   };
@@ -127,10 +127,10 @@ class Agenda {
   };
   // Runs that were created one after the other as a list, others as a heap.
   struct Lane {
-    std::uint64_t key = 0;           // LaneId::bits()
+    std::uint64_t key = 0;  // LaneId::bits()
     std::uint32_t first = kNone;
     std::uint32_t last = kNone;
-    std::uint32_t timed = kNone;     // the run made last that is due at a time of its own
+    std::uint32_t timed = kNone;  // the run made last that is due at a time of its own
     std::uint32_t unused = 0;
     Heap out_of_order;
   };

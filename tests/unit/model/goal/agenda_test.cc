@@ -53,8 +53,7 @@ TEST(AgendaCost, OfWhatOneOperationReleasesIsLinear) {
     const auto op = writer.add(0, {.type = OpType::calc, .cpu = cpu, .size = 1});
     writer.requires_end(0, op, 0);
   }
-  expect_history_per_operation(Schedule::from_bytes(writer.bytes(), "released"),
-                               100 + kCount / 2);
+  expect_history_per_operation(Schedule::from_bytes(writer.bytes(), "released"), 100 + kCount / 2);
 }
 
 TEST(AgendaCost, OfMessagesThatWaitForOneCpuIsLinear) {

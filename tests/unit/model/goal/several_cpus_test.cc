@@ -83,8 +83,7 @@ std::int64_t finish_without_contention(const Graph& graph) {
   for (std::size_t i = 0; i < graph.size(); ++i) {
     for (const std::uint32_t before : graph[i].ends)
       start[i] = std::max(start[i], start[before] + graph[before].ns);
-    for (const std::uint32_t before : graph[i].starts)
-      start[i] = std::max(start[i], start[before]);
+    for (const std::uint32_t before : graph[i].starts) start[i] = std::max(start[i], start[before]);
     finish = std::max(finish, start[i] + graph[i].ns);
   }
   return finish;
@@ -150,8 +149,7 @@ class SharedCpus {
     }
     for (const auto* met : {&met_by_start, &met_by_end})
       for (const std::uint32_t i : *met)
-        list_.push_back(
-            {std::max({free.due, earliest_[i], clocks_[graph_[i].cpu]}), listed_++, i});
+        list_.push_back({std::max({free.due, earliest_[i], clocks_[graph_[i].cpu]}), listed_++, i});
   }
   bool meet(std::uint32_t op, std::int64_t time) {
     earliest_[op] = std::max(earliest_[op], time);
@@ -203,7 +201,8 @@ Schedule random_messages(std::uint64_t seed, std::uint32_t ranks, std::uint32_t 
   std::vector<std::uint32_t> earlier(ranks, 0);  // operations of the rounds before
   const auto add = [&](std::uint32_t rank, Op op) {
     op.cpu = static_cast<std::uint8_t>(draw.below(cpus));
-    op.nic = op.type == OpType::calc ? std::uint8_t{0} : static_cast<std::uint8_t>(draw.below(cpus));
+    op.nic =
+        op.type == OpType::calc ? std::uint8_t{0} : static_cast<std::uint8_t>(draw.below(cpus));
     const std::uint32_t index = writer.add(rank, op);
     for (std::uint32_t k = 0; k < 3 && earlier[rank] != 0; ++k) {
       if (draw.below(3) == 0) continue;
@@ -231,8 +230,13 @@ Schedule random_messages(std::uint64_t seed, std::uint32_t ranks, std::uint32_t 
 
 Parameters random_parameters(std::uint64_t seed, std::uint64_t limit, bool as_loggopsim) {
   Draws draw(seed * 77 + 5);
-  return {.L = 50 + draw.below(1000), .o = 7 + draw.below(300), .g = draw.below(200),
-          .G = 1 + draw.below(3), .O = draw.below(2), .S = limit, .as_loggopsim = as_loggopsim};
+  return {.L = 50 + draw.below(1000),
+          .o = 7 + draw.below(300),
+          .g = draw.below(200),
+          .G = 1 + draw.below(3),
+          .O = draw.below(2),
+          .S = limit,
+          .as_loggopsim = as_loggopsim};
 }
 
 // But for hosts that act on each other in their past, where the order at one instant may be
@@ -257,8 +261,7 @@ TEST(SeveralCpus, EveryModeGivesTheSequentialDigestUnderAudit) {
       const Parameters p = random_parameters(seed, seed % 2 == 0 ? 1500 : 10'000, as_loggopsim);
       const test::GoalRun expected = test::run_goal(schedule, p);
       const test::GoalRun careful = test::run_goal(
-          schedule, p,
-          {.sync = pdes::Sync::conservative, .threads = 2, .partitions_per_rank = 3});
+          schedule, p, {.sync = pdes::Sync::conservative, .threads = 2, .partitions_per_rank = 3});
       const test::GoalRun bold = test::run_goal(schedule, p,
                                                 {.sync = pdes::Sync::optimistic,
                                                  .threads = 2,
