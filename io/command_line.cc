@@ -134,7 +134,7 @@ void add_goal(CLI::App& app, GoalArguments& a, RawOptions& raw) {
   app.add_option("-O,--O,--LogGOPS_O", p.O, "CPU time per byte in ns (0)");
   app.add_option("-S,--S,--LogGOPS_S", p.S, "bytes up to which a message is eager (65535)");
   app.add_flag("--as-loggopsim", a.as_loggopsim,
-               "with several CPUs, starts an operation when its own CPU is free, as LogGOPSim does");
+               "with several CPUs, an operation waits for its own CPU alone, as in LogGOPSim");
   add_sync_options(app, raw, a.threads, a.partitions);
   app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);

@@ -16,7 +16,8 @@ void Agenda::push(Context& ctx, const AgendaItem& item, LaneId lane_id, std::int
         run.first.due == (timed ? item.due : 0))
       return append(ctx, newest, item);
   }
-  const std::uint32_t at = add_run(ctx, {.first = item, .last = item.which.op, .lane = lane_id.bits()});
+  const std::uint32_t at =
+      add_run(ctx, {.first = item, .last = item.which.op, .lane = lane_id.bits()});
   if (!timed) return join(ctx, lane, at);
   ctx.set(lane.timed, at);
   timed_.push(ctx, runs_, at);

@@ -26,7 +26,7 @@ namespace exawarp::model::goal {
 // stands what that counter follows from: when it was created, when that which created it was
 // created, and then by whom, and the how-manieth of its creations.
 struct CreationOrder {
-  std::int64_t created = 0;          // units; -1: free from the start
+  std::int64_t created = 0;  // units; -1: free from the start
   std::int64_t creator_created = 0;
   std::uint32_t host = 0;
   std::uint32_t sequence = 0;
@@ -50,6 +50,11 @@ struct AgendaItem {
     return a.which.ordinal <=> b.which.ordinal;
   }
   friend constexpr bool operator==(const AgendaItem&, const AgendaItem&) = default;
+  // Of two that are due at one time.
+  [[nodiscard]] bool is_before(const AgendaItem& other) const {
+    if (const auto by_order = order <=> other.order; by_order != 0) return by_order < 0;
+    return which.ordinal < other.which.ordinal;
+  }
   [[nodiscard]] bool is_message() const { return which.ordinal == 0; }
 };
 static_assert(sizeof(AgendaItem) == 40);
@@ -104,9 +109,9 @@ class Agenda {
 
  private:
   struct Run {
-    AgendaItem first;         // in a lane without a time: due is 0
-    std::uint32_t last = 0;   // operation
-    std::uint32_t lane = 0;   // LaneId::bits()
+    AgendaItem first;            // in a lane without a time: due is 0
+    std::uint32_t last = 0;      // operation
+    std::uint32_t lane = 0;      // LaneId::bits()
     std::uint32_t next = kNone;  // in its lane, or of the free slots
     std::uint32_t unused = 0;
   };
@@ -127,10 +132,10 @@ class Agenda {
   };
   // Runs that were created one after the other as a list, others as a heap.
   struct Lane {
-    std::uint64_t key = 0;           // LaneId::bits()
+    std::uint64_t key = 0;  // LaneId::bits()
     std::uint32_t first = kNone;
     std::uint32_t last = kNone;
-    std::uint32_t timed = kNone;     // the run made last that is due at a time of its own
+    std::uint32_t timed = kNone;  // the run made last that is due at a time of its own
     std::uint32_t unused = 0;
     Heap out_of_order;
   };
@@ -164,21 +169,29 @@ class Agenda {
 
 template <class FreeAt>
 Agenda::Turn Agenda::first(const FreeAt& free_at) const {
+  const Run* best = nullptr;
   Turn turn;
   if (!timed_.empty()) {
-    const Run& run = runs_[timed_.top()];
-    turn = {run.first, timed_.top(), LaneId::of_bits(run.lane), false};
+    turn.run = timed_.top();
+    best = &runs_[turn.run];
+    turn.item.due = best->first.due;
   }
   lanes_.visit([&](const Lane& lane) {
     const std::uint32_t least = least_of(lane);
     if (least == kNone) return;
-    const LaneId id = LaneId::of_bits(static_cast<std::uint32_t>(lane.key));
-    const std::int64_t due = free_at(id);
-    if (turn.run != kNone && due > turn.item.due) return;
-    AgendaItem item = runs_[least].first;
-    item.due = due;
-    if (turn.run == kNone || item < turn.item) turn = {item, least, id, true};
+    const Run& run = runs_[least];
+    const std::int64_t due = free_at(LaneId::of_bits(run.lane));
+    if (best != nullptr && due > turn.item.due) return;
+    if (best != nullptr && due == turn.item.due && !run.first.is_before(best->first)) return;
+    best = &run;
+    turn.run = least;
+    turn.item.due = due;
+    turn.in_lane = true;
   });
+  if (best == nullptr) return turn;
+  turn.item.order = best->first.order;
+  turn.item.which = best->first.which;
+  turn.lane = LaneId::of_bits(best->lane);
   return turn;
 }
 

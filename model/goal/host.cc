@@ -114,6 +114,8 @@ class Activation {
   std::int64_t now_;  // units
   // When what is done takes place, in units: as LogGOPSim perhaps before now, else now.
   std::int64_t at_;
+  static constexpr std::int64_t kUnknown = -1, kNever = -2;
+  std::int64_t next_due_ = kUnknown;  // units: of what is to be done next
   std::uint32_t started_ = 0;  // of operations, by this activation
   std::uint32_t ended_ = 0;
 };
@@ -122,7 +124,10 @@ class Activation {
 void Activation::run_what_is_due() {
   for (;;) {
     const Agenda::Turn turn = first();
-    if (turn.run == Agenda::kNone || turn.item.due > now_) return;
+    if (turn.run == Agenda::kNone || turn.item.due > now_) {
+      next_due_ = turn.run == Agenda::kNone ? kNever : turn.item.due;
+      return;
+    }
     run(turn);
   }
 }
@@ -287,9 +292,12 @@ void Activation::close() {
   if (started_ != 0) ctx_.add(s_.started, started_);
   if (ended_ != 0) ctx_.add(s_.ended, ended_);
   if (s_.next_wake <= ctx_.now().ps) ctx_.set(s_.next_wake, Host::kNoWake);
-  const Agenda::Turn turn = first();
-  if (turn.run == Agenda::kNone) return;
-  const std::int64_t wake = turn.item.due * model_.steps() + 1;
+  if (next_due_ == kUnknown) {
+    const Agenda::Turn turn = first();
+    next_due_ = turn.run == Agenda::kNone ? kNever : turn.item.due;
+  }
+  if (next_due_ == kNever) return;
+  const std::int64_t wake = next_due_ * model_.steps() + 1;
   if (wake >= s_.next_wake) return;
   ctx_.set(s_.next_wake, wake);
   ctx_.send(ctx_.self(), Time{wake} - ctx_.now(), kWake);

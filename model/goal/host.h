@@ -73,7 +73,7 @@ struct Host {
   static std::uint64_t digest(const State& s);
 };
 
-class LogGops final : public pdes::Model {
+class LogGops : public pdes::Model {
  public:
   // `schedule` outlives the model. Throws core::InputError where L + o is not positive, or where
   // the schedule could take longer than engine time reaches.

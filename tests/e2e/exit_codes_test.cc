@@ -36,6 +36,17 @@ TEST_F(ExitCodes, AScheduleThatEndsIsDone) {
   EXPECT_EQ(ran.err, "");
 }
 
+TEST_F(ExitCodes, AGoalOperationWaitsForAllThatItRequiresUnlessAsLogGopsim) {
+  workspace_.write("s.goal",
+                   "num_ranks 1\nrank 0 {\na: calc 100 cpu 0\nb: calc 50 cpu 1\n"
+                   "c: calc 10 cpu 2\nc requires a\nc requires b\n}\n");
+  const Ran right = workspace_.run({"goal", "s.goal"});
+  EXPECT_NE(right.out.find("finish max   110 ns"), std::string::npos) << right.out;
+  const Ran as_it = workspace_.run({"goal", "s.goal", "--as-loggopsim"});
+  EXPECT_EQ(as_it.exit_code, 0) << as_it.err;
+  EXPECT_NE(as_it.out.find("finish max   100 ns"), std::string::npos) << as_it.out;
+}
+
 TEST_F(ExitCodes, AScheduleThatWaitsForeverIsADeadlockWithNames) {
   const Ran ran =
       goal("num_ranks 2\nrank 0 { send 8b to 1 tag 1 }\nrank 1 { recv 8b from 0 tag 2 }\n");

@@ -36,7 +36,8 @@ GoalRun run_goal(const Schedule& schedule, const Parameters& parameters, const R
               .messages = 0,
               .unended = 0,
               .rolled_back = result.total.rolled_back_events,
-              .audited = result.total.audited_events};
+              .audited = result.total.audited_events,
+              .log_bytes = result.total.log_bytes};
   engine.visit([&](core::LpId lp, const void* state) {
     const auto& host = *static_cast<const Host::State*>(state);
     out.finish.push_back(model.finish(host));
@@ -61,9 +62,10 @@ struct Element {
 class Oracle {
  public:
   Oracle(const Schedule& schedule, const Parameters& p)
-      : schedule_(schedule), p_(p), cpu_(schedule.ranks()), send_(schedule.ranks()),
-        receive_(schedule.ranks()), waits_(schedule.ranks()), free_(schedule.ranks()),
-        posted_(schedule.ranks()), unexpected_(schedule.ranks()) {}
+      : schedule_(schedule), p_(p), cpu_(schedule.ranks(), Clocks(schedule.cpus())),
+        send_(schedule.ranks(), Clocks(schedule.nics())),
+        receive_(schedule.ranks(), Clocks(schedule.nics())), waits_(schedule.ranks()),
+        free_(schedule.ranks()), posted_(schedule.ranks()), unexpected_(schedule.ranks()) {}
 
   std::vector<std::int64_t> run() {
     for (std::uint32_t host = 0; host < schedule_.ranks(); ++host) {
@@ -81,20 +83,24 @@ class Oracle {
       std::ranges::sort(touched_);
       for (const std::uint32_t host : touched_) insert_free(host);
     }
-    return cpu_;
+    std::vector<std::int64_t> finish;
+    for (const Clocks& cpus : cpu_) finish.push_back(std::ranges::max(cpus));
+    return finish;
   }
 
  private:
+  using Clocks = std::vector<std::int64_t>;
   struct Waiting {
     std::uint32_t source, tag, op;
   };
 
   void insert_free(std::uint32_t host) {
     std::ranges::stable_sort(free_[host], {}, [&](auto op) { return schedule_.op(host, op).type; });
-    for (const std::uint32_t op : free_[host]) {
-      std::int64_t time = cpu_[host];
-      if (schedule_.op(host, op).type == OpType::send) time = std::max(time, send_[host]);
-      queue_.push({time, insertions_++, host, op, 0, false});
+    for (const std::uint32_t i : free_[host]) {
+      const Op op = schedule_.op(host, i);
+      std::int64_t time = cpu_[host][op.cpu];
+      if (op.type == OpType::send) time = std::max(time, send_[host][op.nic]);
+      queue_.push({time, insertions_++, host, i, 0, false});
     }
     free_[host].clear();
   }
@@ -127,19 +133,21 @@ class Oracle {
     return nullptr;
   }
 
-  void rendezvous(std::uint32_t sender, std::uint32_t op, std::int64_t now) {
-    if (schedule_.op(sender, op).size <= p_.S) return;
-    end(sender, op);
-    cpu_[sender] = std::max(cpu_[sender], now);
-    send_[sender] = std::max(send_[sender], now);
+  void rendezvous(std::uint32_t sender, std::uint32_t i, std::int64_t now) {
+    const Op op = schedule_.op(sender, i);
+    if (op.size <= p_.S) return;
+    end(sender, i);
+    cpu_[sender][op.cpu] = std::max(cpu_[sender][op.cpu], now);
+    send_[sender][op.nic] = std::max(send_[sender][op.nic], now);
   }
 
   void execute(const Element& e) {
     if (e.is_message) return message(e);
     const Op op = schedule_.op(e.host, e.op);
     if (op.type == OpType::calc) {
-      if (cpu_[e.host] > e.time) return put_off(e, cpu_[e.host]);
-      cpu_[e.host] = e.time + static_cast<std::int64_t>(op.size) * p_.units_per_ns;
+      std::int64_t& cpu = cpu_[e.host][op.cpu];
+      if (cpu > e.time) return put_off(e, cpu);
+      cpu = e.time + static_cast<std::int64_t>(op.size) * p_.units_per_ns;
       start(e.host, e.op);
       end(e.host, e.op);
     } else if (op.type == OpType::send) {
@@ -156,23 +164,25 @@ class Oracle {
   }
 
   void send(const Element& e, const Op& op) {
-    const std::int64_t free = std::max(cpu_[e.host], send_[e.host]);
-    if (free > e.time) return put_off(e, free);
+    std::int64_t& cpu = cpu_[e.host][op.cpu];
+    std::int64_t& nic = send_[e.host][op.nic];
+    if (std::max(cpu, nic) > e.time) return put_off(e, std::max(cpu, nic));
     const auto behind = static_cast<std::int64_t>(op.size) - 1;
     start(e.host, e.op);
-    cpu_[e.host] = e.time + p_.o + behind * p_.O;
-    send_[e.host] = e.time + p_.g + behind * p_.G;
+    cpu = e.time + p_.o + behind * p_.O;
+    nic = e.time + p_.g + behind * p_.G;
     queue_.push({e.time + p_.o + p_.L, insertions_++, op.peer, e.op, e.host, true});
     if (op.size <= p_.S) end(e.host, e.op);
   }
 
   void message(const Element& e) {
     const Op op = schedule_.op(e.source, e.op);
-    const std::int64_t free = std::max(cpu_[e.host], receive_[e.host]);
-    if (free > e.time) return put_off(e, free);
+    std::int64_t& cpu = cpu_[e.host][op.cpu];
+    std::int64_t& nic = receive_[e.host][op.nic];
+    if (std::max(cpu, nic) > e.time) return put_off(e, std::max(cpu, nic));
     const auto behind = static_cast<std::int64_t>(op.size) - 1;
-    cpu_[e.host] = e.time + p_.o + behind * std::max(p_.O, p_.G);
-    receive_[e.host] = e.time + p_.g + behind * p_.G;
+    cpu = e.time + p_.o + behind * std::max(p_.O, p_.G);
+    nic = e.time + p_.g + behind * p_.G;
     if (const Waiting* receive = take(posted_[e.host], e.source, op.tag)) {
       const std::uint32_t received = receive->op;
       rendezvous(e.source, e.op, e.time);
@@ -184,7 +194,7 @@ class Oracle {
 
   const Schedule& schedule_;
   const Parameters& p_;
-  std::vector<std::int64_t> cpu_, send_, receive_;
+  std::vector<Clocks> cpu_, send_, receive_;
   std::vector<std::vector<std::uint32_t>> waits_, free_;
   std::vector<std::list<Waiting>> posted_, unexpected_;
   std::priority_queue<Element, std::vector<Element>, std::greater<>> queue_;

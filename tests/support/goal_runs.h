@@ -18,14 +18,16 @@ struct GoalRun {
   std::uint64_t unended = 0;     // operations
   std::uint64_t rolled_back = 0;
   std::uint64_t audited = 0;
+  std::uint64_t log_bytes = 0;  // of the history: records, undo, sends
 };
 
 GoalRun run_goal(const model::goal::Schedule& schedule, const model::goal::Parameters& parameters,
                  const RunCase& run = {});
 
 // LogGOPSim's own algorithm, one queue over all hosts ordered by (time, insertion), with its free
-// operations sorted stably. For schedules of one CPU and NIC whose operations all end. Times by
-// rank, in units. It shares no code with the model but the schedule.
+// operations sorted stably. For schedules whose operations all end; what the model does with more
+// than one CPU is this with Parameters::as_loggopsim only. Times by rank, in units. It shares no
+// code with the model but the schedule.
 std::vector<std::int64_t> goal_oracle(const model::goal::Schedule& schedule,
                                       const model::goal::Parameters& parameters);
 

@@ -72,6 +72,51 @@ TEST(LogGops, ADependentOnAnotherCpuWaitsForTheEnd) {
             (Finish{120}));
 }
 
+TEST(LogGops, AnOperationStartsWhenAllThatItRequiresHaveEnded) {
+  // Whichever of the two is begun last.
+  const std::string waits = "c: calc 10 cpu 2 c requires a c requires b }";
+  EXPECT_EQ(finish_of("num_ranks 1 rank 0 { a: calc 100 b: calc 50 cpu 1 " + waits),
+            (Finish{110}));
+  EXPECT_EQ(finish_of("num_ranks 1 rank 0 { a: calc 50 b: calc 100 cpu 1 " + waits),
+            (Finish{110}));
+  // b is begun at 30, and ends before a.
+  EXPECT_EQ(finish_of("num_ranks 1 rank 0 { z: calc 30 cpu 3 a: calc 100 b: calc 50 cpu 1 "
+                      "b requires z " + waits),
+            (Finish{110}));
+}
+
+TEST(LogGops, AnOperationWaitsForStartsAndEnds) {
+  // b starts at 80, a ends at 60.
+  EXPECT_EQ(finish_of("num_ranks 1 rank 0 { z: calc 80 cpu 3 a: calc 60 b: calc 5 cpu 1 "
+                      "b requires z c: calc 10 cpu 2 c requires a c irequires b }"),
+            (Finish{90}));
+  // One operation may be waited for twice: its end counts.
+  EXPECT_EQ(finish_of("num_ranks 1 rank 0 { a: calc 60 c: calc 10 cpu 2 c requires a "
+                      "c irequires a }"),
+            (Finish{70}));
+}
+
+TEST(LogGops, AReceiveIsPostedWhenAllThatItRequiresHaveEnded) {
+  // The message is in at 120; posted at 900, it lets x go on at 900.
+  EXPECT_EQ(finish_of("num_ranks 2 rank 0 { send 1b to 1 } rank 1 { a: calc 900 cpu 1 "
+                      "b: calc 50 cpu 2 r: recv 1b from 0 r requires a r requires b "
+                      "x: calc 7 cpu 3 x requires r }"),
+            (Finish{10, 907}));
+}
+
+TEST(LogGops, AsLogGopsimItsOwnCpuAloneCounts) {
+  Parameters p = kRound;
+  p.as_loggopsim = true;
+  EXPECT_EQ(finish_of("num_ranks 1 rank 0 { a: calc 100 b: calc 50 cpu 1 c: calc 10 cpu 2 "
+                      "c requires a c requires b }", p),
+            (Finish{100}));
+  // a runs from 100 to 200; s, which needs it, is sent at 0 and arrives at 110: by then rank 1,
+  // whose calculation of 50 was over, is idle.
+  EXPECT_EQ(finish_of("num_ranks 2 rank 0 { z: calc 100 a: calc 100 a requires z "
+                      "s: send 1b to 1 cpu 1 s requires a } rank 1 { calc 50 recv 1b from 0 }", p),
+            (Finish{200, 120}));
+}
+
 TEST(LogGops, IrequiresWaitsForTheStartOnly) {
   EXPECT_EQ(finish_of("num_ranks 1 rank 0 { z: calc 5 a: calc 70 a requires z "
                       "b: calc 90 cpu 1 b irequires a }"),
