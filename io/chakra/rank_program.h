@@ -68,8 +68,8 @@ struct Fingerprint {
   friend constexpr auto operator<=>(const Fingerprint&, const Fingerprint&) = default;
 };
 
-// Reads the trace of `rank`. What the trace says of how it counts need not be said by `options`, and
-// may be, if it is the same.
+// Reads the trace of `rank`. What the trace says of how it counts need not be said by `options`,
+// and may be, if it is the same.
 [[nodiscard]] RankProgram read_rank(const TraceSource& source, std::uint32_t rank,
                                     const ChakraImportOptions& options);
 [[nodiscard]] Fingerprint fingerprint(const RankProgram& program);

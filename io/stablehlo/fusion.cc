@@ -21,8 +21,9 @@ namespace exawarp::io::stablehlo {
 namespace {
 
 constexpr std::size_t kSearchMax = 4'096;  // kernels looked at for one join; beyond, none is made
-constexpr std::uint64_t kEdgesMax = std::uint64_t{1} << 24;  // looked at in all; beyond, each search
-constexpr std::uint64_t kFewEdges = 64;  // looks at so many
+// Looked at in all; beyond, each search looks at so few.
+constexpr std::uint64_t kEdgesMax = std::uint64_t{1} << 24;
+constexpr std::uint64_t kFewEdges = 64;
 
 bool may_fuse(const Step& step) {
   return step.kind == StepKind::kernel &&

@@ -148,7 +148,7 @@ TEST(Chakra, ErrorsNameFileAndNode) {
             "records\n");
 }
 
-// Elements of two bytes, multiply-adds, a collective's output, control dependencies that are no order.
+// Elements of two bytes, multiply-adds, a collective's output, control dependencies not used.
 TEST(Chakra, AnExportSaysHowItsTracesCount) {
   const Workspace workspace;
   const std::vector<std::string> counting{"--element-bytes", "2", "--macs", "--comm-size",
