@@ -52,6 +52,7 @@ struct WorkloadArguments {
   TextImportOptions text;              // import text
   std::vector<std::string> overrides;  // generate
   bool ignore_memory = false;          // generate
+  std::uint64_t bytes_max = std::uint64_t{1} << 30;  // generate: of the file
   std::string mesh;                    // import stablehlo: data=4,tensor=2
   bool fusion = true;                  // import stablehlo
   std::optional<std::uint64_t> trip_count;

@@ -150,6 +150,8 @@ void add_workload(CLI::App& app, WorkloadArguments& a, RawWorkloadOptions& raw) 
   generate.add_option("--accelerator", a.accelerator,
                       "accelerator (YAML) whose memory the workload has to fit");
   generate.add_flag("--ignore-memory", a.ignore_memory, "goes on where it does not fit");
+  generate.add_option("--max-size", raw.max_size,
+                      "of the file to write, e.g. \"4 GiB\" (default: 1 GiB)");
   add_workload_import(*app.add_subcommand("import", "makes a workload of what others wrote"), a,
                       raw);
   add_workload_export(*app.add_subcommand("export", "writes a workload in another format"), a);
@@ -181,6 +183,13 @@ void finish_workload(const RawWorkloadOptions& raw, WorkloadArguments& a) {
                              Choice<Control>{"use", Control::use},
                              Choice<Control>{"ignore", Control::ignore}};
     a.chakra.control = parse_choice<Control>("--ctrl-deps", raw.control, choices);
+  }
+  if (!raw.max_size.empty()) {
+    const core::ParsedQuantity size = core::parse_quantity(raw.max_size, core::Dimension::size);
+    if (!size.ok()) {
+      throw core::InputError("--max-size", in_quotes(raw.max_size) + " " + size.error);
+    }
+    a.bytes_max = static_cast<std::uint64_t>(size.value);
   }
   if (!raw.cycle.empty()) {
     a.text.cycle_ps = parse_time("--cycle", raw.cycle).ps;

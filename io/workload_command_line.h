@@ -14,7 +14,7 @@ namespace exawarp::io {
 
 // Options that are taken as text where the value is an enumeration or a quantity.
 struct RawWorkloadOptions {
-  std::string comm_size, control, cycle;
+  std::string comm_size, control, cycle, max_size;
   std::vector<std::string> overrides;
 };
 

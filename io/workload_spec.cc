@@ -1,10 +1,14 @@
 #include "io/workload_spec.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
 #include "core/error.h"
+#include "core/units.h"
 #include "io/transformer_config.h"
+#include "model/workload/builder.h"
 #include "model/workload/microbenchmark.h"
 #include "model/workload/transformer.h"
 #include "model/workload/validate.h"
@@ -132,15 +136,26 @@ WorkloadSpec read_workload_spec(const YamlSection& section) {
   return read_in_place(section.section("transformer"), read_transformer);
 }
 
-model::WorkloadGraph generate(const WorkloadSpec& spec) {
-  if (const auto* transformer = std::get_if<model::TransformerSpec>(&spec)) {
-    return model::generate_transformer(*transformer);
+model::WorkloadGraph generate(const WorkloadSpec& spec, const std::string& place,
+                              std::uint64_t bytes_max) {
+  try {
+    if (const auto* transformer = std::get_if<model::TransformerSpec>(&spec)) {
+      return model::generate_transformer(*transformer, bytes_max);
+    }
+    if (const auto* dlrm = std::get_if<model::DlrmSpec>(&spec)) {
+      return model::generate_dlrm(*dlrm, bytes_max);
+    }
+    if (const auto* resnet = std::get_if<model::ResnetSpec>(&spec)) {
+      return model::generate_resnet(*resnet, bytes_max);
+    }
+    return model::generate_microbenchmark(std::get<model::MicrobenchmarkSpec>(spec), bytes_max);
+  } catch (const model::WorkloadTooLarge& large) {
+    throw core::InputError(
+        place, fmt::format("makes a workload of {}{}; expected at most {}: `workload generate "
+                           "--max-size SIZE` makes larger ones, as much memory given",
+                           large.all ? "about " : "more than ", core::format_bytes(large.bytes),
+                           core::format_bytes(bytes_max)));
   }
-  if (const auto* dlrm = std::get_if<model::DlrmSpec>(&spec)) return model::generate_dlrm(*dlrm);
-  if (const auto* resnet = std::get_if<model::ResnetSpec>(&spec)) {
-    return model::generate_resnet(*resnet);
-  }
-  return model::generate_microbenchmark(std::get<model::MicrobenchmarkSpec>(spec));
 }
 
 model::WorkloadGraph open_workload(const std::string& path) {

@@ -21,8 +21,13 @@ using WorkloadSpec = std::variant<model::TransformerSpec, model::MicrobenchmarkS
 // generator would. Throws core::InputError naming file, line and key.
 WorkloadSpec read_workload_spec(const YamlSection& section);
 
-// Generates the workload, validated and indexed. Requires a checked specification.
-model::WorkloadGraph generate(const WorkloadSpec& spec);
+constexpr std::uint64_t kGeneratedBytesMax = std::uint64_t{1} << 30;  // unless --max-size says more
+
+// Generates the workload, validated and indexed. Requires a checked specification. Throws
+// core::InputError at `place` where its file would have more than `bytes_max` bytes, of which it
+// takes about twice as much memory.
+model::WorkloadGraph generate(const WorkloadSpec& spec, const std::string& place = "workload",
+                              std::uint64_t bytes_max = kGeneratedBytesMax);
 
 // Maps and validates a .xwg file. Throws core::InputError.
 model::WorkloadGraph open_workload(const std::string& path);

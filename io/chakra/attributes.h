@@ -25,6 +25,10 @@ inline constexpr const char* kSizesAttribute = "exawarp_sizes";
 inline constexpr const char* kTrainingAttribute = "exawarp_training";
 inline constexpr const char* kMemoryAttribute = "exawarp_memory";
 inline constexpr int kTrainingFields = 6, kMemoryFields = 4;  // of the latter, before the points
+// Of the metadata, a list of uint64: how the trace counts what it counts, where that is not the
+// default (import.h): element bytes, macs, comm_size, control, recorded collectives. A graph keeps
+// it as its first record, which is a metadata then (rank_program.h, counting_record).
+inline constexpr const char* kCountingAttribute = "exawarp_counting";
 // Of the metadata: the program's number in the graph.
 inline constexpr const char* kProgramAttribute = "exawarp_program";
 // Of the metadata, lists of texts: the mesh (mesh.h); of a collective: the number of its group; of

@@ -1,6 +1,7 @@
 #include "io/chakra/converter.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
 #include <bit>
@@ -43,6 +44,17 @@ void add_memory(const model::Program& program, chakra::GlobalMetadata& metadata)
   for (const model::ProgramMemory::Point& point : memory.timeline) {
     values.add_values(point.node);
     values.add_values(point.bytes);
+  }
+}
+
+// How the source of the graph counted, which its nodes still do.
+void add_counting(const model::WorkloadGraph& graph, chakra::GlobalMetadata& metadata) {
+  const google::protobuf::LogSilencer silencer;  // the record may be a node's
+  const std::string_view record = graph.records().empty() ? "" : graph.records().front();
+  chakra::GlobalMetadata kept;
+  if (!kept.ParseFromArray(record.data(), static_cast<int>(record.size()))) return;
+  for (const chakra::Attribute& a : kept.attr()) {
+    if (a.name() == kCountingAttribute) *metadata.add_attr() = a;
   }
 }
 
@@ -227,7 +239,10 @@ chakra::GlobalMetadata Converter::metadata(std::uint32_t index) const {
   const model::Program& program = graph_.program(index);
   chakra::GlobalMetadata metadata;
   metadata.set_version("0.0.4");
-  if (program.has_origins()) return metadata;
+  if (program.has_origins()) {
+    add_counting(graph_, metadata);
+    return metadata;
+  }
   chakra::Attribute& streams = *metadata.add_attr();
   streams.set_name(kStreamsAttribute);
   for (std::uint32_t s = 0; s < program.stream_count(); ++s) {

@@ -3,17 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <tuple>
 
+#include "core/error.h"
 #include "core/output_file.h"
 #include "io/chakra/attributes.h"
 #include "io/chakra/converter.h"
 #include "io/chakra/json_trace.h"
 #include "io/chakra/reader.h"
 #include "io/chakra/record.h"
+#include "io/suggest.h"
 
 namespace exawarp::io {
 namespace {
@@ -149,6 +152,15 @@ class TraceTemplate {
   std::map<Key, std::uint32_t> keys_;
 };
 
+// Before thousands of traces are made for it.
+void check_folder(const std::string& prefix) {
+  const std::filesystem::path folder = std::filesystem::path(prefix).parent_path();
+  std::error_code ignored;
+  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
+  throw core::InputError(prefix, fmt::format("there is no folder {}; expected one to write the "
+                                             "traces into", in_quotes(folder.string())));
+}
+
 void add_communicators(Converter& converter, const std::string& prefix,
                        core::OutputFiles& files) {
   const std::string json = converter.communicators_json();
@@ -183,6 +195,7 @@ void set_number(chakra::Attribute& attribute, std::int64_t value) {
 }
 
 void export_chakra(const model::WorkloadGraph& graph, const std::string& prefix) {
+  check_folder(prefix);
   Converter converter(graph);
   std::vector<std::unique_ptr<TraceTemplate>> templates(graph.program_count());
   std::string bytes;
@@ -202,6 +215,7 @@ void export_chakra(const model::WorkloadGraph& graph, const std::string& prefix)
 }
 
 void export_json(const model::WorkloadGraph& graph, const std::string& prefix) {
+  check_folder(prefix);
   Converter converter(graph);
   core::OutputFiles files;
   for (std::uint32_t device = 0; device < graph.device_count(); ++device) {

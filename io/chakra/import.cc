@@ -369,6 +369,10 @@ class Importer {
  private:
   void read(std::uint32_t rank) {
     RankProgram program = read_rank(source_, rank, options_);
+    if (!programs_.empty() && !counts_alike(program.counting, programs_[0].program.counting)) {
+      throw InputError(source_.place(rank), "counts otherwise than the rank before; expected one "
+                                            "way for all ranks");
+    }
     report_.bytes += program.bytes;
     report_.nodes += program.nodes.size();
     report_.dangling += program.dangling;
@@ -472,9 +476,12 @@ class Importer {
       report_.group_families = static_cast<std::uint32_t>(families_.write(workload, axis));
     }
     report_.programs = static_cast<std::uint32_t>(programs_.size());
+    const std::string counting = counting_record(programs_.front().program.counting);
+    if (!counting.empty()) workload.record(counting);
     set_training(workload);
     for (const SharedProgram& shared : programs_) {
-      Emitter emitter(shared.program, families_, mesh_ ? &*mesh_ : nullptr, ranks_, options_,
+      Emitter emitter(shared.program, families_, mesh_ ? &*mesh_ : nullptr, ranks_,
+                      shared.program.counting,
                       workload,
                       fmt::format("ranks like {}", shared.ranks[0]));
       const std::uint32_t index = emitter.emit(source_.place(shared.ranks[0]));

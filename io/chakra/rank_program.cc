@@ -38,17 +38,53 @@ std::uint64_t scaled(std::uint64_t value, std::uint64_t factor, const NodeAttrib
   return value * factor;
 }
 
+constexpr std::uint64_t kElementBytesMax = 64;  // as --element-bytes
+
+std::vector<std::uint64_t> counting_of(const ChakraImportOptions& options) {
+  return {options.element_bytes, options.macs ? 1u : 0u,
+          static_cast<std::uint64_t>(options.comm_size),
+          static_cast<std::uint64_t>(options.control), options.recorded_collectives ? 1u : 0u};
+}
+
+// Takes over what a trace says of how it counts. An option that says something else is refused.
+void settle_counting(const std::vector<std::uint64_t>& stated, const std::string& path,
+                     ChakraImportOptions& options) {
+  constexpr const char* kOptions[] = {"--element-bytes", "--macs", "--comm-size", "--ctrl-deps",
+                                      "--recorded-collectives"};
+  constexpr std::uint64_t kMost[] = {kElementBytesMax, 1, 1, 2, 1};
+  const std::vector<std::uint64_t> given = counting_of(options), standard = counting_of({});
+  bool sound = stated.size() == given.size();
+  for (std::size_t i = 0; sound && i < stated.size(); ++i) sound = stated[i] <= kMost[i];
+  if (!sound || stated[0] == 0) {
+    throw InputError(path, fmt::format("attribute {} of the metadata is not as exported",
+                                       kCountingAttribute));
+  }
+  for (std::size_t i = 0; i < stated.size(); ++i) {
+    if (given[i] == standard[i] || given[i] == stated[i]) continue;
+    throw InputError(path, fmt::format("{}: the trace says that it counts otherwise ({} {}, not "
+                                       "{}); expected none, or the same", kOptions[i],
+                                       kCountingAttribute, stated[i], given[i]));
+  }
+  options.element_bytes = stated[0];
+  options.macs = stated[1] != 0;
+  options.comm_size = static_cast<ChakraImportOptions::CommSize>(stated[2]);
+  options.control = static_cast<ChakraImportOptions::ControlDependencies>(stated[3]);
+  options.recorded_collectives = stated[4] != 0;
+}
+
 class RankReader {
  public:
   RankReader(const std::string& path, std::uint32_t rank, std::uint32_t ranks,
-             const ChakraImportOptions& options, RankProgram& out)
-      : path_(path), rank_(rank), ranks_(ranks), options_(options), out_(out) {}
+             RankProgram& out)
+      : path_(path), rank_(rank), ranks_(ranks), options_(out.counting), out_(out) {}
 
   void metadata(const chakra::GlobalMetadata& metadata) {
     for (const chakra::Attribute& a : metadata.attr()) {
       const auto& values = a.uint64_list().values();
       if (a.name() == kSizesAttribute) {
         out_.size_tables.emplace_back(values.begin(), values.end());
+      } else if (a.name() == kCountingAttribute) {
+        settle_counting({values.begin(), values.end()}, path_, out_.counting);
       } else if (a.name() == kTrainingAttribute) {
         if (values.size() == kTrainingFields) out_.training.assign(values.begin(), values.end());
       } else if (a.name() == kMemoryAttribute) {
@@ -388,6 +424,20 @@ void renumber_tags(RankProgram& program) {
 
 }  // namespace
 
+std::string counting_record(const ChakraImportOptions& options) {
+  const std::vector<std::uint64_t> values = counting_of(options);
+  if (values == counting_of({})) return "";
+  chakra::GlobalMetadata metadata;
+  chakra::Attribute& counting = *metadata.add_attr();
+  counting.set_name(kCountingAttribute);
+  counting.mutable_uint64_list()->mutable_values()->Assign(values.begin(), values.end());
+  return metadata.SerializeAsString();
+}
+
+bool counts_alike(const ChakraImportOptions& a, const ChakraImportOptions& b) {
+  return counting_of(a) == counting_of(b);
+}
+
 void Fingerprint::add(std::uint64_t value) {
   a = (a ^ value) * 0x9e3779b97f4a7c15u;
   a ^= a >> 32;
@@ -441,7 +491,8 @@ RankProgram read_rank(const TraceSource& source, std::uint32_t rank,
                       const ChakraImportOptions& options) {
   const std::string path = source.place(rank);
   RankProgram program;
-  RankReader reader(path, rank, source.ranks, options, program);
+  program.counting = options;
+  RankReader reader(path, rank, source.ranks, program);
   program.bytes =
       source.read(rank, {.metadata = [&](const chakra::GlobalMetadata& m) { reader.metadata(m); },
                          .node = [&](const chakra::Node& n) { reader.node(n); }});
@@ -452,7 +503,7 @@ RankProgram read_rank(const TraceSource& source, std::uint32_t rank,
       throw InputError(path, fmt::format("node {} is there twice", program.nodes[i].id));
     }
   }
-  settle_dependencies(program, path, options);
+  settle_dependencies(program, path, program.counting);
   renumber_tags(program);
   return program;
 }

@@ -41,6 +41,7 @@ struct StreamFields {
 };
 
 struct RankProgram {
+  ChakraImportOptions counting;              // as given, and as the trace itself says
   std::vector<RankNode> nodes;               // in ascending order of id
   std::vector<std::uint32_t> communicators;  // ids, in order of first use; 0: all ranks
   std::vector<StreamFields> streams;         // where the trace says so
@@ -54,6 +55,11 @@ struct RankProgram {
   std::uint64_t bytes = 0;  // read
 };
 
+// How the trace of `options` counts, as a record of the graph; "" where all is the default.
+[[nodiscard]] std::string counting_record(const ChakraImportOptions& options);
+// Whether two traces count in one way.
+[[nodiscard]] bool counts_alike(const ChakraImportOptions& a, const ChakraImportOptions& b);
+
 // 128 bits: programs with one fingerprint are taken to be equal.
 struct Fingerprint {
   std::uint64_t a = 0x243f6a8885a308d3u, b = 0x13198a2e03707344u;
@@ -62,7 +68,8 @@ struct Fingerprint {
   friend constexpr auto operator<=>(const Fingerprint&, const Fingerprint&) = default;
 };
 
-// Reads the trace of `rank`.
+// Reads the trace of `rank`. What the trace says of how it counts need not be said by `options`,
+// and may be, if it is the same.
 [[nodiscard]] RankProgram read_rank(const TraceSource& source, std::uint32_t rank,
                                     const ChakraImportOptions& options);
 [[nodiscard]] Fingerprint fingerprint(const RankProgram& program);

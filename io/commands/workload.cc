@@ -46,7 +46,7 @@ void generate_file(const WorkloadArguments& a, const Console& console) {
   YamlDocument document(a.input, a.overrides);
   const WorkloadSpec spec = read_workload_spec(document.root());
   document.finish();
-  const model::WorkloadGraph graph = generate(spec);
+  const model::WorkloadGraph graph = generate(spec, a.input, a.bytes_max);
   if (!a.accelerator.empty() && !a.ignore_memory) {
     YamlDocument accelerator(a.accelerator);
     check_memory(graph, read_accelerator(accelerator.root()), a.input);

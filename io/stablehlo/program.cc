@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "io/stablehlo/loops.h"
 #include "io/suggest.h"
@@ -11,7 +12,6 @@
 namespace exawarp::io::stablehlo {
 namespace {
 
-constexpr std::size_t kStepsMax = std::size_t{1} << 22;
 constexpr std::uint64_t kVisitsMax = std::uint64_t{1} << 24;
 constexpr std::uint32_t kCallDepthMax = 64;
 
@@ -50,6 +50,8 @@ class Flattener {
   void visit(const Operation& op);
   void visit_call(const Operation& op, std::string_view callee);
   void visit_while(const Operation& op);
+  void check_turns(const Operation& op, std::uint64_t trips, std::uint64_t steps_before,
+                   std::uint64_t visits_before) const;
   void visit_branches(const Operation& op);
   void visit_region(const Operation& op);
   void visit_collective(const Operation& op);
@@ -152,7 +154,9 @@ void Flattener::visit_while(const Operation& op) {
                             "compared with a constant, or --trip-count N");
   std::vector<Origins> state;
   for (const ValueId id : op.operands) state.push_back(origins_[id]);
+  const std::uint64_t steps_before = program_.steps.size(), visits_before = visits_;
   for (std::uint64_t trip = 0; trip < *trips; ++trip) {
+    if (trip == 1) check_turns(op, *trips, steps_before, visits_before);
     for (const std::size_t region : {std::size_t{0}, std::size_t{1}}) {
       const std::vector<ValueId>& arguments = op.regions[region].arguments;
       if (arguments.size() != state.size())
@@ -166,6 +170,26 @@ void Flattener::visit_while(const Operation& op) {
   }
   returned_ = state;
   give(op);
+}
+
+// Refuses a loop after its first turn rather than after millions.
+void Flattener::check_turns(const Operation& op, std::uint64_t trips, std::uint64_t steps_before,
+                            std::uint64_t visits_before) const {
+  const auto check = [&](const char* what, std::uint64_t a_turn, std::uint64_t before,
+                         std::uint64_t count_max) {
+    if (a_turn == 0 || trips <= (count_max - before) / a_turn) return;
+    constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+    const std::uint64_t all = trips > kMost / a_turn ? kMost : trips * a_turn;
+    source_.fail(op.offset, fmt::format("a loop of {} turns makes {} {}, {} a turn; expected at "
+                                        "most {} in all",
+                                        trips, all, what, a_turn, count_max));
+  };
+  check("kernels and collectives", program_.steps.size() - steps_before, steps_before, kStepsMax);
+  check("operations", visits_ - visits_before, visits_before, kVisitsMax);
+  if (trips > kStepsMax - (iterations_ - 1)) {
+    source_.fail(op.offset, fmt::format("a loop of {} turns; expected at most {} in all loops",
+                                        trips, kStepsMax));
+  }
 }
 
 // The branch with the most FLOPs, then the most bytes.
@@ -246,8 +270,7 @@ Step& Flattener::add_step(StepKind kind, const Operation& op) {
     for (const Origin& origin : origins_[id]) {
       if (origin.key == 0) continue;
       step.inputs.push_back(origin.step);
-      step.input_bytes.push_back(bytes_of(module_.types[id]));
-      step.input_keys.push_back(origin.key);
+      step.reads.push_back({.key = origin.key, .bytes = bytes_of(module_.types[id])});
     }
   }
   for (const std::vector<ValueId>* ids : {&op.operands, &op.results})
@@ -257,9 +280,7 @@ Step& Flattener::add_step(StepKind kind, const Operation& op) {
           step.element_bits = tensor.width_bits();
           step.element = tensor.element;
         }
-  if (!op.results.empty()) step.elements = elements_of(module_.types[op.results[0]]);
   const Origin result = fresh(static_cast<std::uint32_t>(program_.steps.size() - 1));
-  step.result_key = result.key;
   for (const ValueId id : op.results) origins_[id] = {result};
   return step;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,6 +17,12 @@ namespace exawarp::io::stablehlo {
 
 enum class StepKind : std::uint8_t { kernel, collective };
 
+// A tensor that a step reads.
+struct TensorRead {
+  std::uint64_t key;  // equal for equal tensors, so that none counts twice
+  std::uint64_t bytes;
+};
+
 // A kernel, or a collective operation.
 struct Step {
   StepKind kind = StepKind::kernel;
@@ -23,12 +30,9 @@ struct Step {
   Cost cost;                         // kernel
   std::string_view element;          // widest element type among operands and results
   std::uint32_t element_bits = 0;
-  std::uint64_t elements = 0;        // of its first result
   std::uint64_t comm_bytes = 0;      // collective: of its operands
   std::vector<std::uint32_t> inputs; // what made each tensor it reads: a step, or kArgument
-  std::vector<std::uint64_t> input_bytes;  // of each
-  std::vector<std::uint64_t> input_keys;   // equal for equal tensors, so that none counts twice
-  std::uint64_t result_key = 0;
+  std::vector<TensorRead> reads;     // of each
   bool result_escapes = false;       // @main returns it
 };
 constexpr std::uint32_t kArgument = 0xffffffff;
@@ -38,7 +42,7 @@ struct OpTotal {
 };
 
 struct Program {
-  std::vector<Step> steps;
+  std::deque<Step> steps;  // a loop may make millions, which a vector would move
   // Costs as counted: kernels only, with free operations; by name.
   std::map<std::string, OpTotal, std::less<>> by_name;
   std::map<std::string, std::uint64_t, std::less<>> uncosted;  // operations without a rule
@@ -53,8 +57,11 @@ struct FlattenOptions {
   std::optional<std::uint64_t> trip_count;  // of loops that do not tell theirs
 };
 
+constexpr std::uint64_t kStepsMax = std::uint64_t{1} << 22;
+
 // Throws core::InputError where a loop's trip count is not known, a function is missing or calls
-// itself, or where there are more than 2^22 steps.
+// itself, or where there are more than kStepsMax steps or iterations of loops: of a loop, after its
+// first turn, with the number that all of its turns would make.
 Program flatten(const Module& module, const Source& source, const FlattenOptions& options);
 
 bool is_collective(std::string_view name);

@@ -12,7 +12,9 @@
 namespace exawarp::model {
 namespace {
 
+constexpr std::uint64_t kCountedFurther = 16;  // times bytes_max: what is counted after it
 constexpr std::uint64_t kNodeWords = 13;  // generous: the schema's Node has 12 and no pointers
+constexpr std::uint64_t kNodeBytes = 96;  // what it has there
 
 std::uint64_t text_words(const std::string& text) { return 2 + text.size() / 8; }
 unsigned size_of(const auto& container) { return static_cast<unsigned>(container.size()); }
@@ -67,6 +69,13 @@ std::uint8_t ProgramBuilder::add_stream(std::string name, schema::StreamKind kin
 std::uint32_t ProgramBuilder::add_node(const NodeFields& fields,
                                        std::span<const std::uint32_t> dependencies) {
   const std::uint32_t index = node_count();
+  SizeBudget& size = *budget_;
+  size.bytes += kNodeBytes + sizeof(std::uint32_t) * (1 + dependencies.size());
+  if (size.bytes > size.bytes_max) {
+    if (size.bytes / kCountedFurther > size.bytes_max) throw WorkloadTooLarge(size.bytes, false);
+    counted_.push_back(fields.stream);
+    return index;
+  }
   std::vector<std::uint32_t>& order = streams_[fields.stream].order;
   nodes_.push_back({fields, static_cast<std::uint32_t>(dependencies_.size()),
                     static_cast<std::uint32_t>(dependencies.size()),
@@ -135,7 +144,8 @@ std::uint16_t WorkloadBuilder::add_group_lists(std::string name,
 }
 
 ProgramBuilder& WorkloadBuilder::add_program(std::string name) {
-  return programs_.emplace_back(static_cast<std::uint32_t>(programs_.size()), std::move(name));
+  return programs_.emplace_back(static_cast<std::uint32_t>(programs_.size()), std::move(name),
+                                budget_);
 }
 
 void WorkloadBuilder::bind_range(std::uint32_t program, Range range) {
@@ -225,6 +235,7 @@ void WorkloadBuilder::write_training(schema::Training::Builder out) const {
 }
 
 WorkloadGraph WorkloadBuilder::build() const {
+  if (budget_->bytes > budget_->bytes_max) throw WorkloadTooLarge(budget_->bytes, true);
   constexpr std::uint64_t kSegmentWordsMax = 1 << 28;  // larger messages take several segments
   auto message = std::make_unique<capnp::MallocMessageBuilder>(
       static_cast<unsigned>(std::min(size_words(), kSegmentWordsMax)));

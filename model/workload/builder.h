@@ -13,9 +13,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -55,18 +58,37 @@ struct NodeOrigin {
   std::uint32_t control_count = 0;
 };
 
+constexpr std::uint64_t kNoSizeMax = std::numeric_limits<std::uint64_t>::max();
+
+// Thrown by a builder whose file would be larger than it may be.
+struct WorkloadTooLarge : std::runtime_error {
+  WorkloadTooLarge(std::uint64_t the_bytes, bool is_all)
+      : std::runtime_error("the workload is too large"), bytes(the_bytes), all(is_all) {}
+  std::uint64_t bytes;  // of the file
+  bool all;             // false: at least so many
+};
+
+// The size of a file, as its nodes are added. Beyond `bytes_max` nodes are counted and no longer
+// kept, so that the whole size can be told; far beyond that, adding one throws.
+struct SizeBudget {
+  std::uint64_t bytes_max = kNoSizeMax;
+  std::uint64_t bytes = 0;
+};
+
 class ProgramBuilder {
  public:
-  ProgramBuilder(std::uint32_t index, std::string name) : index_(index), name_(std::move(name)) {}
+  ProgramBuilder(std::uint32_t index, std::string name,
+                 std::shared_ptr<SizeBudget> budget = std::make_shared<SizeBudget>())
+      : index_(index), name_(std::move(name)), budget_(std::move(budget)) {}
 
   [[nodiscard]] std::uint32_t index() const { return index_; }
   [[nodiscard]] std::uint32_t node_count() const {
-    return static_cast<std::uint32_t>(nodes_.size());
+    return static_cast<std::uint32_t>(nodes_.size() + counted_.size());
   }
   // Returns the stream's index. At most 256 streams.
   std::uint8_t add_stream(std::string name, schema::StreamKind kind);
   // Appends a node to its stream's order and returns its index. `dependencies` are node indices,
-  // those of nodes still to come included.
+  // those of nodes still to come included. Throws WorkloadTooLarge.
   std::uint32_t add_node(const NodeFields& fields,
                          std::span<const std::uint32_t> dependencies = {});
   std::uint32_t add_node(const NodeFields& fields,
@@ -74,7 +96,7 @@ class ProgramBuilder {
     return add_node(fields, std::span(dependencies.begin(), dependencies.size()));
   }
   [[nodiscard]] std::uint8_t stream_of(std::uint32_t node) const {
-    return nodes_[node].fields.stream;
+    return node < nodes_.size() ? nodes_[node].fields.stream : counted_[node - nodes_.size()];
   }
   // For the node added last; of a program, all nodes have one or none has.
   void add_origin(const NodeOrigin& origin) { origins_.push_back(origin); }
@@ -97,6 +119,8 @@ class ProgramBuilder {
   };
   std::uint32_t index_;
   std::string name_;
+  std::shared_ptr<SizeBudget> budget_;  // of the whole workload
+  std::vector<std::uint8_t> counted_;   // streams of the nodes that are not kept
   std::vector<Stream> streams_;
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> dependencies_;
@@ -120,7 +144,9 @@ class WorkloadBuilder {
     std::uint32_t steps = 0;
   };
 
-  explicit WorkloadBuilder(std::string name) : name_(std::move(name)) {}
+  explicit WorkloadBuilder(std::string name, std::uint64_t bytes_max = kNoSizeMax)
+      : name_(std::move(name)),
+        budget_(std::make_shared<SizeBudget>(SizeBudget{.bytes_max = bytes_max})) {}
 
   // Axes, groups and programs are numbered in the order they are added.
   std::uint8_t add_axis(std::string name, std::uint32_t size);
@@ -141,7 +167,7 @@ class WorkloadBuilder {
   std::uint32_t record(const std::string& bytes);
   void set_training(const Training& training) { training_ = training; }
 
-  // A graph of what was added; not validated, not indexed.
+  // A graph of what was added; not validated, not indexed. Throws WorkloadTooLarge.
   [[nodiscard]] WorkloadGraph build() const;
 
  private:
@@ -168,6 +194,7 @@ class WorkloadBuilder {
   void write_training(schema::Training::Builder out) const;
 
   std::string name_;
+  std::shared_ptr<SizeBudget> budget_;
   std::vector<Axis> axes_;
   std::vector<Group> groups_;
   std::map<std::vector<std::uint64_t>, std::uint32_t> size_index_;

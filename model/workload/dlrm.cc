@@ -260,10 +260,10 @@ void check(const DlrmSpec& spec) {
   }
 }
 
-WorkloadGraph generate_dlrm(const DlrmSpec& spec) {
+WorkloadGraph generate_dlrm(const DlrmSpec& spec, std::uint64_t bytes_max) {
   check(spec);
   const auto devices = static_cast<std::uint32_t>(spec.devices);
-  WorkloadBuilder workload(spec.name.empty() ? "dlrm" : spec.name);
+  WorkloadBuilder workload(spec.name.empty() ? "dlrm" : spec.name, bytes_max);
   const std::uint8_t axis = workload.add_axis("data", devices);
   const std::uint16_t group = workload.add_group("data", {axis});
   workload.add_group("expert", {axis});

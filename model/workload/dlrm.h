@@ -46,6 +46,8 @@ Interaction interaction_from_name(const std::string& key, const std::string& nam
 // Throws SpecProblem naming the first key that makes `spec` impossible.
 void check(const DlrmSpec& spec);
 // The workload of `spec`, validated and indexed. Throws SpecProblem as check() does.
-WorkloadGraph generate_dlrm(const DlrmSpec& spec);
+// Throws WorkloadTooLarge (builder.h) where the file would have more than `bytes_max` bytes.
+WorkloadGraph generate_dlrm(const DlrmSpec& spec,
+                       std::uint64_t bytes_max = ~std::uint64_t{0});
 
 }  // namespace exawarp::model

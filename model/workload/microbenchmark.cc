@@ -189,9 +189,9 @@ void check(const MicrobenchmarkSpec& spec) {
   in_range("bytes_written", spec.bytes_written, 0, kSumMax / spec.repeats);
 }
 
-WorkloadGraph generate_microbenchmark(const MicrobenchmarkSpec& spec) {
+WorkloadGraph generate_microbenchmark(const MicrobenchmarkSpec& spec, std::uint64_t bytes_max) {
   check(spec);
-  WorkloadBuilder workload(spec.name.empty() ? name_of(spec.kind) : spec.name);
+  WorkloadBuilder workload(spec.name.empty() ? name_of(spec.kind) : spec.name, bytes_max);
   add_axes(spec, workload);
   if (is_between_two(spec.kind)) {
     add_pair(spec, workload);

@@ -12,6 +12,8 @@ void check(const MicrobenchmarkSpec& spec);
 
 // The workload of `spec`, validated and indexed, over its mesh or one axis named "device" and one
 // group "all" of every device. Throws SpecProblem as check() does.
-WorkloadGraph generate_microbenchmark(const MicrobenchmarkSpec& spec);
+// Throws WorkloadTooLarge (builder.h) where the file would have more than `bytes_max` bytes.
+WorkloadGraph generate_microbenchmark(const MicrobenchmarkSpec& spec,
+                       std::uint64_t bytes_max = ~std::uint64_t{0});
 
 }  // namespace exawarp::model

@@ -166,10 +166,10 @@ void check(const ResnetSpec& spec) {
   if (bytes_of(spec.precision) == 0) throw SpecProblem("precision", "none is given; expected one");
 }
 
-WorkloadGraph generate_resnet(const ResnetSpec& spec) {
+WorkloadGraph generate_resnet(const ResnetSpec& spec, std::uint64_t bytes_max) {
   check(spec);
   const Network network = Layout(spec).take();
-  WorkloadBuilder workload(spec.name);
+  WorkloadBuilder workload(spec.name, bytes_max);
   const std::uint8_t axis = workload.add_axis("data", static_cast<std::uint32_t>(spec.devices));
   const std::uint16_t group = workload.add_group("data", {axis});
   ProgramBuilder& program = workload.add_program("device");

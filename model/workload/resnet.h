@@ -27,6 +27,8 @@ struct ResnetSpec {
 // Throws SpecProblem naming the first key that makes `spec` impossible.
 void check(const ResnetSpec& spec);
 // The workload of `spec`, validated and indexed. Throws SpecProblem as check() does.
-WorkloadGraph generate_resnet(const ResnetSpec& spec);
+// Throws WorkloadTooLarge (builder.h) where the file would have more than `bytes_max` bytes.
+WorkloadGraph generate_resnet(const ResnetSpec& spec,
+                       std::uint64_t bytes_max = ~std::uint64_t{0});
 
 }  // namespace exawarp::model

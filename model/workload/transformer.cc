@@ -125,10 +125,10 @@ double model_flops_of_step(const TransformerSpec& spec) {
   return static_cast<double>(spec.global_batch_sequences) * sum;
 }
 
-WorkloadGraph generate_transformer(const TransformerSpec& spec) {
+WorkloadGraph generate_transformer(const TransformerSpec& spec, std::uint64_t bytes_max) {
   check(spec);
   TransformerPlan plan = make_plan(spec);
-  WorkloadBuilder workload(spec.model.name.empty() ? "transformer" : spec.model.name);
+  WorkloadBuilder workload(spec.model.name.empty() ? "transformer" : spec.model.name, bytes_max);
   plan.mesh = add_mesh(spec, plan.embedding_stages, workload);
   add_sizes(plan, workload);
   if (plan.routing.balanced || plan.expert() == 1) {

@@ -12,7 +12,9 @@ namespace exawarp::model {
 void check(const TransformerSpec& spec);
 
 // The workload of `spec`, validated and indexed. Throws SpecProblem as check() does.
-WorkloadGraph generate_transformer(const TransformerSpec& spec);
+// Throws WorkloadTooLarge (builder.h) where the file would have more than `bytes_max` bytes.
+WorkloadGraph generate_transformer(const TransformerSpec& spec,
+                       std::uint64_t bytes_max = ~std::uint64_t{0});
 
 // The model's own arithmetic of a step (docs/training.md). Requires a spec that check() accepts,
 // but for sizes: throws SpecProblem where an operation reaches 2^62 FLOPs.

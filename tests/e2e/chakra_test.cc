@@ -148,6 +148,55 @@ TEST(Chakra, ErrorsNameFileAndNode) {
             "records\n");
 }
 
+// Elements of two bytes, multiply-adds, a collective's output, control dependencies not used.
+TEST(Chakra, AnExportSaysHowItsTracesCount) {
+  const Workspace workspace;
+  const std::vector<std::string> counting{"--element-bytes", "2", "--macs", "--comm-size",
+                                          "output", "--ctrl-deps", "ignore"};
+  Node product = compute(1, 100, 8);
+  chakra::Attribute& type = *product.add_attr();
+  type.set_name("op_type");
+  type.set_string_val("M");
+  Node gather = collective(2, "");
+  gather.mutable_attr(0)->set_int64_val(2);  // an all-gather
+  gather.add_ctrl_deps(1);
+  for (const char* file : {"t.0.et", "t.1.et"}) put(file, {product, gather});
+  std::vector<std::string> arguments = kImport;
+  arguments.insert(arguments.end(), counting.begin(), counting.end());
+  ASSERT_EQ(workspace.run(arguments).exit_code, 0);
+  for (const char* format : {"chakra", "json"}) {
+    ASSERT_EQ(workspace.run({"workload", "export", format, "t.xwg", "-o", format}).exit_code, 0);
+    const std::vector<std::string> again{"workload", "import", "chakra", format, "-o", "u.xwg"};
+    const Ran ran = workspace.run(again);
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    const Ran same = workspace.run({"workload", "diff", "t.xwg", "u.xwg"});
+    EXPECT_EQ(same.exit_code, 0) << same.out;
+
+    arguments = again;
+    arguments.insert(arguments.end(), counting.begin(), counting.end());
+    EXPECT_EQ(workspace.run(arguments).exit_code, 0);
+    arguments = again;
+    arguments.insert(arguments.end(), {"--element-bytes", "4"});
+    const Ran other = workspace.run(arguments);
+    EXPECT_EQ(other.exit_code, 2);
+    EXPECT_NE(other.err.find("--element-bytes: the trace says that it counts otherwise"),
+              std::string::npos) << other.err;
+  }
+}
+
+TEST(Chakra, AnExportIntoAFolderThatIsNotThereSaysSo) {
+  const Workspace workspace;
+  put("t.0.et", {compute(1, 100, 8)});
+  ASSERT_EQ(workspace.run(kImport).exit_code, 0);
+  for (const char* format : {"chakra", "json"}) {
+    const Ran ran = workspace.run({"workload", "export", format, "t.xwg", "-o", "none/such/u"});
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_EQ(ran.err, "none/such/u: there is no folder \"none/such\"; expected one to write the "
+                       "traces into\n");
+  }
+  EXPECT_FALSE(workspace.has("none"));
+}
+
 TEST(Chakra, WhatTheGeneratorMakesComesBackAsItWas) {
   const Workspace workspace;
   workspace.write("w.yaml", small_workload());

@@ -225,6 +225,24 @@ TEST_F(Companions, MicrobenchmarksOfEachKindOfNodeAreGenerated) {
             std::string::npos);
 }
 
+TEST_F(Companions, AWorkloadLargerThanItMayBeIsRefusedWithItsSize) {
+  workspace_.write("m.yaml", "microbenchmark: {kind: compute, flops: 1, repeats: 1000}\n");
+  const auto generated = [&](const std::string& size_max) {
+    return workspace_.run(
+        {"workload", "generate", "m.yaml", "-o", "m.xwg", "--max-size", size_max});
+  };
+  const Ran refused = generated("64 KiB");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_EQ(refused.err,
+            "m.yaml: makes a workload of about 97.7 KiB; expected at most 64 KiB: `workload "
+            "generate --max-size SIZE` makes larger ones, as much memory given\n");
+  EXPECT_NE(generated("1 KiB").err.find("makes a workload of more than 16"), std::string::npos);
+  EXPECT_EQ(generated("64 apples").exit_code, 2);
+  EXPECT_FALSE(workspace_.has("m.xwg"));
+  EXPECT_EQ(generated("1MiB").exit_code, 0);
+  EXPECT_LT(workspace_.read("m.xwg").size(), 110'000u);
+}
+
 TEST_F(Companions, InspectShowsTheTrafficMatrixAndTheCriticalPath) {
   generate();
   const json facts = inspected("g.xwg");

@@ -168,7 +168,7 @@ std::vector<std::string> command_line_seeds() {
       "run study.yaml --out here --sync optimistic --threads 2 --seed 3 --set a.b=c --json",
       "run study.yaml --placement block --partitions 4 --window 1us --audit 0.1 --quiet",
       "run study.yaml --time-limit 10 --set a=1 --set b.c=2",
-      "workload generate spec.yaml -o file.xwg --set a.b=1",
+      "workload generate spec.yaml -o file.xwg --set a.b=1 --max-size 4GiB",
       "workload inspect file.xwg --json",
       "workload validate file.xwg",
       "workload inspect file.xwg --device 3 --accelerator chip.yaml --timeline out.json",

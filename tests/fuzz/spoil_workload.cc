@@ -1,7 +1,7 @@
 // A change takes its decisions from eight bytes, each modulo the number of choices. Half of the
-// changes go to a field of some node; the others walk from the root, at each structure to one of its
-// fields and at each list to one of its elements, until they come to a number or a text. What is
-// done there is the last decision; '7' is to do nothing, and leads there from anywhere.
+// changes go to a field of some node; the others walk from the root, at each structure to one of
+// its fields and at each list to one of its elements, until they come to a number or a text. What
+// is done there is the last decision; '7' is to do nothing, and leads there from anywhere.
 #include "tests/fuzz/spoil_workload.h"
 
 #include <capnp/dynamic.h>
@@ -98,7 +98,8 @@ class Change {
     switch (field.getType().which()) {
       case Type::STRUCT:
         if (!active && below(kActions) == 7) return;
-        return change_field((active ? structure.get(field) : structure.init(field)).as<DynamicStruct>());
+        return change_field(
+            (active ? structure.get(field) : structure.init(field)).as<DynamicStruct>());
       case Type::LIST: return change_list(structure, field, active);
       case Type::TEXT: return change_text(structure, field);
       case Type::DATA: return;

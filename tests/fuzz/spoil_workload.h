@@ -10,8 +10,8 @@
 namespace exawarp::fuzz {
 
 // The graph that `recipe` makes: its first byte takes one of the seeds of target xwg, and each
-// kSpoiledBytes that follow change one thing in it, a field or the length of a list. Any bytes are a
-// recipe; what they make need not be valid.
+// kSpoiledBytes that follow change one thing in it, a field or the length of a list. Any bytes are
+// a recipe; what they make need not be valid.
 constexpr std::size_t kSpoiledBytes = 8;
 model::WorkloadGraph spoiled_workload(std::string_view recipe);
 

@@ -27,8 +27,8 @@ struct Target {
   std::vector<std::string> (*words)();
 };
 
-// study, workload_spec, system, traffic, xwg, xwg_fields, chakra, trace_json, pytorch, text_workload,
-// astra_files, goal, stablehlo, units, command_line.
+// study, workload_spec, system, traffic, xwg, xwg_fields, chakra, trace_json, pytorch,
+// text_workload, astra_files, goal, stablehlo, units, command_line.
 std::span<const Target> targets();
 // Null where there is none of that name.
 const Target* find_target(std::string_view name);

@@ -33,9 +33,10 @@ OpTotal total_of(const std::string& body) {
   return {.count = program.operations, .flops = program.flops, .bytes = program.bytes};
 }
 
-std::string refusal_of(const std::string& text) {
+std::string refusal_of(const std::string& text, const FlattenOptions& options = {}) {
   try {
-    static_cast<void>(Parsed(text).program());
+    const Parsed parsed(text);
+    static_cast<void>(flatten(parsed.modules.front(), parsed.source, options));
   } catch (const core::InputError& error) {
     return error.what();
   }
@@ -132,6 +133,33 @@ TEST(StablehloLoops, AreCountedWhereTheirCounterIsConstant) {
   EXPECT_EQ(turns_of("GE, %end, %i, SIGNED", "add %step, %i"), 3u);
   EXPECT_EQ(turns_of("LE, %i, %end, SIGNED", "add %i, %step"), 3u);
   EXPECT_EQ(turns_of("GT, %i, %step, SIGNED", "subtract %i, %step"), 0u);  // 2 > 3 is false
+}
+
+TEST(StablehloLoops, ThatWouldMakeTooMuchAreRefusedAfterTheirFirstTurn) {
+  const auto refusal_of_turns = [](const std::string& end) {
+    std::string text = loop_of("LT, %i, %end, SIGNED", "add %i, %step");  // from 2 to `end`
+    text.replace(text.find("dense<9>"), 8, "dense<" + end + ">");
+    text.replace(text.find("dense<3>"), 8, "dense<1>");
+    const std::string refusal = refusal_of(text);
+    return refusal.substr(std::min(refusal.find("a loop"), refusal.size()));
+  };
+  EXPECT_EQ(refusal_of_turns("1398104"),
+            "a loop of 1398102 turns makes 4194306 kernels and collectives, 3 a turn; expected at "
+            "most 4194304 in all");
+  EXPECT_EQ(refusal_of_turns("1099511627776"),
+            "a loop of 1099511627774 turns makes 3298534883322 kernels and collectives, 3 a turn; "
+            "expected at most 4194304 in all");
+}
+
+TEST(StablehloLoops, ThatTurnTooOftenAreRefusedWhateverTheyDo) {
+  const std::string refusal = refusal_of(function_of(
+      "%zero = stablehlo.constant dense<0> : tensor<i32>\n"
+      "%r = stablehlo.while(%x = %a) : tensor<8x16xf32>\n"
+      "cond { stablehlo.return %zero : tensor<i32> } do {\n"
+      "stablehlo.return %x : tensor<8x16xf32> }"), {.trip_count = std::uint64_t{1} << 40});
+  EXPECT_NE(refusal.find("a loop of 1099511627776 turns; expected at most 4194304 in "
+                         "all loops"),
+            std::string::npos) << refusal;
 }
 
 TEST(StablehloLoops, OthersAskForATripCount) {
@@ -266,6 +294,30 @@ TEST(StablehloFusion, JoinsChainsAndEndsThemAtReductions) {
   EXPECT_EQ(kernels[1].bytes_read, 512u + 4u);
   EXPECT_EQ(kernels[1].bytes_written, 512u);
   EXPECT_EQ(kernels_of(program, false).size(), 5u);
+}
+
+// A count of what fusion does would bind the test to its inside; at the square of the turns this
+// one takes minutes. Half of the loop's kernels are cheap operations that join, and half read a
+// product that depends on all turns before, so that searches go far.
+TEST(StablehloFusion, OfALongLoopTakesNoSquare) {
+  const Parsed parsed(
+      "func.func @main(%s: tensor<4x4xf32>) {\n"
+      "%zero = stablehlo.constant dense<0> : tensor<i32>\n"
+      "%end = stablehlo.constant dense<20000> : tensor<i32>\n"
+      "%one = stablehlo.constant dense<1> : tensor<i32>\n"
+      "%r:3 = stablehlo.while(%i = %zero, %x = %s, %y = %s) : "
+      "tensor<i32>, tensor<4x4xf32>, tensor<4x4xf32>\n"
+      "cond { %p = stablehlo.compare LT, %i, %end, SIGNED : (tensor<i32>, tensor<i32>) -> "
+      "tensor<i1>\n stablehlo.return %p : tensor<i1> } do {\n"
+      "%n = stablehlo.add %i, %one : tensor<i32>\n"
+      "%d = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>\n"
+      "%sum = stablehlo.add %y, %d : tensor<4x4xf32>\n"
+      "stablehlo.return %n, %d, %sum : tensor<i32>, tensor<4x4xf32>, tensor<4x4xf32> }\nreturn\n}");
+  const Program program = parsed.program();
+  EXPECT_EQ(program.steps.size(), 80'000u);
+  const std::vector<Kernel> kernels = kernels_of(program, true);
+  EXPECT_GT(kernels.size(), 20'000u);
+  EXPECT_LT(kernels.size(), 40'000u);
 }
 
 TEST(StablehloFusion, MakesNoCycle) {
