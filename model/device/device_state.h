@@ -140,8 +140,8 @@ struct SteppedState {
   pdes::UndoVector<EarlySteps> early;
 };
 
-// Of further interfaces out of the node, where there are any: this head, then `count` times tx_free,
-// then as many of rx_free.
+// Of further interfaces out of the node, where there are any: this head, then `count` times of
+// tx_free, then as many of rx_free.
 struct FurtherClocks {
   std::uint64_t count = 0;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "model/collective/cost.h"
@@ -48,7 +49,7 @@ Time longest_walk(const std::vector<Edge>& edges, std::int64_t steps, Time wait)
   const auto n = static_cast<std::int64_t>(edges.size());
   std::deque<Start> starts;  // ascending places and sums: the first is the least in reach
   std::vector<Time> sums{Time{0}};
-  Time most{-1};
+  std::optional<Time> most;
   std::int64_t next = 0;
   for (std::int64_t end = 1; end <= n + steps; ++end) {
     const Edge& edge = edges[static_cast<std::size_t>((end - 1) % n)];
@@ -59,9 +60,11 @@ Time longest_walk(const std::vector<Edge>& edges, std::int64_t steps, Time wait)
       starts.push_back({next, sum});
     }
     while (!starts.empty() && starts.front().at < end - steps) starts.pop_front();
-    if (!starts.empty()) most = std::max(most, sums.back() - starts.front().sum);
+    if (starts.empty()) continue;
+    const Time walk = sums.back() - starts.front().sum;
+    if (!most || *most < walk) most = walk;
   }
-  return most + steps * wait;
+  return most ? *most + steps * wait : Time{0};
 }
 
 // A ring whose chunks follow each other at least an edge's `wire` apart.

@@ -154,8 +154,8 @@ struct ProgramTableInputs {
 // One table for each program of the graph. Requires a graph that passed validate() and
 // check_supported(). Throws core::InputError where a duration cannot be computed, where the nodes
 // of a stream take until kEndOfTime by themselves, or a message has too many packets.
-// Cost: O(nodes + dependencies), about 50 ns a node; at analytical fidelity also O(devices) for each
-// kind of communicator, and what group_time() takes for each different collective.
+// Cost: O(nodes + dependencies), about 50 ns a node; at analytical fidelity also O(devices) for
+// each kind of communicator, and what group_time() takes for each different collective.
 std::vector<ProgramTable> make_program_tables(const ProgramTableInputs& inputs);
 
 // What exposed communication in group `group`, or along `axis`, counts as: by the group's name or,

@@ -4,7 +4,8 @@
 //
 // A line is given packets up to LinkFigures::commit ahead, and the endpoint wakes when half of
 // that has left: one event of its own for a few packets, none where nothing is to be sent. What
-// waits for credits, a release or an acknowledgement waits for their event.
+// waits for credits, a release or an acknowledgement waits for their event. Where a device passes
+// packets of others on, its own and theirs take turns.
 #include "model/network/endpoint.h"
 
 #include <algorithm>
@@ -231,6 +232,21 @@ void Endpoint::pump(std::uint32_t port) {
     if (behind_others || !forwarder_.can_commit(port, s->channel, bytes)) return;
     send_next(port, *s, first.at);
   }
+}
+
+// A packet of others has gone on the line. They are given to it as they come, so that it may stay
+// busy for longer than the endpoint is given it ahead; then one of its own follows each of theirs.
+void Endpoint::take_turn(std::uint32_t port) {
+  const SendSide& side = parts_.sides[port];
+  if (side.due.empty() || network_.has_queues()) return;
+  const PortState& line = parts_.ports[port];
+  const LinkFigures& figures = network_.figures(line.kind);
+  const Due first = side.due[0];
+  if (line.free <= ctx_.now() + figures.commit || first.at > line.free) return;
+  Sending* s = state_.sending.find(first.message);
+  if (s == nullptr || s->port != port || !may_send(*s)) return;
+  if (ports_.depth(port) > figures.buffer - ports_.wire(port, network_.full_bytes())) return;
+  send_next(port, *s, first.at);
 }
 
 void Endpoint::send_next(std::uint32_t port, Sending& s, Time due_at) {

@@ -74,6 +74,7 @@ class Endpoint {
   [[nodiscard]] Route route_of(const Sending& s);
   void pump(std::uint32_t port);
   void pump_control(std::uint32_t port);
+  void take_turn(std::uint32_t port);
   bool may_send(const Sending& s) const;
   void send_next(std::uint32_t port, Sending& s, core::Time due_at);
   [[nodiscard]] Packet packet_of(const Sending& s, std::uint32_t number) const;

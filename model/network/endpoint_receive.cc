@@ -38,8 +38,9 @@ bool contains(PacketSet& set, std::uint32_t number) {
 
 void Endpoint::on_packet(const Packet& packet) {
   if (packet.destination != at().value) {
-    const bool passed = forwarder_.forward(packet);
-    ctx_.check(passed, "a packet came to a device that is not on its way");
+    const Forwarder::Passed passed = forwarder_.forward(packet);
+    ctx_.check(passed.had_way, "a packet came to a device that is not on its way");
+    if (passed.port < state_.ports) take_turn(passed.port);
     return;
   }
   forwarder_.consumed(packet);

@@ -10,18 +10,18 @@ namespace {
 using core::Time;
 }  // namespace
 
-bool Forwarder::forward(Packet packet) {
+Forwarder::Passed Forwarder::forward(Packet packet) {
   const std::uint32_t in_port = packet.in_port;
   const std::uint8_t in_channel = packet.channel;
   const bool sane = in_port < ports_.count() && in_channel < network_.channels();
   ctx_.check(sane, "a packet arrived by a port or channel that its vertex does not have");
-  if (!sane) return false;
+  if (!sane) return {false, kNoPort};
   const std::uint32_t out = choose_port(network_, ports_, at_, packet);
   if (out >= ports_.count()) {
     consumed(packet);
-    if (network_.faults() == nullptr) return false;
+    if (network_.faults() == nullptr) return {false, kNoPort};
     ports_.drop(in_port);  // no way around what is down
-    return true;
+    return {true, kNoPort};
   }
   packet.channel = network_.next_channel(at_, in_port, out, packet);
   const std::uint32_t channel = packet.channel;
@@ -31,19 +31,19 @@ bool Forwarder::forward(Packet packet) {
     const LinkFigures& figures = network_.figures(ports_.port(out).kind);
     if (ports_.depth(out) > figures.buffer - ports_.wire(out, packet.bytes)) {
       ports_.drop(out);
-      return true;
+      return {true, kNoPort};
     }
     ports_.mark(out, packet);
     ports_.commit(out, packet, eligible);
-    return true;
+    return {true, out};
   }
   if (ports_.buffer(out, channel).queue.empty() && can_commit(out, channel, packet.bytes)) {
     ports_.mark(out, packet);
     const Time end = commit(out, packet, eligible);
     owe(in_port, in_channel, packet.bytes, end);
-    return true;
+    return {true, out};
   }
-  return store(out, packet, eligible, in_channel);
+  return {true, store(out, packet, eligible, in_channel) ? out : kNoPort};
 }
 
 // A switch that cuts through starts when the head is in, but late enough that it never runs out

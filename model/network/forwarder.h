@@ -17,8 +17,12 @@ class Forwarder {
   Forwarder(const PacketNetwork& network, VertexId at, Ports& ports, pdes::Context& ctx)
       : network_(network), at_(at), ports_(ports), ctx_(ctx) {}
 
-  // A packet for another vertex arrived. Returns false where it was dropped for want of a way.
-  bool forward(Packet packet);
+  struct Passed {
+    bool had_way;        // false: the topology gives it none
+    std::uint32_t port;  // that it leaves by; kNoPort: it was dropped
+  };
+  // A packet for another vertex arrived.
+  Passed forward(Packet packet);
   // A packet that arrived here stays here: its room is free.
   void consumed(const Packet& packet) {
     owe(packet.in_port, packet.channel, packet.bytes, ctx_.now());

@@ -2,6 +2,7 @@
 // kSwitch.
 #include <gtest/gtest.h>
 
+#include "model/topology/torus.h"
 #include "tests/support/traffic_fixture.h"
 
 namespace exawarp {
@@ -86,6 +87,19 @@ TEST(PacketTimes, TheEndpointsLatencyIsPaidOnce) {
                         {.pattern = TrafficPattern::pairs, .message_bytes = 1'000}, 0);
   EXPECT_EQ(test::run_traffic(traffic).flows[0].took,
             Time{777'000} + 2 * (kHop + line_time(1'000)) + kSwitch);
+}
+
+// Three devices in a row; 2's message to 0 passes 1, which sends one of the same length there.
+TEST(PacketTimes, OwnPacketsTakeTurnsWithThoseThatPass) {
+  const model::Torus row({.dims = {3}, .wraps = false, .link = test::round_link()});
+  const TrafficModel traffic(
+      row, test::plain_packets(),
+      {.pattern = TrafficPattern::incast, .message_bytes = 200'000, .senders = 2}, 0);
+  const test::TrafficRun run = test::run_traffic(traffic);
+  ASSERT_EQ(run.flows.size(), 2u);
+  const Time last = kHop + line_time(400'000);
+  EXPECT_EQ(run.flows[1].finished, last);
+  EXPECT_GE(run.flows[0].finished, last - line_time(10'000));
 }
 
 TEST(PacketTimes, FlowsShareALineInTurn) {
