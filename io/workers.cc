@@ -56,9 +56,9 @@ Workers choose_workers(const WorkerRequest& request, const pdes::Transport& tran
   if (out.threads == 0) out.threads = default_threads();
   const std::uint32_t most = std::max(1u, kPartitionsMax / ranks);
   if (request.partitions_per_rank > most) {
-    throw core::InputError("partitions per rank",
-                           fmt::format("{} on {} ranks are too many; expected at most {}",
-                                       request.partitions_per_rank, ranks, most));
+    throw core::InputError(
+        fmt::format("partitions per rank: {} on {} ranks are too many; expected at most {}",
+                    request.partitions_per_rank, ranks, most));
   }
   out.partitions_per_rank = request.partitions_per_rank;
   if (out.partitions_per_rank == 0) {

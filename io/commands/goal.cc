@@ -1,5 +1,7 @@
 #include "io/commands/goal.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <memory>
 #include <optional>
@@ -10,6 +12,8 @@
 #include "io/goal/report.h"
 #include "io/goal/text_reader.h"
 #include "io/results.h"
+#include "io/suggest.h"
+#include "io/time_limit.h"
 #include "io/workers.h"
 #include "partition/block.h"
 
@@ -27,10 +31,13 @@ struct Prepared {
 };
 
 // In place: the model refers to the schedule.
-void prepare(const GoalArguments& a, const pdes::Transport& transport, Prepared& p) {
+void prepare(const GoalArguments& a, const TimeLimit& limit, const pdes::Transport& transport,
+             Prepared& p) {
   const model::goal::Parameters parameters = read_goal_parameters(a.parameters);
   p.schedule.emplace(open_goal(a.file));
+  limit.check(a.file, "when the schedule was read");
   p.model = std::make_unique<LogGops>(*p.schedule, parameters);
+  limit.check(a.file, "when the schedule was checked");
   const std::uint32_t hosts = p.schedule->ranks();
   const Workers workers = choose_workers({.sync = a.sync,
                                           .threads = a.threads,
@@ -49,8 +56,10 @@ void prepare(const GoalArguments& a, const pdes::Transport& transport, Prepared&
 }  // namespace
 
 int run_goal(const GoalArguments& a, const Console& console, pdes::Transport& transport) {
+  const TimeLimit limit(a.time_limit_s, console.started);
   Prepared p;
-  agree(transport, [&] { prepare(a, transport, p); });
+  agree(transport, [&] { prepare(a, limit, transport, p); });
+  p.engine.time_limit_s = limit.left_s();
   pdes::Engine engine(*p.model, p.placement, p.engine, transport);
   const pdes::RunResult result = engine.run();
   GoalOutcome outcome(*p.model);
@@ -58,6 +67,7 @@ int run_goal(const GoalArguments& a, const Console& console, pdes::Transport& tr
     outcome.add(lp, *static_cast<const model::goal::Host::State*>(state));
   });
   outcome.combine(transport);
+  const bool stopped = result.stopped_at_limit;
   std::array<std::uint64_t, 1> memory{peak_rss_bytes()};
   transport.all_reduce_sum(memory);
   if (transport.rank().value == 0) {
@@ -67,9 +77,15 @@ int run_goal(const GoalArguments& a, const Console& console, pdes::Transport& tr
                             .sync = a.sync,
                             .ranks = transport.ranks(),
                             .peak_rss_bytes = memory[0]};
-    console.out << (a.json ? goal_json(report) : goal_text(report)) << std::flush;
-    if (!outcome.is_complete()) console.err << unmatched_text(report) << std::flush;
+    console.out << (a.json ? goal_json(report) : printable(goal_text(report))) << std::flush;
+    if (stopped) {
+      const std::string reached = fmt::format("with {} operations to go", outcome.unfinished());
+      console.err << limit.stopped_text(a.file, reached) << std::flush;
+    } else if (!outcome.is_complete()) {
+      console.err << printable(unmatched_text(report)) << std::flush;
+    }
   }
+  if (stopped) return kOutOfResources;
   return outcome.is_complete() ? kDone : kDeadlock;
 }
 

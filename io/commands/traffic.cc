@@ -7,9 +7,13 @@
 #include <memory>
 #include <ostream>
 
+#include "core/units.h"
 #include "io/agreement.h"
+#include "io/in_file.h"
 #include "io/port_counters_file.h"
 #include "io/results.h"
+#include "io/suggest.h"
+#include "io/time_limit.h"
 #include "io/traffic_report.h"
 #include "io/workers.h"
 #include "partition/block.h"
@@ -25,17 +29,21 @@ struct Prepared {
   pdes::EngineOptions engine;
 };
 
-Prepared prepare(const TrafficArguments& a, const pdes::Transport& transport) {
+Prepared prepare(const TrafficArguments& a, const TimeLimit& limit,
+                 const pdes::Transport& transport) {
   Prepared p;
   p.study = read_traffic_study(a.study_file, a.overrides);
+  limit.check(a.study_file, "when the study was read");
   if (a.seed) p.study.seed = *a.seed;
   p.study.network.routing.seed = p.study.seed;
   p.study.traffic.seed = p.study.seed;
   p.study.network.count_ports = !a.counters.empty();
   p.topology = model::make_topology(p.study.fabric, p.study.devices);
+  limit.check(a.study_file, "when the network was described");
   const std::uint32_t shift = 0;  // every device and switch may be placed for itself
   p.traffic =
       std::make_unique<model::TrafficModel>(*p.topology, p.study.network, p.study.traffic, shift);
+  limit.check(a.study_file, "when the messages were planned");
   const std::uint32_t atoms = p.traffic->packet_network().lp_count();
   const Workers workers = choose_workers({.sync = a.sync,
                                           .threads = a.threads,
@@ -63,7 +71,7 @@ void print_unfinished(const TrafficStudy& study, const model::TrafficTotals& tot
   console.err << fmt::format(
                      "{}: the simulated network cannot go on: {} of {} messages were "
                      "received, and some wait for ever{}\n",
-                     study.file, totals.received, totals.posted,
+                     one_line(study.file), totals.received, totals.posted,
                      study.network.link_faults.empty() ? "" : "; faults left no way for them")
               << std::flush;
 }
@@ -71,8 +79,11 @@ void print_unfinished(const TrafficStudy& study, const model::TrafficTotals& tot
 }  // namespace
 
 int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transport& transport) {
+  const TimeLimit limit(a.time_limit_s, console.started);
   Prepared p;
-  agree(transport, [&] { p = prepare(a, transport); });
+  agree(transport,
+        [&] { p = in_file(a.study_file, [&] { return prepare(a, limit, transport); }); });
+  p.engine.time_limit_s = limit.left_s();
   model::FlowTimes flows(p.placement.partitions());
   model::PortCounters counters(p.placement.partitions(), p.study.counters, &flows);
   pdes::Engine engine(*p.traffic, p.placement, p.engine, transport, &counters);
@@ -83,6 +94,7 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
   engine.visit([&](core::LpId lp, const void* state) { outcome.add(lp, state); });
   outcome.combine(transport);
   flows.combine(transport);
+  const bool stopped = result.stopped_at_limit;
   std::array<std::uint64_t, 2> sums{peak_rss_bytes(), cpu_ns};
   transport.all_reduce_sum(sums);
   if (transport.rank().value == 0) {
@@ -95,12 +107,18 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
                                .ranks = transport.ranks(),
                                .cpu_s = static_cast<double>(sums[1]) * 1e-9,
                                .peak_rss_bytes = sums[0]};
-    console.out << (a.json ? traffic_json(report) : traffic_text(report)) << std::flush;
-    if (outcome.totals().unfinished != 0) print_unfinished(p.study, outcome.totals(), console);
+    console.out << (a.json ? traffic_json(report) : printable(traffic_text(report))) << std::flush;
+    if (stopped) {
+      const std::string reached = "at simulated time " + core::format_time(result.last_event);
+      console.err << limit.stopped_text(a.study_file, reached) << std::flush;
+    } else if (outcome.totals().unfinished != 0) {
+      print_unfinished(p.study, outcome.totals(), console);
+    }
   }
   if (!a.counters.empty()) {
     write_port_counters(a.counters, p.traffic->packet_network(), counters, transport);
   }
+  if (stopped) return kOutOfResources;
   return outcome.totals().unfinished == 0 ? kDone : kDeadlock;
 }
 
