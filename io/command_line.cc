@@ -45,8 +45,8 @@ StatsArguments parse_stats(const RawOptions& raw) {
 
 const CLI::Range kThreadRange(1u, kThreadsMax);
 const CLI::Range kPartitionRange(1u, kPartitionsMax);
-const CLI::Validator kShareRange = real_in({.min = 0, .max = 1});
-const CLI::Validator kSeedRange = unsigned_up_to(std::numeric_limits<std::uint64_t>::max());
+const CLI::Validator kShareRange(real_in({.min = 0, .max = 1}), "");
+const CLI::Validator kSeedRange(unsigned_up_to(std::numeric_limits<std::uint64_t>::max()), "");
 
 void add_sync_options(CLI::App& app, RawOptions& raw, std::optional<std::uint32_t>& threads,
                       std::optional<std::uint32_t>& partitions) {
@@ -75,7 +75,7 @@ template <class Seconds>
 void add_time_limit(CLI::App& app, Seconds& limit_s) {
   app.add_option("--time-limit", limit_s,
                  "ends the program after this many host seconds, with what it has by then")
-      ->check(real_in({.min = 0, .min_excluded = true}));
+      ->check(CLI::Validator(real_in({.min = 0, .min_excluded = true}), ""));
 }
 
 void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
@@ -110,7 +110,7 @@ void add_phold(CLI::App& app, PholdArguments& a, RawOptions& raw) {
       ->check(kShareRange);
   app.add_option("--end", a.end, "end, in units of the mean delay (1 us)")
       ->required()
-      ->check(real_in({.min = 1e-6, .max = 9e12}));
+      ->check(CLI::Validator(real_in({.min = 1e-6, .max = 9e12}), ""));
   add_engine_options(app, raw, a.threads, a.partitions);
   app.add_option("--seed", a.seed, "seed of every random number")->transform(kSeedRange);
   app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
@@ -161,7 +161,7 @@ void add_astra(CLI::App& app, AstraArguments& a, RawOptions& raw) {
   app.add_option("--num-queues-per-dim", a.queues_per_dimension, "logical queues of a dimension")
       ->check(CLI::Range(1u, 1u << 16));
   app.add_option("--injection-scale", a.injection_scale, "multiplies endpoint-delay")
-      ->check(real_in({.min = 0, .max = 1e9}));
+      ->check(CLI::Validator(real_in({.min = 0, .max = 1e9}), ""));
   app.add_option("--rendezvous-protocol", a.rendezvous, "true: receivers ask for each message");
   add_time_limit(app, a.time_limit_s);
   app.add_option("--compute-scale", raw.compute_scale, "no effect, as in ASTRA-sim");

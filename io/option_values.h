@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,29 +31,28 @@ E parse_choice(const std::string& option, const std::string& text,
                                      fmt::join(names, ", "), did_you_mean(text, names)));
 }
 
-// Checks of options that CLI11 reads as numbers. CLI11's own take NaN for a number in every range,
-// and -1 for 2^64 - 1.
-inline CLI::Validator real_in(const RealRange& range) {
-  return {[range](std::string& text) {
-            const std::optional<double> value = number_from<double>(text);
-            return value && range.contains(*value)
-                       ? std::string()
-                       : in_quotes(text) + "; expected " + range.expected();
-          },
-          ""};
+// Checks for a CLI::Validator: what is wrong with the text, or "". CLI11's own take NaN for a
+// number in every range, and -1 for 2^64 - 1.
+using OptionCheck = std::function<std::string(std::string&)>;
+
+inline OptionCheck real_in(const RealRange& range) {
+  return [range](std::string& text) {
+    const std::optional<double> value = number_from<double>(text);
+    return value && range.contains(*value) ? std::string()
+                                           : in_quotes(text) + "; expected " + range.expected();
+  };
 }
 
 // Decimal or hexadecimal, for transform(): CLI11 alone would read "010" as 8.
-inline CLI::Validator unsigned_up_to(std::uint64_t max) {
-  return {[max](std::string& text) {
-            const std::optional<std::uint64_t> value = unsigned_from(text);
-            if (!value || *value > max) {
-              return fmt::format("{}; expected a whole number from 0 to {}", in_quotes(text), max);
-            }
-            text = std::to_string(*value);
-            return std::string();
-          },
-          ""};
+inline OptionCheck unsigned_up_to(std::uint64_t max) {
+  return [max](std::string& text) {
+    const std::optional<std::uint64_t> value = unsigned_from(text);
+    if (!value || *value > max) {
+      return fmt::format("{}; expected a whole number from 0 to {}", in_quotes(text), max);
+    }
+    text = std::to_string(*value);
+    return std::string();
+  };
 }
 
 // "10 us".

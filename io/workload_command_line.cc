@@ -29,7 +29,7 @@ CLI::App& add_conversion(CLI::App& app, WorkloadArguments& a, const Conversion& 
 }
 
 constexpr const char* kWritesXwg = "the .xwg file to write";
-const CLI::Validator kIndex = unsigned_up_to(std::numeric_limits<std::uint32_t>::max());
+const CLI::Validator kIndex(unsigned_up_to(std::numeric_limits<std::uint32_t>::max()), "");
 
 // What all traces of nodes with dependencies have in common.
 void add_trace_options(CLI::App& app, WorkloadArguments& a) {
@@ -90,7 +90,7 @@ void add_stablehlo_import(CLI::App& app, WorkloadArguments& a) {
   stablehlo.add_option("--mesh", a.mesh, "devices by axis, the last fastest: data=4,tensor=2");
   stablehlo.add_flag("!--no-fusion", a.fusion, "each operation is a kernel of its own");
   stablehlo.add_option("--trip-count", a.trip_count, "of loops that do not tell theirs")
-      ->transform(unsigned_up_to(std::uint64_t{1} << 22));
+      ->transform(CLI::Validator(unsigned_up_to(std::uint64_t{1} << 22), ""));
   stablehlo.add_option("--entry", a.entry, "the function to run (main)");
   stablehlo.add_option("--module", a.module, "of several in the file, counted from 1")
       ->transform(kIndex);

@@ -105,10 +105,12 @@ TEST_F(TimeLimit, CutsGoalShort) {
 }
 
 TEST_F(TimeLimit, CutsAstraShort) {
-  AstraSetUp set_up = one_all_reduce();
-  set_up.system = R"("preferred-dataset-splits": 1000000, "local-mem-bw": 1600,
-      "active-chunks-per-dimension": 1, "all-reduce-implementation": ["ring"])";
-  set_up.arguments = {"--time-limit=0.1"};
+  AstraSetUp set_up = one_all_reduce();  // 64 ranks x 1,000 chunks x 126 steps
+  set_up.ranks.resize(64, set_up.ranks.front());
+  set_up.network = "topology: [Ring]\nnpus_count: [64]\nbandwidth: [50.0]\nlatency: [500.0]\n";
+  set_up.system = R"("preferred-dataset-splits": 1000, "local-mem-bw": 1600,
+      "all-reduce-implementation": ["ring"])";
+  set_up.arguments = {"--time-limit=0.3"};
   expect_out_of_time(set_up.run(workspace), "sys.json");
 }
 
