@@ -110,9 +110,13 @@ Problem unknown_key(const YamlNode& mapping, const YamlNode& value, const std::s
 }
 
 // The key that somebody may have meant by the absent one; nullptr: none.
-const YamlNode* misspelt(const YamlProblems::Missing& missing) {
+const YamlNode* misspelt(const YamlProblems& problems, const YamlProblems::Missing& missing) {
+  std::vector<std::string> absent;  // from the same mapping
+  for (const YamlProblems::Missing& other : problems.missing) {
+    if (other.mapping == missing.mapping) absent.push_back(other.key);
+  }
   for (const YamlNode::Entry& entry : missing.mapping->entries) {
-    if (!entry.value->read && !closest(entry.key, std::span(&missing.key, 1)).empty()) {
+    if (!entry.value->read && closest(entry.key, absent) == missing.key) {
       return entry.value.get();
     }
   }
@@ -123,7 +127,7 @@ void add_absent(const YamlProblems& problems, std::vector<const YamlNode*>& expl
                 std::vector<Problem>& out) {
   for (const YamlProblems::Missing& missing : problems.missing) {
     const YamlNode& mapping = *missing.mapping;
-    if (const YamlNode* value = misspelt(missing)) {
+    if (const YamlNode* value = misspelt(problems, missing)) {
       explained.push_back(value);
       out.push_back(unknown_key(mapping, *value,
                                 fmt::format("; did you mean {}?", in_quotes(missing.key))));

@@ -112,6 +112,11 @@ TEST(OwnClusterFiles, AreRefusedOnceWithAllThatTheyLack) {
                           "launch_latency", "efficiency"}) {
     EXPECT_NE(ran.err.find(key), std::string::npos) << key << " in " << ran.err;
   }
+  const std::string hint =
+      "\"memory_bandwith\" is unknown on line 2 (did you mean "
+      "\"memory_bandwidth\"?)";
+  EXPECT_NE(ran.err.find(hint), std::string::npos) << ran.err;
+  EXPECT_EQ(ran.err.find("memory_bandwith"), ran.err.rfind("memory_bandwith")) << ran.err;
 }
 
 }  // namespace
