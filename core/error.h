@@ -9,12 +9,17 @@ namespace exawarp::core {
 
 // The user's input is wrong: exit code 2, nothing written. Thrown before time zero, or at its end.
 // The text is one line: `place: what is wrong: "value"; what was expected`, where place is a
-// file, with line or key where known.
+// file, with line or key where known. Who throws without a place leaves it to the reader of the
+// file to give one (io/in_file.h).
 class InputError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit InputError(const std::string& what) : std::runtime_error(what) {}
   InputError(const std::string& place, const std::string& what)
-      : std::runtime_error(place + ": " + what) {}
+      : std::runtime_error(place + ": " + what), has_place_(true) {}
+  [[nodiscard]] bool has_place() const { return has_place_; }
+
+ private:
+  bool has_place_ = false;
 };
 
 // The system's own words for an error number.

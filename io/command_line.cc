@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "core/error.h"
 #include "core/units.h"
@@ -44,7 +45,8 @@ StatsArguments parse_stats(const RawOptions& raw) {
 
 const CLI::Range kThreadRange(1u, kThreadsMax);
 const CLI::Range kPartitionRange(1u, kPartitionsMax);
-const CLI::Range kShareRange(0.0, 1.0);
+const CLI::Validator kShareRange(real_in({.min = 0, .max = 1}), "");
+const CLI::Validator kSeedRange(unsigned_up_to(std::numeric_limits<std::uint64_t>::max()), "");
 
 void add_sync_options(CLI::App& app, RawOptions& raw, std::optional<std::uint32_t>& threads,
                       std::optional<std::uint32_t>& partitions) {
@@ -69,18 +71,24 @@ void add_counters(CLI::App& app, std::string& file) {
                  "writes the ports' counters over time there (CSV; packet fidelity)");
 }
 
+template <class Seconds>
+void add_time_limit(CLI::App& app, Seconds& limit_s) {
+  app.add_option("--time-limit", limit_s,
+                 "ends the program after this many host seconds, with what it has by then")
+      ->check(CLI::Validator(real_in({.min = 0, .min_excluded = true}), ""));
+}
+
 void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
   app.add_option("STUDY", a.study_file, "study file, e.g. configs/studies/llama3_405b_32k.yaml")
       ->required();
   app.add_option("--out", a.out_directory, "directory of the results (default: results/<study>)");
   add_engine_options(app, raw, a.threads, a.partitions);
   app.add_option("--placement", raw.placement, "block, metis or topology-aware (default)");
-  app.add_option("--seed", a.seed, "seed of every random number");
+  app.add_option("--seed", a.seed, "seed of every random number")->transform(kSeedRange);
   app.add_option("--set", raw.lists, "replaces a key of the study: path.to.key=value (repeatable)")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option("--time-limit", a.time_limit_s, "ends the run after this many host seconds")
-      ->check(CLI::PositiveNumber);
+  add_time_limit(app, a.time_limit_s);
   app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
   add_counters(app, a.counters);
@@ -102,9 +110,9 @@ void add_phold(CLI::App& app, PholdArguments& a, RawOptions& raw) {
       ->check(kShareRange);
   app.add_option("--end", a.end, "end, in units of the mean delay (1 us)")
       ->required()
-      ->check(CLI::Range(1e-6, 9e12));
+      ->check(CLI::Validator(real_in({.min = 1e-6, .max = 9e12}), ""));
   add_engine_options(app, raw, a.threads, a.partitions);
-  app.add_option("--seed", a.seed, "seed of every random number");
+  app.add_option("--seed", a.seed, "seed of every random number")->transform(kSeedRange);
   app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
@@ -114,12 +122,13 @@ void add_traffic(CLI::App& app, TrafficArguments& a, RawOptions& raw) {
   app.add_option("STUDY", a.study_file, "traffic study, e.g. configs/traffic/permutation_1k.yaml")
       ->required();
   add_sync_options(app, raw, a.threads, a.partitions);
-  app.add_option("--seed", a.seed, "seed of every random number");
+  app.add_option("--seed", a.seed, "seed of every random number")->transform(kSeedRange);
   app.add_option("--set", raw.lists, "replaces a key: path.to.key=value (repeatable)")
       ->take_all()
       ->allow_extra_args(false);
   app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
+  add_time_limit(app, a.time_limit_s);
   add_counters(app, a.counters);
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
 }
@@ -138,6 +147,7 @@ void add_goal(CLI::App& app, GoalArguments& a, RawOptions& raw) {
   add_sync_options(app, raw, a.threads, a.partitions);
   app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
+  add_time_limit(app, a.time_limit_s);
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
 }
 
@@ -153,8 +163,9 @@ void add_astra(CLI::App& app, AstraArguments& a, RawOptions& raw) {
   app.add_option("--num-queues-per-dim", a.queues_per_dimension, "logical queues of a dimension")
       ->check(CLI::Range(1u, 1u << 16));
   app.add_option("--injection-scale", a.injection_scale, "multiplies endpoint-delay")
-      ->check(CLI::Range(0.0, 1e9));
+      ->check(CLI::Validator(real_in({.min = 0, .max = 1e9}), ""));
   app.add_option("--rendezvous-protocol", a.rendezvous, "true: receivers ask for each message");
+  add_time_limit(app, a.time_limit_s);
   app.add_option("--compute-scale", raw.compute_scale, "no effect, as in ASTRA-sim");
   app.add_option("--comm-scale", raw.comm_scale, "no effect, as in ASTRA-sim");
   app.add_option("--logging-configuration", raw.logging_configuration, "no effect");

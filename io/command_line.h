@@ -83,6 +83,7 @@ struct TrafficArguments {
   std::optional<std::uint32_t> partitions;  // of a rank
   double audit = 0;
   core::Time window{0};
+  double time_limit_s = 0;  // 0: none
   std::string counters;  // file of the ports' counters over time; empty: none
   bool json = false;
 };
@@ -113,6 +114,7 @@ struct GoalArguments {
   std::optional<std::uint32_t> partitions;  // of a rank
   double audit = 0;
   core::Time window{0};
+  double time_limit_s = 0;  // 0: none
   bool json = false;
 };
 
@@ -125,6 +127,7 @@ struct AstraArguments {
   std::uint32_t queues_per_dimension = 1;
   double injection_scale = 1;
   bool rendezvous = false;
+  double time_limit_s = 0;  // 0: none
 };
 
 // Text to print on standard output before a successful end: --help, --version.

@@ -1,6 +1,7 @@
 // Where a command writes. Rank 0 writes results to `out`; errors and progress go to `err`.
 #pragma once
 
+#include <chrono>
 #include <iosfwd>
 
 namespace exawarp::io {
@@ -9,6 +10,8 @@ struct Console {
   std::ostream& out;
   std::ostream& err;
   bool err_is_terminal = false;
+  // When the program did: what --time-limit counts from.
+  std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 };
 
 enum ExitCode : int {

@@ -44,10 +44,32 @@ void count_named(const YamlSection& rule, const char* key, std::size_t named, st
   }
 }
 
+// Whether `rule` draws a share instead of having `names`.
+bool is_drawn(const YamlSection& rule, const char* names) {
+  const bool drawn = rule.has("share");
+  if (rule.has(names) == drawn) {
+    rule.fail(names, drawn ? "stands beside share; expected one of them"
+                           : "is missing; expected it, or a share");
+  }
+  return drawn;
+}
+
+model::FaultDraw read_draw(const YamlSection& rule, bool of_links) {
+  model::FaultDraw draw;
+  draw.share = rule.real("share", {.min = 0, .max = 1});
+  if (of_links) draw.kind = rule.text("kind", "");
+  draw.seed = static_cast<std::uint64_t>(rule.integer("seed", {}, 1));
+  return draw;
+}
+
 model::Slowdown read_slowdown(const YamlSection& rule) {
   model::Slowdown slow;
-  slow.devices = read_devices(rule, "devices");
-  if (!std::ranges::is_sorted(slow.devices)) std::ranges::sort(slow.devices);  // may be millions
+  if (is_drawn(rule, "devices")) {
+    slow.drawn = read_draw(rule, false);
+  } else {
+    slow.devices = read_devices(rule, "devices");
+    if (!std::ranges::is_sorted(slow.devices)) std::ranges::sort(slow.devices);  // may be millions
+  }
   slow.factor_ppm = read_factor(rule);
   read_period(rule, slow.from, slow.until);
   return slow;
@@ -91,24 +113,12 @@ model::LinkName read_link_name(const YamlSection& rule, const std::string& whole
   return out;
 }
 
-model::FaultDraw read_draw(const YamlSection& rule, bool of_links) {
-  model::FaultDraw draw;
-  draw.share = rule.real("share", {.min = 0, .max = 1});
-  if (of_links) draw.kind = rule.text("kind", "");
-  draw.seed = static_cast<std::uint64_t>(rule.integer("seed", {}, 1));
-  return draw;
-}
-
 // One rule of `key`, by names or by a share.
 LinkFaultSpec read_rule(const YamlSection& rule, bool of_links, bool fails) {
   LinkFaultSpec out;
   out.place = rule.where("");
   const char* const names = of_links ? "links" : "switches";
-  if (rule.has(names) == rule.has("share")) {
-    rule.fail(names, rule.has("share") ? "stands beside share; expected one of them"
-                                       : "is missing; expected it, or a share");
-  }
-  if (rule.has("share")) {
+  if (is_drawn(rule, names)) {
     (of_links ? out.drawn_links : out.drawn_switches) = read_draw(rule, of_links);
   } else if (of_links) {
     for (const std::string& text : rule.texts("links")) {

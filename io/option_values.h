@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +29,30 @@ E parse_choice(const std::string& option, const std::string& text,
   throw core::InputError(option,
                          fmt::format("{} is not known; expected one of: {}{}", in_quotes(text),
                                      fmt::join(names, ", "), did_you_mean(text, names)));
+}
+
+// Checks for a CLI::Validator: what is wrong with the text, or "". CLI11's own take NaN for a
+// number in every range, and -1 for 2^64 - 1.
+using OptionCheck = std::function<std::string(std::string&)>;
+
+inline OptionCheck real_in(const RealRange& range) {
+  return [range](std::string& text) {
+    const std::optional<double> value = number_from<double>(text);
+    return value && range.contains(*value) ? std::string()
+                                           : in_quotes(text) + "; expected " + range.expected();
+  };
+}
+
+// Decimal or hexadecimal, for transform(): CLI11 alone would read "010" as 8.
+inline OptionCheck unsigned_up_to(std::uint64_t max) {
+  return [max](std::string& text) {
+    const std::optional<std::uint64_t> value = unsigned_from(text);
+    if (!value || *value > max) {
+      return fmt::format("{}; expected a whole number from 0 to {}", in_quotes(text), max);
+    }
+    text = std::to_string(*value);
+    return std::string();
+  };
 }
 
 // "10 us".

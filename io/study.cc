@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "io/collectives_config.h"
 #include "io/faults_config.h"
+#include "io/file_kinds.h"
 #include "io/packet_config.h"
 #include "io/port_counters_file.h"
 #include "model/compute/jitter.h"
@@ -127,6 +128,7 @@ std::string to_name(ComputeFidelity fidelity) { return name_of(kCompute, fidelit
 Study read_study(const std::string& path, const std::vector<std::string>& overrides) {
   YamlDocument document(path, overrides);
   const YamlSection root = document.root();
+  expect_kind(FileKind::study, root, path);
   Study out;
   out.file = path;
   out.name = read_name(root);

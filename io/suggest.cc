@@ -29,6 +29,45 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+// Bytes of the UTF-8 sequence that `text` starts with; 0: that is none, or a control character.
+// Not the shortest form, surrogates and what is above U+10FFFF are none (Unicode 15, table 3-7).
+std::size_t printable_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+  const std::size_t length = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  if (length == 0 || first > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!is_continuation(text[i])) return 0;
+  }
+  const unsigned second = byte(1);
+  const bool is_c1 = first == 0xc2 && second < 0xa0;
+  const bool too_long = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+  const bool no_character = (first == 0xed && second >= 0xa0) || (first == 0xf4 && second >= 0x90);
+  return is_c1 || too_long || no_character ? 0 : length;
+}
+
+std::string escaped(std::string_view text, bool keep_line_ends) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    std::size_t bytes = printable_bytes(text);
+    if (bytes == 0 && text.front() == '\n' && keep_line_ends) bytes = 1;
+    if (bytes != 0) {
+      out += text.substr(0, bytes);
+    } else {
+      bytes = 1;
+      out += text.front() == '\n'
+                 ? "\\n"
+                 : fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
+    }
+    text.remove_prefix(bytes);
+  }
+  return out;
+}
+
 // Names of the files beside `path`, in order of their names.
 std::vector<std::string> neighbours(const std::filesystem::path& path) {
   constexpr std::size_t kNeighboursMax = 1'000;
@@ -71,22 +110,24 @@ std::string did_you_mean(std::string_view name, std::span<const std::string> can
   return found.empty() ? "" : fmt::format("; did you mean {}?", in_quotes(found));
 }
 
+std::string printable(std::string_view text) { return escaped(text, true); }
+
 std::string one_line(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      out += c;
-    } else {
-      out += c == '\n' ? "\\n" : fmt::format("\\x{:02x}", byte);
-    }
-  }
-  return out;
+  const std::string line = escaped(text, false);
+  if (line.size() <= kLineMax) return line;
+  constexpr std::size_t kKept = kLineMax / 2 - 20;  // at either end, beside the remark
+  std::size_t head = kKept, tail = line.size() - kKept;
+  while (is_continuation(line[head])) --head;
+  while (is_continuation(line[tail])) ++tail;
+  return fmt::format("{} ... ({} bytes) ... {}", line.substr(0, head), tail - head,
+                     line.substr(tail));
 }
 
 std::string in_quotes(std::string_view text) {
-  const bool shorten = text.size() > kQuotedMax;
-  return fmt::format("\"{}{}\"", one_line(text.substr(0, kQuotedMax)), shorten ? "..." : "");
+  if (text.size() <= kQuotedMax) return "\"" + one_line(text) + "\"";
+  std::size_t end = kQuotedMax;
+  while (end > 0 && is_continuation(text[end])) --end;
+  return "\"" + one_line(text.substr(0, end)) + "...\"";
 }
 
 }  // namespace exawarp::io

@@ -20,7 +20,13 @@ std::string did_you_mean_file(const std::string& path);
 // In double quotes, control characters escaped, shortened to about 60 characters.
 std::string in_quotes(std::string_view text);
 
-// Control characters escaped, so that a message stays one line whatever a user's names hold.
+// Text for people, of which parts are a user's: control characters (C0 but for line ends, DEL, C1)
+// and bytes that are no UTF-8 escaped as \xNN, so that nothing commands the terminal.
+std::string printable(std::string_view text);
+
+// The same as one line: line ends escaped, too, and what is left out of the middle of more than
+// kLineMax characters counted there.
+constexpr std::size_t kLineMax = 1'000;
 std::string one_line(std::string_view text);
 
 }  // namespace exawarp::io

@@ -41,6 +41,7 @@ constexpr RealRange kShare{.min = 0, .max = 1, .min_excluded = true};
 
 void read_matrix_rates(const YamlSection& section, model::Accelerator& out) {
   const YamlSection rates = section.section("matrix_rate");
+  if (!section.has("matrix_rate")) return;  // noted as missing
   for (const auto& [name, type] : kDataTypes) {
     out.matrix_flops_per_s[static_cast<std::size_t>(type)] =
         static_cast<double>(rates.quantity(name, Dimension::rate, 1, 0));
@@ -74,7 +75,7 @@ constexpr std::int64_t kSwitchesMax = 1 << 20;
 model::NodeFabric read_node(const YamlSection& section) {
   skip_documentation(section);
   return {
-      .name = section.text("name"),
+      .name = section.name(),
       .devices = read_count(section, "devices", 1, kNodeDevicesMax),
       .planes = read_count(section, "planes", 1, kPlanesMax, 1),
       .bandwidth_bytes_per_s = achieved_bandwidth(section),
@@ -85,7 +86,7 @@ model::NodeFabric read_node(const YamlSection& section) {
 model::ScaleOutFabric read_scale_out(const YamlSection& section) {
   skip_documentation(section);
   return {
-      .name = section.text("name"),
+      .name = section.name(),
       .bandwidth_bytes_per_s = achieved_bandwidth(section),
       .endpoint_latency = read_latency(section, "endpoint_latency", 1),
       .switch_latency = read_latency(section, "switch_latency", 0),
@@ -102,7 +103,7 @@ model::ScaleOutFabric read_scale_out(const YamlSection& section) {
 model::Accelerator read_accelerator(const YamlSection& section) {
   skip_documentation(section);
   model::Accelerator out;
-  out.name = section.text("name");
+  out.name = section.name();
   read_matrix_rates(section, out);
   out.vector_flops_per_s = static_cast<double>(section.quantity("vector_rate", Dimension::rate));
   out.memory_bytes_per_s =
@@ -142,7 +143,7 @@ model::Fabric read_fabric(const YamlSection& section) {
 
 SystemConfig read_system(const YamlSection& section) {
   skip_documentation(section);
-  return {.name = section.text("name"),
+  return {.name = section.name(),
           .accelerator = read_accelerator(section.section("accelerator")),
           .fabric = read_fabric(section.section("fabric"))};
 }

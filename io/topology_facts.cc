@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/units.h"
@@ -54,8 +55,16 @@ void look_at_paths(const model::Topology& topology, TopologyFacts& facts) {
   });
 }
 
-std::string format_bandwidth(std::int64_t bytes_per_s) {
+std::string format_bandwidth(model::WideRate bytes_per_s) {
   return core::format_count(static_cast<double>(bytes_per_s)) + "B/s";
+}
+
+// A whole number where JSON's readers have one; else the nearest real number.
+Json json_of(model::WideRate bytes_per_s) {
+  if (bytes_per_s > std::numeric_limits<std::int64_t>::max()) {
+    return static_cast<double>(bytes_per_s);
+  }
+  return static_cast<std::int64_t>(bytes_per_s);
 }
 
 }  // namespace
@@ -122,7 +131,7 @@ std::string topology_json(const TopologyFacts& facts) {
               {"links", facts.counts.links},
               {"links_by_kind", links},
               {"diameter_links", facts.counts.diameter_links},
-              {"bisection_bytes_per_s", facts.counts.bisection_bytes_per_s},
+              {"bisection_bytes_per_s", json_of(facts.counts.bisection_bytes_per_s)},
               {"sources_looked_at", facts.sources},
               {"paths", paths}}
              .dump(2, ' ', false, Json::error_handler_t::replace) +

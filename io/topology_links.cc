@@ -5,6 +5,7 @@
 #include <ostream>
 #include <utility>
 
+#include "io/suggest.h"
 #include "model/network/link_faults.h"
 
 namespace exawarp::io {
@@ -17,7 +18,7 @@ void print_links(const model::Topology& t, std::ostream& out) {
       if (std::pair(link.peer.value, link.peer_port) < std::pair(v, p)) continue;
       out << fmt::format("{}:{} {}:{} {}\n", model::vertex_name(t, {v}), p,
                          model::vertex_name(t, link.peer), link.peer_port,
-                         t.link_kinds()[link.kind].name);
+                         one_line(t.link_kinds()[link.kind].name));
     }
   }
   out << std::flush;

@@ -66,7 +66,7 @@ std::string traffic_json(const TrafficReport& r) {
               {"peak_rss_bytes", r.peak_rss_bytes},
               {"digest", core::to_hex(r.result->digest)}};
   for (const auto& [key, value] : packet_counters(n)) json[key] = value;
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string traffic_text(const TrafficReport& r) {

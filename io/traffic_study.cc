@@ -1,6 +1,7 @@
 #include "io/traffic_study.h"
 
 #include "io/faults_config.h"
+#include "io/file_kinds.h"
 #include "io/packet_config.h"
 #include "io/port_counters_file.h"
 #include "io/system_config.h"
@@ -49,6 +50,7 @@ TrafficStudy read_traffic_study(const std::string& path,
                                 const std::vector<std::string>& overrides) {
   YamlDocument document(path, overrides);
   const YamlSection root = document.root();
+  expect_kind(FileKind::traffic_study, root, path);
   TrafficStudy out;
   out.file = path;
   out.name = root.text("study");

@@ -57,7 +57,7 @@ model::ModelSpec read_model(const YamlSection& section) {
   section.skip("source");
   section.skip("description");
   model::ModelSpec model{
-      .name = section.text("name"),
+      .name = section.name(),
       .layers = section.integer("layers", kPositive),
       .hidden = section.integer("hidden", kPositive),
       .ffn = section.integer("ffn", kPositive),

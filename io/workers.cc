@@ -57,9 +57,9 @@ std::uint32_t partitions_of(const WorkerRequest& request, std::uint32_t ranks,
                             std::uint32_t threads) {
   const std::uint32_t most = std::max(1u, kPartitionsMax / ranks);
   if (request.partitions_per_rank > most) {
-    throw core::InputError("partitions per rank",
-                           fmt::format("{} on {} ranks are too many; expected at most {}",
-                                       request.partitions_per_rank, ranks, most));
+    throw core::InputError(
+        fmt::format("partitions per rank: {} on {} ranks are too many; expected at most {}",
+                    request.partitions_per_rank, ranks, most));
   }
   if (request.partitions_per_rank != 0) {
     const std::uint32_t share = request.atoms / ranks + (request.atoms % ranks == 0 ? 0 : 1);

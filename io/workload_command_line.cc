@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <limits>
 
 #include "io/option_values.h"
 
@@ -28,6 +29,7 @@ CLI::App& add_conversion(CLI::App& app, WorkloadArguments& a, const Conversion& 
 }
 
 constexpr const char* kWritesXwg = "the .xwg file to write";
+const CLI::Validator kIndex(unsigned_up_to(std::numeric_limits<std::uint32_t>::max()), "");
 
 // What all traces of nodes with dependencies have in common.
 void add_trace_options(CLI::App& app, WorkloadArguments& a) {
@@ -88,9 +90,10 @@ void add_stablehlo_import(CLI::App& app, WorkloadArguments& a) {
   stablehlo.add_option("--mesh", a.mesh, "devices by axis, the last fastest: data=4,tensor=2");
   stablehlo.add_flag("!--no-fusion", a.fusion, "each operation is a kernel of its own");
   stablehlo.add_option("--trip-count", a.trip_count, "of loops that do not tell theirs")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 22));
+      ->transform(CLI::Validator(unsigned_up_to(std::uint64_t{1} << 22), ""));
   stablehlo.add_option("--entry", a.entry, "the function to run (main)");
-  stablehlo.add_option("--module", a.module, "of several in the file, counted from 1");
+  stablehlo.add_option("--module", a.module, "of several in the file, counted from 1")
+      ->transform(kIndex);
 }
 
 void add_workload_import(CLI::App& app, WorkloadArguments& a, RawWorkloadOptions& raw) {
@@ -118,7 +121,8 @@ void add_workload_export(CLI::App& app, WorkloadArguments& a) {
   for (const Conversion& conversion : conversions) {
     CLI::App& sub = add_conversion(app, a, conversion);
     if (conversion.action == Action::export_dot || conversion.action == Action::export_graphml) {
-      sub.add_option("--device", a.device, "whose program (default: all, each once)");
+      sub.add_option("--device", a.device, "whose program (default: all, each once)")
+          ->transform(kIndex);
     }
   }
 }
@@ -132,7 +136,7 @@ void add_inspect(CLI::App& app, WorkloadArguments& a) {
   inspect.add_option("--timeline", a.timeline,
                      "writes when a device does what, without a network: FILE.txt, .svg or .json "
                      "(Chrome trace)");
-  inspect.add_option("--device", a.device, "whose timeline (default: 0)");
+  inspect.add_option("--device", a.device, "whose timeline (default: 0)")->transform(kIndex);
   inspect.callback([&a] { a.action = Action::inspect; });
 }
 

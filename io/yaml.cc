@@ -4,11 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <exception>
 #include <filesystem>
 #include <system_error>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "io/suggest.h"
 
@@ -56,16 +57,6 @@ void load_in_place(YamlNode& node) {
   node = std::move(*loaded);
 }
 
-template <class T>
-std::optional<T> number_from(const std::string& text) {
-  T value{};
-  const char* first = text.data();
-  if (text.size() > 1 && text[0] == '+') ++first;
-  const auto [end, error] = std::from_chars(first, text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // "1,000" and "1_000" are numbers to people, though not to us.
 std::string number_hint(const std::string& text) {
   return text.find_first_of(",_") == std::string::npos ? "" : " without separators";
@@ -88,26 +79,122 @@ std::vector<std::string> asked_and_absent(const YamlNode& mapping) {
   return names;
 }
 
-void check_all_read(const YamlNode& node) {
-  for (const YamlNode::Entry& entry : node.entries) {
-    if (!entry.value->read) {
-      const std::vector<std::string> absent = asked_and_absent(node);
-      std::string hint = did_you_mean(entry.key, absent);
-      if (hint.empty()) hint = did_you_mean(entry.key, node.asked);
-      if (hint.empty() && !node.asked.empty()) {
-        hint = fmt::format("; expected one of: {}", fmt::join(node.asked, ", "));
-      }
-      fail_node(*entry.value, "unknown key" + hint);
+// What is wrong with one key, alone and as one of several.
+struct Problem {
+  std::string place, what;
+  const YamlNode* mapping;  // that has it, or should
+  std::string among_others;
+};
+
+std::string path_in(const YamlNode& mapping, std::string_view key) {
+  return mapping.key_path.empty() ? std::string(key)
+                                  : fmt::format("{}.{}", mapping.key_path, key);
+}
+
+std::string place_of_absent(const YamlNode& mapping, std::string_view key) {
+  const std::string path = path_in(mapping, key);
+  if (mapping.file == "--set") return "--set " + one_line(path);
+  return fmt::format("{}{}: key {}", mapping.file,
+                     mapping.line > 0 ? fmt::format(":{}", mapping.line) : "", in_quotes(path));
+}
+
+Problem unknown_key(const YamlNode& mapping, const YamlNode& value, const std::string& hint) {
+  const std::size_t question = hint.find("did you mean");
+  return {.place = value.where(),
+          .what = "unknown key" + hint,
+          .mapping = &mapping,
+          .among_others = fmt::format(
+              "{} is unknown{}{}", in_quotes(value.key_path),
+              value.line > 0 ? fmt::format(" on line {}", value.line) : "",
+              question == std::string::npos ? "" : fmt::format(" ({})", hint.substr(question)))};
+}
+
+// The key that somebody may have meant by the absent one; nullptr: none.
+const YamlNode* misspelt(const YamlProblems& problems, const YamlProblems::Missing& missing) {
+  std::vector<std::string> absent;  // from the same mapping
+  for (const YamlProblems::Missing& other : problems.missing) {
+    if (other.mapping == missing.mapping) absent.push_back(other.key);
+  }
+  for (const YamlNode::Entry& entry : missing.mapping->entries) {
+    if (!entry.value->read && closest(entry.key, absent) == missing.key) {
+      return entry.value.get();
     }
-    check_all_read(*entry.value);
+  }
+  return nullptr;
+}
+
+void add_absent(const YamlProblems& problems, std::vector<const YamlNode*>& explained,
+                std::vector<Problem>& out) {
+  for (const YamlProblems::Missing& missing : problems.missing) {
+    const YamlNode& mapping = *missing.mapping;
+    if (const YamlNode* value = misspelt(problems, missing)) {
+      explained.push_back(value);
+      out.push_back(unknown_key(mapping, *value,
+                                fmt::format("; did you mean {}?", in_quotes(missing.key))));
+      continue;
+    }
+    out.push_back({.place = place_of_absent(mapping, missing.key),
+                   .what = fmt::format("is missing; expected {}", missing.expected),
+                   .mapping = &mapping,
+                   .among_others =
+                       fmt::format("{} is missing (expected {})",
+                                   in_quotes(path_in(mapping, missing.key)), missing.expected)});
+  }
+}
+
+void add_unknown(const YamlNode& node, const std::vector<const YamlNode*>& explained,
+                 std::vector<Problem>& out) {
+  if (node.unknowable) return;
+  for (const YamlNode::Entry& entry : node.entries) {
+    if (entry.value->read) {
+      add_unknown(*entry.value, explained, out);
+      continue;
+    }
+    if (std::ranges::find(explained, entry.value.get()) != explained.end()) continue;
+    std::string hint = did_you_mean(entry.key, asked_and_absent(node));
+    if (hint.empty()) hint = did_you_mean(entry.key, node.asked);
+    if (hint.empty() && !node.asked.empty()) {
+      hint = fmt::format("; expected one of: {}", fmt::join(node.asked, ", "));
+    }
+    out.push_back(unknown_key(node, *entry.value, hint));
   }
   for (const auto& item : node.items) {
-    if (item->read) check_all_read(*item);
+    if (item->read) add_unknown(*item, explained, out);
   }
+}
+
+// One problem is told at its place, several after the name of the file.
+void throw_all(const YamlNode& root, const std::vector<Problem>& problems) {
+  if (problems.empty()) return;
+  if (problems.size() == 1) throw InputError(problems[0].place, problems[0].what);
+  std::vector<std::string> texts;
+  for (const Problem& problem : problems) {
+    texts.push_back(problem.among_others);
+    if (problem.mapping->file != root.file && problem.mapping->file != "--set") {
+      texts.back() = problem.mapping->file + ": " + texts.back();
+    }
+  }
+  throw InputError(root.file, fmt::format("{} keys are missing or unknown: {}", problems.size(),
+                                          fmt::join(texts, "; ")));
+}
+
+void throw_absent(const YamlProblems& problems) {
+  std::vector<const YamlNode*> explained;
+  std::vector<Problem> all;
+  add_absent(problems, explained, all);
+  throw_all(*problems.root, all);
+}
+
+// Overrides of what turned out to be plain text.
+void check_pending(const YamlNode& node) {
   if (!node.pending.empty()) {
     throw InputError("--set " + node.pending.front().path,
                      fmt::format("{} is no mapping, but {}", in_quotes(node.key_path),
                                  in_quotes(node.text)));
+  }
+  for (const YamlNode::Entry& entry : node.entries) check_pending(*entry.value);
+  for (const auto& item : node.items) {
+    if (item->read) check_pending(*item);
   }
 }
 
@@ -132,25 +219,40 @@ YamlNode* YamlSection::ask(std::string_view key) const {
   return found;
 }
 
-YamlNode& YamlSection::require(std::string_view key, std::string_view expected) const {
-  if (YamlNode* found = ask(key)) return *found;
-  const std::string name(key);
-  for (const YamlNode::Entry& entry : node_->entries) {
-    if (entry.value->read) continue;
-    if (const std::string near = closest(entry.key, std::span(&name, 1)); !near.empty()) {
-      fail_node(*entry.value, "unknown key; did you mean " + in_quotes(near) + "?");
-    }
+YamlNode* YamlSection::require(std::string_view key, std::string_view expected) const {
+  YamlNode* found = ask(key);
+  if (found == nullptr && !node_->unknowable) {
+    problems_->missing.push_back({node_, std::string(key), std::string(expected)});
   }
-  throw InputError(where(key), fmt::format("is missing; expected {}", expected));
+  return found;
 }
 
 YamlNode* YamlSection::scalar(std::string_view key, bool required,
                               std::string_view expected) const {
-  YamlNode* found = required ? &require(key, expected) : ask(key);
+  YamlNode* found = required ? require(key, expected) : ask(key);
   if (found != nullptr && found->kind != Kind::scalar) {
-    fail_node(*found, fmt::format("is {}; expected {}", kind_name(found->kind), expected));
+    fail_at(*found, fmt::format("is {}; expected {}", kind_name(found->kind), expected));
   }
   return found;
+}
+
+void YamlSection::fail_at(const YamlNode& node, const std::string& what) const {
+  throw_absent(*problems_);
+  fail_node(node, what);
+}
+
+YamlSection YamlSection::section_at(YamlNode& node) const { return {node, *problems_}; }
+
+// An empty mapping of which nothing is said any more.
+YamlSection YamlSection::stand_in(std::string_view key) const {
+  YamlNode& node = *problems_->stand_ins.emplace_back(std::make_unique<YamlNode>());
+  node.kind = Kind::mapping;
+  node.file = node_->file;
+  node.line = node_->line;
+  node.key_path = path_in(*node_, key);
+  node.directory = node_->directory;
+  node.unknowable = true;
+  return section_at(node);
 }
 
 bool YamlSection::has(std::string_view key) const { return ask(key) != nullptr; }
@@ -162,26 +264,25 @@ bool YamlSection::has_text(std::string_view key) const {
 
 std::string YamlSection::text(std::string_view key, std::optional<std::string> fallback) const {
   const YamlNode* found = scalar(key, !fallback, "a text");
-  if (found == nullptr) return *fallback;
-  if (found->text.empty()) fail_node(*found, "is an empty text");
+  if (found == nullptr) return fallback.value_or("none");
+  if (found->text.empty()) fail_at(*found, "is an empty text");
   return found->text;
 }
 
 std::int64_t YamlSection::integer(std::string_view key, IntegerRange range,
                                   std::optional<std::int64_t> fallback) const {
   const YamlNode* found = scalar(key, !fallback, "a whole number");
-  if (found == nullptr) return *fallback;
+  if (found == nullptr) {
+    return fallback.value_or(std::clamp(std::int64_t{1}, range.min, range.max));
+  }
   const std::optional<std::int64_t> value = number_from<std::int64_t>(found->text);
-  const std::string expected =
-      range.max == IntegerRange{}.max
-          ? fmt::format("a whole number >= {}", range.min)
-          : fmt::format("a whole number from {} to {}", range.min, range.max);
+  const std::string expected = range.expected();
   if (!value) {
-    fail_node(*found, fmt::format("{} is no whole number; expected {}{}", in_quotes(found->text),
+    fail_at(*found, fmt::format("{} is no whole number; expected {}{}", in_quotes(found->text),
                                   expected, number_hint(found->text)));
   }
-  if (*value < range.min || *value > range.max) {
-    fail_node(*found, fmt::format("{} is out of range; expected {}", *value, expected));
+  if (!range.contains(*value)) {
+    fail_at(*found, fmt::format("{} is out of range; expected {}", *value, expected));
   }
   return *value;
 }
@@ -189,42 +290,38 @@ std::int64_t YamlSection::integer(std::string_view key, IntegerRange range,
 double YamlSection::real(std::string_view key, RealRange range,
                          std::optional<double> fallback) const {
   const YamlNode* found = scalar(key, !fallback, "a number");
-  if (found == nullptr) return *fallback;
+  if (found == nullptr) {
+    return fallback.value_or(range.min_excluded ? std::min(range.min + 1, range.max) : range.min);
+  }
   const std::optional<double> value = number_from<double>(found->text);
-  const bool bounded = range.max < std::numeric_limits<double>::max();
-  const std::string expected =
-      bounded ? fmt::format("a number in {}{}, {}{}", range.min_excluded ? "(" : "[", range.min,
-                            range.max, range.max_excluded ? ")" : "]")
-              : fmt::format("a number {} {}", range.min_excluded ? ">" : ">=", range.min);
+  const std::string expected = range.expected();
   if (!value || !std::isfinite(*value)) {
-    fail_node(*found,
+    fail_at(*found,
               fmt::format("{} is no number; expected {}", in_quotes(found->text), expected));
   }
-  const bool inside = (range.min_excluded ? *value > range.min : *value >= range.min) &&
-                      (range.max_excluded ? *value < range.max : *value <= range.max);
-  if (!inside) {
-    fail_node(*found, fmt::format("{} is out of range; expected {}", found->text, expected));
+  if (!range.contains(*value)) {
+    fail_at(*found, fmt::format("{} is out of range; expected {}", found->text, expected));
   }
   return *value;
 }
 
 bool YamlSection::flag(std::string_view key, std::optional<bool> fallback) const {
   const YamlNode* found = scalar(key, !fallback, "true or false");
-  if (found == nullptr) return *fallback;
+  if (found == nullptr) return fallback.value_or(false);
   if (found->text == "true") return true;
   if (found->text == "false") return false;
-  fail_node(*found, in_quotes(found->text) + " is no truth value; expected true or false");
+  fail_at(*found, in_quotes(found->text) + " is no truth value; expected true or false");
 }
 
 std::int64_t YamlSection::quantity(std::string_view key, core::Dimension dimension,
                                    std::int64_t min, std::optional<std::int64_t> fallback) const {
   const YamlNode* found =
       scalar(key, !fallback, fmt::format("e.g. {}", core::examples_of(dimension)));
-  if (found == nullptr) return *fallback;
+  if (found == nullptr) return fallback.value_or(std::max<std::int64_t>(min, 1));
   const core::ParsedQuantity parsed = core::parse_quantity(found->text, dimension);
-  if (!parsed.ok()) fail_node(*found, in_quotes(found->text) + " " + parsed.error);
+  if (!parsed.ok()) fail_at(*found, in_quotes(found->text) + " " + parsed.error);
   if (parsed.value < min) {
-    fail_node(*found, fmt::format("{} is out of range; expected more, e.g. {}",
+    fail_at(*found, fmt::format("{} is out of range; expected more, e.g. {}",
                                   in_quotes(found->text), core::examples_of(dimension)));
   }
   return parsed.value;
@@ -234,23 +331,26 @@ std::size_t YamlSection::one_of(std::string_view key, std::span<const std::strin
                                 std::optional<std::size_t> fallback) const {
   const std::string expected = fmt::format("one of: {}", fmt::join(names, ", "));
   const YamlNode* found = scalar(key, !fallback, expected);
-  if (found == nullptr) return *fallback;
+  if (found == nullptr) {
+    if (!fallback) node_->unknowable = true;  // which keys it has depends on the choice
+    return fallback.value_or(0);
+  }
   const auto at = std::ranges::find(names, found->text);
   if (at != names.end()) return static_cast<std::size_t>(at - names.begin());
-  fail_node(*found, fmt::format("{} is not known here; expected {}{}", in_quotes(found->text),
+  fail_at(*found, fmt::format("{} is not known here; expected {}{}", in_quotes(found->text),
                                 expected, did_you_mean(found->text, names)));
 }
 
 std::vector<std::string> YamlSection::texts(
     std::string_view key, std::optional<std::vector<std::string>> fallback) const {
-  YamlNode* found = fallback ? ask(key) : &require(key, "a list");
-  if (found == nullptr) return *fallback;
+  YamlNode* found = fallback ? ask(key) : require(key, "a list");
+  if (found == nullptr) return fallback.value_or(std::vector<std::string>{});
   if (found->kind != Kind::sequence) {
-    fail_node(*found, fmt::format("is {}; expected a list, e.g. [a, b]", kind_name(found->kind)));
+    fail_at(*found, fmt::format("is {}; expected a list, e.g. [a, b]", kind_name(found->kind)));
   }
   std::vector<std::string> out;
   for (const auto& item : found->items) {
-    if (item->kind != Kind::scalar) fail_node(*item, "expected plain text");
+    if (item->kind != Kind::scalar) fail_at(*item, "expected plain text");
     out.push_back(item->text);
   }
   return out;
@@ -259,18 +359,18 @@ std::vector<std::string> YamlSection::texts(
 std::vector<std::uint32_t> YamlSection::integers(
     std::string_view key, IntegerRange range,
     std::optional<std::vector<std::uint32_t>> fallback) const {
-  YamlNode* found = fallback ? ask(key) : &require(key, "a list of whole numbers");
-  if (found == nullptr) return *fallback;
+  YamlNode* found = fallback ? ask(key) : require(key, "a list of whole numbers");
+  if (found == nullptr) return fallback.value_or(std::vector<std::uint32_t>{});
   if (found->kind != Kind::sequence) {
-    fail_node(*found, fmt::format("is {}; expected a list, e.g. [4, 4]", kind_name(found->kind)));
+    fail_at(*found, fmt::format("is {}; expected a list, e.g. [4, 4]", kind_name(found->kind)));
   }
   std::vector<std::uint32_t> out;
   for (const auto& item : found->items) {
     item->read = true;
     const auto value = item->kind == Kind::scalar ? number_from<std::int64_t>(item->text)
                                                   : std::optional<std::int64_t>{};
-    if (!value || *value < range.min || *value > range.max) {
-      fail_node(*found, fmt::format("{} is not possible; expected whole numbers from {} to {}",
+    if (!value || !range.contains(*value)) {
+      fail_at(*found, fmt::format("{} is not possible; expected whole numbers from {} to {}",
                                     in_quotes(item->text), range.min, range.max));
     }
     out.push_back(static_cast<std::uint32_t>(*value));
@@ -279,13 +379,14 @@ std::vector<std::uint32_t> YamlSection::integers(
 }
 
 YamlSection YamlSection::section(std::string_view key) const {
-  YamlNode& found = require(key, "a mapping, or the path of a YAML file");
-  if (found.kind == Kind::scalar) load_in_place(found);
-  if (found.kind != Kind::mapping) {
-    fail_node(found, fmt::format("is {}; expected a mapping, or the path of a YAML file",
-                                 kind_name(found.kind)));
+  YamlNode* found = require(key, "a mapping, or the path of a YAML file");
+  if (found == nullptr) return stand_in(key);
+  if (found->kind == Kind::scalar) load_in_place(*found);
+  if (found->kind != Kind::mapping) {
+    fail_at(*found, fmt::format("is {}; expected a mapping, or the path of a YAML file",
+                                kind_name(found->kind)));
   }
-  return YamlSection(found);
+  return section_at(*found);
 }
 
 std::optional<YamlSection> YamlSection::optional_section(std::string_view key) const {
@@ -294,24 +395,34 @@ std::optional<YamlSection> YamlSection::optional_section(std::string_view key) c
 }
 
 std::vector<YamlSection> YamlSection::sections(std::string_view key) const {
-  YamlNode& found = require(key, "a list of mappings");
-  if (found.kind != Kind::sequence) {
-    fail_node(found, fmt::format("is {}; expected a list of mappings", kind_name(found.kind)));
+  YamlNode* found = require(key, "a list of mappings");
+  if (found == nullptr) return {};
+  if (found->kind != Kind::sequence) {
+    fail_at(*found, fmt::format("is {}; expected a list of mappings", kind_name(found->kind)));
   }
   std::vector<YamlSection> out;
-  for (const auto& item : found.items) {
+  for (const auto& item : found->items) {
     if (item->kind == Kind::scalar) load_in_place(*item);
     if (item->kind != Kind::mapping) {
-      fail_node(*item, fmt::format("is {}; expected a mapping", kind_name(item->kind)));
+      fail_at(*item, fmt::format("is {}; expected a mapping", kind_name(item->kind)));
     }
     item->read = true;
-    out.emplace_back(*item);
+    out.push_back(section_at(*item));
   }
   return out;
 }
 
 std::string YamlSection::path(std::string_view key) const {
-  return resolve(*scalar(key, true, "the path of a file"));
+  const YamlNode* found = scalar(key, true, "the path of a file");
+  return found == nullptr ? "none" : resolve(*found);
+}
+
+std::string YamlSection::name() const {
+  const bool overridden = node_->file == "--set";
+  const std::string fallback =
+      overridden ? node_->key_path.substr(node_->key_path.rfind('.') + 1)
+                 : std::filesystem::path(node_->file).stem().string();
+  return text("name", fallback.empty() ? "unnamed" : fallback);
 }
 
 std::vector<std::string> YamlSection::keys() const {
@@ -335,14 +446,11 @@ std::string YamlSection::where(std::string_view key) const {
     rest = dot == std::string_view::npos ? std::string_view{} : rest.substr(dot + 1);
   }
   if (rest.empty()) return at->where();
-  const std::string name = at->key_path.empty() ? std::string(rest)
-                                                : fmt::format("{}.{}", at->key_path, rest);
-  if (at->file == "--set") return "--set " + one_line(name);
-  return fmt::format("{}{}: key {}", at->file, at->line > 0 ? fmt::format(":{}", at->line) : "",
-                     in_quotes(name));
+  return place_of_absent(*at, rest);
 }
 
 void YamlSection::fail(std::string_view key, const std::string& what) const {
+  throw_absent(*problems_);
   throw InputError(where(key), what);
 }
 
@@ -356,11 +464,24 @@ YamlDocument::YamlDocument(const std::string& path, const std::vector<std::strin
   for (const std::string& text : overrides) parsed.push_back(Override::parse(text));
   apply_overrides(*root_, std::move(parsed));
   root_->read = true;
+  problems_.root = root_.get();
 }
 
-YamlSection YamlDocument::root() { return YamlSection(*root_); }
+YamlDocument::~YamlDocument() {
+  // A value that stands in for an absent one goes no further.
+  EXAWARP_CHECK(problems_.missing.empty() || std::uncaught_exceptions() > 0);
+}
 
-void YamlDocument::finish() const { check_all_read(*root_); }
+YamlSection YamlDocument::root() { return {*root_, problems_}; }
+
+void YamlDocument::finish() const {
+  std::vector<const YamlNode*> explained;
+  std::vector<Problem> all;
+  add_absent(problems_, explained, all);
+  add_unknown(*root_, explained, all);
+  throw_all(*root_, all);
+  check_pending(*root_);
+}
 
 Settings YamlDocument::settings() const {
   Settings all;

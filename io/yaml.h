@@ -11,11 +11,12 @@
 //   configs/x.yaml:37: key "link.bandwidth": "400 Gb" has no time unit; expected e.g. "400 Gb/s"
 // Why the reader collects the keys it is asked for: they are the schema, so unknown keys and
 // "did you mean" need no second list that could disagree.
+// A required key that is absent is noted, and reading goes on with some value in its range, so that
+// one error tells all that are: the next fail(), or finish(), throws it.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,22 +25,11 @@
 #include <vector>
 
 #include "core/units.h"
+#include "io/numbers.h"
 #include "io/settings.h"
 #include "io/yaml_tree.h"
 
 namespace exawarp::io {
-
-struct IntegerRange {
-  std::int64_t min = 0;
-  std::int64_t max = std::int64_t{1} << 53;
-};
-
-struct RealRange {
-  double min = 0;
-  double max = std::numeric_limits<double>::max();
-  bool min_excluded = false;  // (min, ... instead of [min, ...
-  bool max_excluded = false;
-};
 
 // One value of an enumeration by the name users write.
 template <class E>
@@ -48,11 +38,23 @@ struct Choice {
   E value;
 };
 
+// What is absent from a document, by mapping, and empty mappings to read on from in its stead.
+struct YamlProblems {
+  struct Missing {
+    const YamlNode* mapping;
+    std::string key;
+    std::string expected;
+  };
+  const YamlNode* root = nullptr;
+  std::vector<Missing> missing;
+  std::vector<std::unique_ptr<YamlNode>> stand_ins;
+};
+
 // A mapping in a document. Cheap to copy; valid as long as its document.
 // Each getter takes a key of this mapping; without `fallback` the key is required.
 class YamlSection {
  public:
-  explicit YamlSection(YamlNode& node) : node_(&node) {}
+  YamlSection(YamlNode& node, YamlProblems& problems) : node_(&node), problems_(&problems) {}
 
   [[nodiscard]] bool has(std::string_view key) const;
   // Present, and plain text rather than a mapping or a list.
@@ -91,6 +93,9 @@ class YamlSection {
   [[nodiscard]] std::vector<YamlSection> sections(std::string_view key) const;
   // A path relative to the file it stands in, as it can be opened from here.
   [[nodiscard]] std::string path(std::string_view key) const;
+  // `name`, where it is for the reader alone: without it that of the file, less folder and
+  // extension.
+  [[nodiscard]] std::string name() const;
   // Keys of this mapping, in the file's order.
   [[nodiscard]] std::vector<std::string> keys() const;
   // Accepts the key, whatever it holds: documentation for the reader of the file.
@@ -99,24 +104,35 @@ class YamlSection {
   // What a message about `key` (or "a.b" below it) starts with; the nearest place where absent.
   [[nodiscard]] std::string where(std::string_view key) const;
   // Throws core::InputError "PLACE: key "KEY": WHAT"; `key` may lead into sections below ("a.b").
+  // Where required keys are absent it names those instead: the complaint may be about what stands
+  // in for them.
   [[noreturn]] void fail(std::string_view key, const std::string& what) const;
 
  private:
   [[nodiscard]] YamlNode* ask(std::string_view key) const;
-  [[nodiscard]] YamlNode& require(std::string_view key, std::string_view expected) const;
-  // The scalar at `key`; nullptr where it is absent and may be.
+  // nullptr where it is absent, which is noted.
+  [[nodiscard]] YamlNode* require(std::string_view key, std::string_view expected) const;
+  [[nodiscard]] YamlSection section_at(YamlNode& node) const;
+  [[nodiscard]] YamlSection stand_in(std::string_view key) const;
+  [[noreturn]] void fail_at(const YamlNode& node, const std::string& what) const;
+  // The scalar at `key`; nullptr where it is absent.
   [[nodiscard]] YamlNode* scalar(std::string_view key, bool required,
                                  std::string_view expected) const;
   YamlNode* node_;
+  YamlProblems* problems_;
 };
 
 class YamlDocument {
  public:
   // Loads `path` and applies the overrides. Throws core::InputError.
   YamlDocument(const std::string& path, const std::vector<std::string>& overrides = {});
+  ~YamlDocument();
+  YamlDocument(const YamlDocument&) = delete;
+  YamlDocument& operator=(const YamlDocument&) = delete;
 
   [[nodiscard]] YamlSection root();
-  // Throws core::InputError at the first key, or override, that nobody has asked for.
+  // Throws core::InputError for the required keys that are absent, and the keys or overrides that
+  // nobody has asked for. Until then values may stand in for what is absent.
   void finish() const;
   // All that the files hold, those that were loaded in place included, and the overrides: each
   // value by its path from the root, in order.
@@ -124,6 +140,7 @@ class YamlDocument {
 
  private:
   std::unique_ptr<YamlNode> root_;
+  YamlProblems problems_;
 };
 
 template <class E>

@@ -47,6 +47,8 @@ struct YamlNode {
   std::vector<Override> pending;   // for the file that this scalar refers to, once loaded
   bool read = false;               // somebody asked for it
   std::vector<std::string> asked;  // keys that somebody asked this mapping for
+  // What it has to hold depends on what is missing, so nothing is said about its keys.
+  bool unknowable = false;
 
   [[nodiscard]] YamlNode* find(std::string_view key) const;
   // What a message about this node starts with: `x.yaml:37: key "a.b"`.

@@ -174,7 +174,8 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
   const core::Time notices = notice_latency(network);
   return std::make_unique<DeviceModel>(
       DeviceModel{std::move(network), Jitter(options.compute_jitter, options.seed),
-                  options.slow_devices, make_trouble(fabric, devices, options),
+                  with_drawn_devices(options.slow_devices, devices),
+                  make_trouble(fabric, devices, options),
                   options.analytical_network, notices,
                   std::move(packets), std::move(allocation), std::move(all), std::move(programs),
                   slots,

@@ -187,7 +187,7 @@ GvtVote Engine::Parts::vote() const {
   vote.busy_ns = busy_before_ns;
   vote.lost_ns = lost_ns;
   const double limit = options.time_limit_s;
-  if (limit > 0 && seconds_since(run_started) > limit)
+  if (limit > 0 && seconds_since(constructed) > limit)
     vote.request = Request::stop;
   else if (sampler && transport.rank().value == 0 && sampler->is_due(ns_since(run_started)))
     vote.request = Request::sample;
@@ -374,7 +374,7 @@ RunResult Engine::Parts::collect_results(double run_s) {
   result.total = over_all_ranks(mine, transport);
   result.threads = workers();
   result.partition_count = placement.partitions();
-  result.stopped_at_limit = is_stopped();
+  result.stopped_at_limit = is_stopped() && latest.least < options.end;
   result.host_time = account_host_time(
       {.run_s = run_s,
        .workers = workers(),

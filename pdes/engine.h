@@ -31,7 +31,7 @@ struct EngineOptions {
                                          // the machine and the control group allow
   Time window{0};                        // optimistic: 0 adapts, else fixed
   double audit_probability = 0;          // share of events undone, compared and run again
-  double time_limit_s = 0;               // host seconds; 0: none
+  double time_limit_s = 0;               // host seconds from construction on; 0: none
   double sample_interval_s = 0;          // host seconds between moments of the time series; at
                                          // 0 there is none. All ranks pass the same
 };
@@ -66,7 +66,7 @@ struct RunResult {
   double run_s = 0;
   std::uint32_t threads = 0;  // as used
   std::uint32_t partition_count = 0;  // over all ranks
-  bool stopped_at_limit = false;
+  bool stopped_at_limit = false;  // before all was done
   // The first event at core::kEndOfTime, where options.end would have let it run: the run is not
   // over and cannot go on. Equal in every mode and on every rank, but for what is the engine's own.
   std::optional<Event> late;

@@ -37,7 +37,7 @@ using model::astra::Topology;
 using model::astra::kDimensionsMax;
 using model::astra::kSimulatedCount;
 
-constexpr double kNumberMax = 1e15;
+constexpr RealRange kNumbers{.min = 0, .max = 1e15};
 
 std::string unread(const std::string& path, const std::string& key,
                    const std::vector<std::string>& known) {
@@ -58,7 +58,7 @@ class JsonFile {
     const auto found = json_.find(key);
     return found == json_.end() ? nullptr : &*found;
   }
-  // A number in [min, kNumberMax].
+  // A number in kNumbers, of at least `min`.
   double number(const std::string& key, std::optional<double> fallback, double min = 0) {
     const Json* const value = find(key);
     if (value == nullptr) {
@@ -68,7 +68,7 @@ class JsonFile {
     const double number = value->is_boolean() ? (value->get<bool>() ? 1 : 0)
                           : value->is_number() ? value->get<double>()
                                                : -1;
-    if (!(number >= min && number <= kNumberMax)) {
+    if (!RealRange{.min = min, .max = kNumbers.max}.contains(number)) {
       fail(key, fmt::format("{}; expected a number of at least {}", shown(*value), min));
     }
     return number;
@@ -267,13 +267,11 @@ NetworkConfig read_astra_network(const std::string& path, Remarks& remarks) {
   const auto numbers = [&](const std::string& key) {
     std::vector<double> values;
     for (const std::string& text : root.texts(key)) {
-      double value = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (error != std::errc() || end != text.data() + text.size() ||
-          !(value >= 0 && value <= kNumberMax)) {
+      const std::optional<double> value = number_from<double>(text);
+      if (!value || !kNumbers.contains(*value)) {
         root.fail(key, in_quotes(text) + "; expected a number of at least 0");
       }
-      values.push_back(value);
+      values.push_back(*value);
     }
     if (values.size() != topology.size()) {
       root.fail(key, fmt::format("{} entries, topology has {}; expected one a dimension",
@@ -335,6 +333,7 @@ SystemConfig read_astra_system(const std::string& path, double injection_scale,
                                Remarks& remarks) {
   JsonFile file(path);
   SystemConfig system;
+  system.place = path;
   read_engine(file, system, remarks);
   if (file.find("endpoint-delay") != nullptr) {  // the default is not scaled
     const double endpoint_delay = std::floor(file.number("endpoint-delay", {})) * injection_scale;

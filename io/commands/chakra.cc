@@ -9,6 +9,7 @@
 #include "io/chakra/export.h"
 #include "io/chakra/import.h"
 #include "io/pytorch/import.h"
+#include "io/suggest.h"
 #include "io/workload_spec.h"
 #include "model/workload/validate.h"
 
@@ -27,17 +28,17 @@ void finish_import(model::WorkloadGraph graph, const ChakraImportReport& report,
   console.out << fmt::format(
       "{}: {} ranks, {} programs; {} nodes of {} kept, {:.1f} % shared; {} communicators in {} "
       "families; read {}\n",
-      a.output, core::format_grouped(report.ranks), report.programs,
+      one_line(a.output), core::format_grouped(report.ranks), report.programs,
       core::format_grouped(report.program_nodes), core::format_grouped(report.nodes), share,
       report.communicators, report.group_families, core::format_bytes(report.bytes));
   if (report.dangling > 0) {
     console.err << fmt::format("{}: {} dependencies on nodes that are not there were dropped\n",
-                               a.input, report.dangling);
+                               one_line(a.input), report.dangling);
   }
   if (report.ranks_without_control > 0 && report.control_given) {
     console.err << fmt::format("{}: control dependencies of {} ranks are no order (a call tree, "
                                "say) and were not used\n",
-                               a.input, report.ranks_without_control);
+                               one_line(a.input), report.ranks_without_control);
   }
   console.out << std::flush;
 }
@@ -64,7 +65,7 @@ void import_pytorch_file(const WorkloadArguments& a, const Console& console) {
               << std::flush;
   if (links.device_unlaunched > 0) {
     console.err << fmt::format("{}: {} device operations were launched by none of the host "
-                               "operations\n", a.kineto, links.device_unlaunched);
+                               "operations\n", one_line(a.kineto), links.device_unlaunched);
   }
 }
 
@@ -72,7 +73,7 @@ void export_trace_files(const WorkloadArguments& a, const Console& console) {
   const model::WorkloadGraph graph = open_workload(a.input);
   const bool json = a.action == WorkloadArguments::Action::export_json;
   json ? export_json(graph, a.output) : export_chakra(graph, a.output);
-  console.out << fmt::format("{}.<rank>.{}: {} ranks\n", a.output, json ? "json" : "et",
+  console.out << fmt::format("{}.<rank>.{}: {} ranks\n", one_line(a.output), json ? "json" : "et",
                              core::format_grouped(graph.device_count()))
               << std::flush;
 }

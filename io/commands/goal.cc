@@ -1,5 +1,7 @@
 #include "io/commands/goal.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <filesystem>
 #include <memory>
@@ -12,6 +14,8 @@
 #include "io/goal/report.h"
 #include "io/goal/text_reader.h"
 #include "io/results.h"
+#include "io/suggest.h"
+#include "io/time_limit.h"
 #include "io/workers.h"
 #include "partition/block.h"
 
@@ -36,11 +40,13 @@ Settings settings_of(const GoalArguments& a) {
 }
 
 // In place: the model refers to the schedule.
-void load(const GoalArguments& a, Prepared& p) {
+void load(const GoalArguments& a, const TimeLimit& limit, Prepared& p) {
   model::goal::Parameters parameters = read_goal_parameters(a.parameters);
   parameters.as_loggopsim = a.as_loggopsim;
   p.schedule.emplace(open_goal(a.file));
+  limit.check(a.file, "when the schedule was read");
   p.model = std::make_unique<LogGops>(*p.schedule, parameters);
+  limit.check(a.file, "when the schedule was checked");
 }
 
 void prepare(const GoalArguments& a, const Workers& workers, const pdes::Transport& transport,
@@ -57,10 +63,11 @@ void prepare(const GoalArguments& a, const Workers& workers, const pdes::Transpo
 }  // namespace
 
 int run_goal(const GoalArguments& a, const Console& console, pdes::Transport& transport) {
+  const TimeLimit limit(a.time_limit_s, console.started);
   Prepared p;
   Settings settings;
   agree(transport, [&] {
-    load(a, p);
+    load(a, limit, p);
     if (transport.ranks() > 1) settings = settings_of(a);
   });
   require_same(transport, settings);
@@ -70,6 +77,7 @@ int run_goal(const GoalArguments& a, const Console& console, pdes::Transport& tr
                                           .atoms = p.schedule->ranks()},
                                          console, transport);
   agree(transport, [&] { prepare(a, workers, transport, p); });
+  p.engine.time_limit_s = limit.left_s();
   pdes::Engine engine(*p.model, p.placement, p.engine, transport);
   const pdes::RunResult result = engine.run();
   GoalOutcome outcome(*p.model);
@@ -77,6 +85,7 @@ int run_goal(const GoalArguments& a, const Console& console, pdes::Transport& tr
     outcome.add(lp, *static_cast<const model::goal::Host::State*>(state));
   });
   outcome.combine(transport);
+  const bool stopped = result.stopped_at_limit;
   std::array<std::uint64_t, 1> memory{peak_rss_bytes()};
   transport.all_reduce_sum(memory);
   if (transport.rank().value == 0) {
@@ -86,9 +95,15 @@ int run_goal(const GoalArguments& a, const Console& console, pdes::Transport& tr
                             .sync = a.sync,
                             .ranks = transport.ranks(),
                             .peak_rss_bytes = memory[0]};
-    console.out << (a.json ? goal_json(report) : goal_text(report)) << std::flush;
-    if (!outcome.is_complete()) console.err << unmatched_text(report) << std::flush;
+    console.out << (a.json ? goal_json(report) : printable(goal_text(report))) << std::flush;
+    if (stopped) {
+      const std::string reached = fmt::format("with {} operations to go", outcome.unfinished());
+      console.err << limit.stopped_text(a.file, reached) << std::flush;
+    } else if (!outcome.is_complete()) {
+      console.err << printable(unmatched_text(report)) << std::flush;
+    }
   }
+  if (stopped) return kOutOfResources;
   return outcome.is_complete() ? kDone : kDeadlock;
 }
 

@@ -14,13 +14,16 @@
 #include "core/error.h"
 #include "core/output_file.h"
 #include "io/agreement.h"
+#include "io/in_file.h"
 #include "io/memory_report.h"
 #include "io/port_counters_file.h"
 #include "io/progress.h"
 #include "io/results.h"
 #include "io/stats_file.h"
 #include "io/study_cluster.h"
+#include "io/suggest.h"
 #include "io/text_summary.h"
+#include "io/time_limit.h"
 #include "io/workers.h"
 #include "model/device/device.h"
 #include "partition/block.h"
@@ -145,24 +148,37 @@ Settings settings_of(const Study& study) {
   return all;
 }
 
-Prepared load(const RunArguments& a) {
+TimeLimit time_limit_of(const Study& study, const Console& console) {
+  return {study.engine.time_limit_s, console.started};
+}
+
+Prepared load(const RunArguments& a, const Console& console) {
   Prepared p;
   p.study = study_of(a);
+  const TimeLimit limit = time_limit_of(p.study, console);
+  const auto done = [&](const char* step) { limit.check(p.study.file, step); };
+  done("when the study was read");
   p.jobs = load_jobs(p.study);
+  done("when the workload was there");
   if (!a.ignore_memory && !p.study.ignore_memory) {
     for (const auto& graph : p.jobs.graphs) {
       check_memory(*graph, p.study.system.accelerator, p.study.file);
     }
   }
   p.cluster = cluster_of(p.study, p.jobs);
+  done("when the cluster was described");
   return p;
 }
 
 // Where its LPs go and where its results go.
-void prepare(const RunArguments& a, const pdes::Transport& transport, Prepared& p) {
+void prepare(const RunArguments& a, const Console& console, const pdes::Transport& transport,
+             Prepared& p) {
+  const TimeLimit limit = time_limit_of(p.study, console);
   const model::Traffic traffic = p.cluster->traffic();
   for (const std::uint64_t work : traffic.work) p.events_expected += work;
+  limit.check(p.study.file, "when it was known who talks to whom");
   place(traffic, transport.ranks(), p);
+  limit.check(p.study.file, "when devices were placed");
   p.directory = a.out_directory.empty() ? "results/" + p.study.name : a.out_directory;
   if (transport.rank().value != 0) return;
   p.made_directory = !std::filesystem::exists(p.directory);
@@ -176,7 +192,7 @@ Prepared prepared(const RunArguments& a, const Console& console, pdes::Transport
   Prepared p;
   Settings settings;
   agree(transport, [&] {
-    p = load(a);
+    p = in_file(a.study_file, [&] { return load(a, console); });
     if (transport.ranks() > 1) settings = settings_of(p.study);
   });
   require_same(transport, settings);
@@ -187,7 +203,9 @@ Prepared prepared(const RunArguments& a, const Console& console, pdes::Transport
                               .atoms = p.cluster->atom_count()},
                              console, transport);
   p.study.engine.threads = p.workers.threads;
-  agree(transport, [&] { prepare(a, transport, p); });
+  agree(transport, [&] {
+    in_file(a.study_file, [&] { prepare(a, console, transport, p); });
+  });
   check_same_placement(p.placement, transport);
   return p;
 }
@@ -215,22 +233,13 @@ void print_deadlock(const RunReport& r, const Console& console) {
   if (outcome.unfinished() > outcome.waiting().size()) {
     text += fmt::format("  ... and {} more\n", outcome.unfinished() - outcome.waiting().size());
   }
-  console.err << text << std::flush;
-}
-
-void print_stopped(const RunReport& r, const Console& console) {
-  console.err << fmt::format("{}: host time ran out after {:g} s (--time-limit) at simulated time "
-                             "{}; the results are partial; a longer limit or more ranks would "
-                             "help\n",
-                             r.study->file, r.study->engine.time_limit_s,
-                             core::format_time(r.result->last_event))
-              << std::flush;
+  console.err << printable(text) << std::flush;
 }
 
 // Rank 0 only: writes the results and tells the user.
 void publish(const RunReport& report, const RunArguments& a, const model::PortCounters& counters,
              const Prepared& p, const Console& console) {
-  const std::string text = text_summary(report), json = summary_json(report);
+  const std::string text = printable(text_summary(report)), json = summary_json(report);
   const auto write = [&] {
     core::OutputFiles summaries;
     summaries.add(report.directory + "/" + kSummaryFiles[0], text);
@@ -247,7 +256,13 @@ void publish(const RunReport& report, const RunArguments& a, const model::PortCo
     }
   });
   if (report.status == RunStatus::deadlocked) print_deadlock(report, console);
-  if (report.status == RunStatus::stopped) print_stopped(report, console);
+  if (report.status == RunStatus::stopped) {
+    const TimeLimit limit = time_limit_of(*report.study, console);
+    console.err << limit.stopped_text(
+                       report.study->file,
+                       "at simulated time " + core::format_time(report.result->last_event))
+                << std::flush;
+  }
 }
 
 int exit_code_of(RunStatus status) {
@@ -286,12 +301,14 @@ model::Outcome outcome_of(const Prepared& p, const model::Cluster& cluster,
 
 // How long each job takes with nothing else on the cluster, on the devices that it has beside the
 // others; 0 where it does not end. Collective.
-std::vector<core::Time> run_alone(const Prepared& p, pdes::Transport& transport) {
+std::vector<core::Time> run_alone(const Prepared& p, const TimeLimit& limit,
+                                  pdes::Transport& transport) {
   std::vector<core::Time> durations;
   pdes::EngineOptions options = p.study.engine;
   options.sample_interval_s = 0;
   for (std::uint32_t j = 0; j < p.jobs.jobs.size(); ++j) {
     const auto cluster = cluster_of(p.study, p.jobs, j);
+    options.time_limit_s = limit.left_s();
     pdes::Engine engine(*cluster, p.placement, options, transport);
     const pdes::RunResult result = engine.run();
     const model::JobTotals job =
@@ -309,7 +326,10 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
   const Prepared p = prepared(a, console, transport);
   const double prepared_s = seconds_since(start);
   model::PortCounters counters(p.placement.partitions(), p.study.counters, nullptr);
-  pdes::Engine engine(*p.cluster, p.placement, p.study.engine, transport, &counters);
+  const TimeLimit limit = time_limit_of(p.study, console);
+  pdes::EngineOptions options = p.study.engine;
+  options.time_limit_s = limit.left_s();
+  pdes::Engine engine(*p.cluster, p.placement, options, transport, &counters);
   ProgressPrinter progress(console, p.events_expected);
   const bool show_progress = first_rank && !a.quiet;
   const pdes::RunResult result =
@@ -318,7 +338,7 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
 
   const model::Outcome outcome = outcome_of(p, *p.cluster, engine, result, transport);
   std::vector<core::Time> alone;
-  if (a.compare_alone && outcome.unfinished() == 0) alone = run_alone(p, transport);
+  if (a.compare_alone && outcome.unfinished() == 0) alone = run_alone(p, limit, transport);
   std::array<std::uint64_t, 1> memory{peak_rss_bytes()};
   transport.all_reduce_sum(memory);
 

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/output_file.h"
 #include "io/agreement.h"
+#include "io/in_file.h"
 #include "io/study_cluster.h"
 #include "io/suggest.h"
 #include "io/topology_dot.h"
@@ -32,12 +33,13 @@ void show(const TopologyArguments& a, const Console& console) {
     throw core::InputError("--output",
                            in_quotes(a.output) + " is no picture; expected .svg or .dot");
   }
-  const std::unique_ptr<model::Topology> topology = topology_of(a);
+  const std::unique_ptr<model::Topology> topology =
+      in_file(a.study_file, [&] { return topology_of(a); });
   if (svg) return core::write_file(a.output, svg_of(*topology));
   if (dot) return core::write_file(a.output, dot_of(*topology, a.output));
   if (a.links) return print_links(*topology, console.out);
   const TopologyFacts facts = facts_of(*topology);
-  console.out << (a.json ? topology_json(facts) : topology_text(facts)) << std::flush;
+  console.out << (a.json ? topology_json(facts) : printable(topology_text(facts))) << std::flush;
 }
 
 }  // namespace

@@ -10,9 +10,12 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "io/agreement.h"
+#include "io/in_file.h"
 #include "io/port_counters_file.h"
 #include "io/results.h"
 #include "io/stats_file.h"
+#include "io/suggest.h"
+#include "io/time_limit.h"
 #include "io/traffic_report.h"
 #include "io/workers.h"
 #include "partition/block.h"
@@ -31,16 +34,19 @@ struct Prepared {
 
 constexpr std::uint32_t kAtomShift = 0;  // every device and switch may be placed for itself
 
-Prepared load(const TrafficArguments& a) {
+Prepared load(const TrafficArguments& a, const TimeLimit& limit) {
   Prepared p;
   p.study = read_traffic_study(a.study_file, a.overrides);
+  limit.check(a.study_file, "when the study was read");
   if (a.seed) p.study.seed = *a.seed;
   p.study.network.routing.seed = p.study.seed;
   p.study.traffic.seed = p.study.seed;
   p.study.network.count_ports = !a.counters.empty();
   p.topology = model::make_topology(p.study.fabric, p.study.devices);
+  limit.check(a.study_file, "when the network was described");
   p.traffic = std::make_unique<model::TrafficModel>(*p.topology, p.study.network, p.study.traffic,
                                                     kAtomShift);
+  limit.check(a.study_file, "when the messages were planned");
   return p;
 }
 
@@ -67,7 +73,7 @@ void print_unfinished(const TrafficStudy& study, const model::TrafficTotals& tot
   console.err << fmt::format(
                      "{}: the simulated network cannot go on: {} of {} messages were "
                      "received, and some wait for ever{}\n",
-                     study.file, totals.received, totals.posted,
+                     one_line(study.file), totals.received, totals.posted,
                      study.network.link_faults.empty() ? "" : "; faults left no way for them")
               << std::flush;
 }
@@ -90,8 +96,9 @@ void check_time(const Prepared& p, const pdes::RunResult& result, pdes::Transpor
 }  // namespace
 
 int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transport& transport) {
+  const TimeLimit limit(a.time_limit_s, console.started);
   Prepared p;
-  agree(transport, [&] { p = load(a); });
+  agree(transport, [&] { p = in_file(a.study_file, [&] { return load(a, limit); }); });
   require_same(transport, p.study.settings);
   const Workers workers = choose_workers({.sync = a.sync,
                                           .threads = a.threads,
@@ -99,6 +106,7 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
                                           .atoms = p.traffic->packet_network().lp_count()},
                                          console, transport);
   agree(transport, [&] { prepare(a, workers, transport, p); });
+  p.engine.time_limit_s = limit.left_s();
   model::FlowTimes flows(p.placement.partitions());
   model::PortCounters counters(p.placement.partitions(), p.study.counters, &flows);
   pdes::Engine engine(*p.traffic, p.placement, p.engine, transport, &counters);
@@ -110,6 +118,7 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
   engine.visit([&](core::LpId lp, const void* state) { outcome.add(lp, state); });
   outcome.combine(transport);
   flows.combine(transport);
+  const bool stopped = result.stopped_at_limit;
   std::array<std::uint64_t, 2> sums{peak_rss_bytes(), cpu_ns};
   transport.all_reduce_sum(sums);
   if (!a.counters.empty()) counters.combine(transport);
@@ -128,10 +137,17 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
       if (p.counters) write_port_counters(p.traffic->packet_network(), counters, *p.counters);
     };
     write_and_print(write, [&] {
-      console.out << (a.json ? traffic_json(report) : traffic_text(report)) << std::flush;
+      console.out << (a.json ? traffic_json(report) : printable(traffic_text(report)))
+                  << std::flush;
     });
-    if (outcome.totals().unfinished != 0) print_unfinished(p.study, outcome.totals(), console);
+    if (stopped) {
+      const std::string reached = "at simulated time " + core::format_time(result.last_event);
+      console.err << limit.stopped_text(a.study_file, reached) << std::flush;
+    } else if (outcome.totals().unfinished != 0) {
+      print_unfinished(p.study, outcome.totals(), console);
+    }
   });
+  if (stopped) return kOutOfResources;
   return outcome.totals().unfinished == 0 ? kDone : kDeadlock;
 }
 

@@ -13,8 +13,10 @@
 #include "io/chakra/json_trace.h"
 #include "io/commands/chakra.h"
 #include "io/critical_path.h"
+#include "io/file_kinds.h"
 #include "io/goal/import.h"
 #include "io/goal/text_reader.h"
+#include "io/in_file.h"
 #include "io/memory_report.h"
 #include "io/stablehlo/import.h"
 #include "io/suggest.h"
@@ -36,23 +38,31 @@ using Json = nlohmann::ordered_json;
 void write_workload(const model::WorkloadGraph& graph, const std::string& path,
                     const Console& console) {
   const std::uint64_t bytes = graph.write(path);
-  console.out << fmt::format("{}: {} devices, {} programs, {}\n", path,
+  console.out << fmt::format("{}: {} devices, {} programs, {}\n", one_line(path),
                              core::format_grouped(graph.device_count()), graph.program_count(),
                              core::format_bytes(bytes))
               << std::flush;
 }
 
+model::Accelerator read_accelerator_file(const std::string& path) {
+  YamlDocument document(path);
+  expect_kind(FileKind::accelerator, document.root(), path);
+  model::Accelerator accelerator = read_accelerator(document.root());
+  document.finish();
+  return accelerator;
+}
+
 void generate_file(const WorkloadArguments& a, const Console& console) {
   YamlDocument document(a.input, a.overrides);
+  expect_kind(FileKind::workload, document.root(), a.input);
   const WorkloadSpec spec = read_workload_spec(document.root());
   document.finish();
   const model::WorkloadGraph graph = generate(spec, a.input, a.bytes_max);
   if (!a.accelerator.empty() && !a.ignore_memory) {
-    YamlDocument accelerator(a.accelerator);
-    check_memory(graph, read_accelerator(accelerator.root()), a.input);
+    check_memory(graph, read_accelerator_file(a.accelerator), a.input);
   }
   write_workload(graph, a.output, console);
-  console.out << memory_line(graph) << std::flush;
+  console.out << printable(memory_line(graph)) << std::flush;
 }
 
 void import_goal_file(const WorkloadArguments& a, const Console& console) {
@@ -67,7 +77,7 @@ void import_text_file(const WorkloadArguments& a, const Console& console) {
 
 void convert_file(const WorkloadArguments& a, const Console& console) {
   convert_trace(a.input, a.output);
-  console.out << a.output << "\n" << std::flush;
+  console.out << one_line(a.output) << "\n" << std::flush;
 }
 
 void import_stablehlo_file(const WorkloadArguments& a, const Console& console) {
@@ -79,7 +89,7 @@ void import_stablehlo_file(const WorkloadArguments& a, const Console& console) {
   if (!a.mesh.empty()) options.mesh = stablehlo::parse_mesh_option(a.mesh);
   const stablehlo::Import import = stablehlo::import_stablehlo(a.input, options);
   write_workload(import.graph, a.output, console);
-  console.out << stablehlo::import_text(import) << std::flush;
+  console.out << printable(stablehlo::import_text(import)) << std::flush;
 }
 
 // A workload is valid when it is safe to run and every send has its receive.
@@ -91,11 +101,11 @@ void validate_file(const WorkloadArguments& a, const Console& console) {
                        .dump(2, ' ', false, Json::error_handler_t::replace)
                 << "\n";
   } else if (unmatched.empty()) {
-    console.out << fmt::format("{}: valid: {} devices, {} programs\n", a.input,
+    console.out << fmt::format("{}: valid: {} devices, {} programs\n", one_line(a.input),
                                core::format_grouped(graph.device_count()),
                                graph.program_count());
   } else {
-    for (const std::string& finding : unmatched) console.out << finding << "\n";
+    for (const std::string& finding : unmatched) console.out << printable(finding) << "\n";
   }
   console.out << std::flush;
   if (!unmatched.empty()) {
@@ -107,7 +117,7 @@ void validate_file(const WorkloadArguments& a, const Console& console) {
 void diff_files(const WorkloadArguments& a, const Console& console) {
   const std::vector<std::string> lines =
       model::differences(open_workload(a.input), open_workload(a.output));
-  for (const std::string& line : lines) console.out << line << "\n";
+  for (const std::string& line : lines) console.out << printable(line) << "\n";
   console.out << std::flush;
   if (!lines.empty()) throw core::InputError(a.output, "differs from " + a.input);
 }
@@ -131,7 +141,7 @@ void draw_file(const WorkloadArguments& a, const Console& console) {
   const bool dot = a.action == Action::export_dot;
   core::write_file(a.output,
                    dot ? workload_dot(graph, a.device) : workload_graphml(graph, a.device));
-  console.out << a.output << "\n" << std::flush;
+  console.out << one_line(a.output) << "\n" << std::flush;
 }
 
 void inspect_file(const WorkloadArguments& a, const Console& console) {
@@ -139,9 +149,7 @@ void inspect_file(const WorkloadArguments& a, const Console& console) {
   check_device(a, graph);
   std::optional<model::Accelerator> accelerator;
   if (!a.accelerator.empty()) {
-    YamlDocument document(a.accelerator, {});
-    accelerator = read_accelerator(document.root());
-    document.finish();
+    accelerator = read_accelerator_file(a.accelerator);
   }
   const TimedWorkload workload = timed(graph, accelerator ? &*accelerator : nullptr);
   if (!a.timeline.empty()) {
@@ -150,8 +158,27 @@ void inspect_file(const WorkloadArguments& a, const Console& console) {
   }
   const model::WorkloadFacts facts = model::inspect(graph);
   console.out << (a.json ? facts_json(facts, critical_path_json(graph, workload))
-                         : facts_text(facts, critical_path_text(graph, workload)))
+                         : printable(facts_text(facts, critical_path_text(graph, workload))))
               << std::flush;
+}
+
+void handle(const WorkloadArguments& a, const Console& console) {
+  switch (a.action) {
+    case Action::generate: return generate_file(a, console);
+    case Action::import_goal: return import_goal_file(a, console);
+    case Action::import_stablehlo: return import_stablehlo_file(a, console);
+    case Action::inspect: return inspect_file(a, console);
+    case Action::validate: return validate_file(a, console);
+    case Action::import_chakra: return import_chakra_file(a, console);
+    case Action::import_pytorch: return import_pytorch_file(a, console);
+    case Action::import_text: return import_text_file(a, console);
+    case Action::export_chakra:
+    case Action::export_json: return export_trace_files(a, console);
+    case Action::export_dot:
+    case Action::export_graphml: return draw_file(a, console);
+    case Action::convert: return convert_file(a, console);
+    case Action::diff: return diff_files(a, console);
+  }
 }
 
 }  // namespace
@@ -159,23 +186,7 @@ void inspect_file(const WorkloadArguments& a, const Console& console) {
 int handle_workload(const WorkloadArguments& a, const Console& console,
                     pdes::Transport& transport) {
   agree(transport, [&] {
-    if (transport.rank().value != 0) return;
-    switch (a.action) {
-      case Action::generate: return generate_file(a, console);
-      case Action::import_goal: return import_goal_file(a, console);
-      case Action::import_stablehlo: return import_stablehlo_file(a, console);
-      case Action::inspect: return inspect_file(a, console);
-      case Action::validate: return validate_file(a, console);
-      case Action::import_chakra: return import_chakra_file(a, console);
-      case Action::import_pytorch: return import_pytorch_file(a, console);
-      case Action::import_text: return import_text_file(a, console);
-      case Action::export_chakra:
-      case Action::export_json: return export_trace_files(a, console);
-      case Action::export_dot:
-      case Action::export_graphml: return draw_file(a, console);
-      case Action::convert: return convert_file(a, console);
-      case Action::diff: return diff_files(a, console);
-    }
+    if (transport.rank().value == 0) in_file(a.input, [&] { handle(a, console); });
   });
   return kDone;
 }

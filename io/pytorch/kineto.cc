@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "io/numbers.h"
 #include "io/text_file.h"
 
 namespace exawarp::io::pytorch {
@@ -16,7 +17,8 @@ namespace {
 using core::InputError;
 using Json = nlohmann::json;
 
-constexpr double kTimeMaxUs = 9e12;  // what an int64 of nanoseconds holds
+// What an int64 of nanoseconds holds.
+constexpr RealRange kTimesUs{.min = -9e12, .max = 9e12, .min_excluded = true, .max_excluded = true};
 
 std::optional<KinetoEvent::Kind> kind_of(const std::string& category, const std::string& name) {
   using Kind = KinetoEvent::Kind;
@@ -47,7 +49,7 @@ std::optional<std::uint64_t> id_in(const Json& arguments, const char* key) {
 
 std::int64_t nanoseconds(const Json& event, const char* key, const std::string& where) {
   const auto at = event.find(key);
-  if (at == event.end() || !at->is_number() || !(std::abs(at->get<double>()) < kTimeMaxUs)) {
+  if (at == event.end() || !at->is_number() || !kTimesUs.contains(at->get<double>())) {
     throw InputError(where, fmt::format("{}: expected microseconds", key));
   }
   return std::llround(at->get<double>() * 1e3);

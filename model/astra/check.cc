@@ -42,7 +42,7 @@ void check_implementations(const Job& job) {
   for (std::size_t f = 0; f < kSimulatedCount; ++f) {
     const auto& list = job.system.implementations[f];
     if (list.size() > job.network.dimensions.size()) {
-      throw InputError("system configuration",
+      throw InputError(job.system.place,
                        fmt::format("{} implementations for a network of {} dimensions; expected "
                                    "one a dimension", list.size(),
                                    job.network.dimensions.size()));
@@ -53,7 +53,7 @@ void check_implementations(const Job& job) {
       const bool halving = list[d].algorithm == Algorithm::halving_doubling;
       const bool tree = list[d].algorithm == Algorithm::double_binary_tree;
       if ((halving || tree) && !std::has_single_bit(n)) {
-        throw InputError("system configuration",
+        throw InputError(job.system.place,
                          fmt::format("{} needs a power of two of ranks; dimension {} has {}",
                                      halving ? "halvingDoubling" : "doubleBinaryTree", d, n));
       }
@@ -230,7 +230,7 @@ void check(const Job& job) {
     for (std::size_t i = 0; i < group.positions.size(); ++i) {
       const Rank rank = group.positions[i].first;
       if (rank >= job.network.npus() || (i > 0 && rank == group.positions[i - 1].first)) {
-        throw InputError("communicator groups",
+        throw InputError(job.groups_place,
                          fmt::format("group {}: rank {} twice, or not below {}", id, rank,
                                      job.network.npus()));
       }

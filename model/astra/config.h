@@ -89,6 +89,7 @@ struct BusConfig {
 };
 
 struct SystemConfig {
+  std::string place = "system configuration";  // what errors say of it
   Policy policy = Policy::lifo;
   std::uint64_t splits = 0;         // chunks of a collective; 0: not given
   std::uint32_t active_chunks = 1;  // running at once in a dimension
@@ -137,6 +138,7 @@ struct Job {
   SystemConfig system;
   MemoryConfig memory;
   std::map<std::uint32_t, CommGroup> groups;
+  std::string groups_place = "communicator groups";
   std::vector<std::shared_ptr<const Trace>> traces;  // by rank
 };
 

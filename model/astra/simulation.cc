@@ -2,8 +2,9 @@
 
 namespace exawarp::model::astra {
 
-Result simulate(const Job& job, const std::function<void(const Finish&)>& finish) {
-  return Simulation(job, finish).run();
+Result simulate(const Job& job, const std::function<void(const Finish&)>& finish,
+                const std::function<bool()>& stop) {
+  return Simulation(job, finish).run(stop);
 }
 
 Simulation::Simulation(const Job& job, const std::function<void(const Finish&)>& finish)
@@ -32,13 +33,14 @@ Simulation::Simulation(const Job& job, const std::function<void(const Finish&)>&
   }
 }
 
-Result Simulation::run() {
+Result Simulation::run(const std::function<bool()>& stop) {
   for (Rank rank = 0; rank < ranks_; ++rank) {
     sweep(rank);
     finish_if_done(rank);
   }
   Event event;
-  while (events_.pop(event)) {
+  bool stopped = false;
+  while (!stopped && events_.pop(event)) {
     switch (event.kind) {
       case Event::Kind::tick:
         timers_.run(event.index, [&](const Timer& timer) { run_timer(event.index, timer); });
@@ -47,14 +49,16 @@ Result Simulation::run() {
       case Event::Kind::link_free: network_.link_free(event.index); break;
       case Event::Kind::late_receive: network_.late_receive(event.index); break;
     }
+    stopped = events_.popped() % kEventsUnasked == 0 && stop && finished_ < ranks_ && stop();
   }
   Result result{.finished = finished_,
+                .stopped = stopped,
                 .stuck = {},
                 .late = finished_ < ranks_ ? late_work() : "",
                 .end = last_act_,
                 .events = events_.popped(),
                 .messages = network_.messages()};
-  if (finished_ < ranks_) report_stuck(result);
+  if (finished_ < ranks_ && !stopped) report_stuck(result);
   return result;
 }
 

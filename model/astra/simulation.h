@@ -42,6 +42,7 @@ struct Finish {
 
 struct Result {
   std::uint32_t finished = 0;       // ranks; fewer than all: a deadlock
+  bool stopped = false;             // was told to, before all was done
   std::vector<std::string> stuck;   // the first of those that did not, with what they wait for
   std::string late;                 // not empty: time ran out, for want of which work of which rank
   Ns end = 0;  // when a rank last did something; messages nobody receives may arrive later
@@ -49,8 +50,11 @@ struct Result {
   std::uint64_t messages = 0;
 };
 
-// Requires check(job). `finish` is called for each rank as it finishes, in order.
-Result simulate(const Job& job, const std::function<void(const Finish&)>& finish);
+// Requires check(job). `finish` is called for each rank as it finishes, in order. `stop` is asked
+// every kEventsUnasked events, where it is there, whether that is all.
+constexpr std::uint64_t kEventsUnasked = 1 << 14;
+Result simulate(const Job& job, const std::function<void(const Finish&)>& finish,
+                const std::function<bool()>& stop = nullptr);
 
 // The members of a logical ring: by rule along one dimension, or listed.
 struct Ring {
@@ -92,7 +96,7 @@ struct TreePlace {
 class Simulation final : public Completions {
  public:
   Simulation(const Job& job, const std::function<void(const Finish&)>& finish);
-  Result run();
+  Result run(const std::function<bool()>& stop);
   void complete(const Callback& callback) override;
 
  private:

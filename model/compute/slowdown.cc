@@ -8,6 +8,19 @@ namespace exawarp::model {
 
 using core::Time;
 
+std::vector<Slowdown> with_drawn_devices(std::vector<Slowdown> slowdowns, std::uint32_t devices) {
+  for (Slowdown& slow : slowdowns) {
+    if (!slow.drawn) continue;
+    DrawnKeys drawn(*slow.drawn, devices);
+    for (std::uint32_t d = 0; d < devices; ++d) drawn.offer(d);
+    for (const std::uint64_t d : drawn.keys()) {
+      slow.devices.push_back(static_cast<std::uint32_t>(d));
+    }
+    slow.drawn.reset();
+  }
+  return slowdowns;
+}
+
 Time slowed(const std::vector<Slowdown>& slowdowns, std::uint32_t device, Time start,
             Time duration) {
   const auto pace_at = [&](Time at) {

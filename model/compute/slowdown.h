@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/time.h"
+#include "model/fault_draw.h"
 
 namespace exawarp::model {
 
@@ -15,8 +17,12 @@ struct Slowdown {
   std::int64_t factor_ppm = 1'000'000;    // 1,000,000: as usual; more: slower; > 0
   core::Time from = {};                   // inclusive
   core::Time until = core::Time::max();   // exclusive
+  std::optional<FaultDraw> drawn = {};    // of all devices, instead of `devices`
 };
 constexpr double kSlowdownMax = 1'000'000;  // the largest factor, and one over the least
+
+// The same with the devices that are drawn, of so many.
+std::vector<Slowdown> with_drawn_devices(std::vector<Slowdown> slowdowns, std::uint32_t devices);
 
 // How long `duration` takes on `device` from `start` on, rounded up at each change of rate.
 // Cost: O(slowdowns) a change of rate.

@@ -3,42 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <queue>
 #include <utility>
 
 #include "core/error.h"
-#include "core/random.h"
 
 namespace exawarp::model {
 namespace {
 
 using core::Time;
-
-constexpr std::uint64_t kDrawStream = 0xfa17;
-
-// The `count` least of what is offered, by (hash, key), in the order of keys. Memory: O(count).
-class LeastHashes {
- public:
-  LeastHashes(std::uint64_t seed, std::uint64_t count)
-      : stream_(core::stream_of(seed, kDrawStream)), count_(count) {}
-
-  void offer(std::uint64_t key) {
-    if (count_ == 0) return;
-    kept_.emplace(core::random_bits(stream_, key), key);
-    if (kept_.size() > count_) kept_.pop();
-  }
-  [[nodiscard]] std::vector<std::uint64_t> keys() {
-    std::vector<std::uint64_t> out;
-    for (; !kept_.empty(); kept_.pop()) out.push_back(kept_.top().second);
-    std::ranges::sort(out);
-    return out;
-  }
-
- private:
-  std::uint64_t stream_, count_;
-  std::priority_queue<std::pair<std::uint64_t, std::uint64_t>> kept_;  // greatest on top
-};
 
 // Calls f(vertex, port, link) once for each link, from the end with the lower (vertex, port).
 template <class F>
@@ -138,23 +110,19 @@ class LinkFaults::Resolver {
     const auto wanted = [&](const Link& link) { return !kind || link.kind == *kind; };
     std::uint64_t links = 0;
     for_each_link(topology_, [&](VertexId, std::uint32_t, const Link& l) { links += wanted(l); });
-    LeastHashes least(draw.seed, share_of(draw.share, links));
+    DrawnKeys drawn(draw, links);
     for_each_link(topology_, [&](VertexId v, std::uint32_t port, const Link& link) {
-      if (wanted(link)) least.offer(std::uint64_t{v.value} << 32 | port);
+      if (wanted(link)) drawn.offer(std::uint64_t{v.value} << 32 | port);
     });
-    for (const std::uint64_t key : least.keys()) {
+    for (const std::uint64_t key : drawn.keys()) {
       add_port({static_cast<std::uint32_t>(key >> 32)}, static_cast<std::uint32_t>(key));
     }
   }
 
   void draw_switches(const FaultDraw& draw) {
-    LeastHashes least(draw.seed, share_of(draw.share, topology_.switches()));
-    for (std::uint32_t s = 0; s < topology_.switches(); ++s) least.offer(s);
-    for (const std::uint64_t s : least.keys()) add_switch(static_cast<std::uint32_t>(s));
-  }
-
-  static std::uint64_t share_of(double share, std::uint64_t count) {
-    return static_cast<std::uint64_t>(std::llround(share * static_cast<double>(count)));
+    DrawnKeys drawn(draw, topology_.switches());
+    for (std::uint32_t s = 0; s < topology_.switches(); ++s) drawn.offer(s);
+    for (const std::uint64_t s : drawn.keys()) add_switch(static_cast<std::uint32_t>(s));
   }
 
   const Topology& topology_;

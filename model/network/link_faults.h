@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "model/fault_draw.h"
 #include "model/pace.h"
 #include "model/topology/topology.h"
 
@@ -33,17 +34,10 @@ struct LinkName {
   VertexName to{};  // where there is no port
 };
 
-// A share of all links of a kind, or of all switches, drawn by a seed: of n, the round(share * n)
-// whose hashes are least.
-struct FaultDraw {
-  double share = 0;
-  std::string kind{};  // of links, as `topology show` lists them; empty: any
-  std::uint64_t seed = 1;
-};
-
 struct LinkFaultSpec {
   std::vector<LinkName> links{};
   std::vector<std::uint32_t> switches{};
+  // Of all links of a kind, or of all switches.
   std::optional<FaultDraw> drawn_links{}, drawn_switches{};
   std::int64_t factor_ppm = 0;           // of the time a transfer takes; 0: down
   core::Time from{};                     // inclusive

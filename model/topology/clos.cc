@@ -219,33 +219,29 @@ core::Time Clos::least_latency(std::uint32_t atom_shift) const {
 
 // What the devices of these groups of one pod can send beyond: the least cut of devices, leaves,
 // spines (and cores). `y` spines with the fewest cores are on the devices' side of the cut.
-std::uint64_t Clos::pod_capacity(std::uint32_t first_group, std::uint32_t groups,
-                                 bool through_cores) const {
-  const auto rate = [&](std::uint8_t kind) {
-    return static_cast<std::uint64_t>(kinds_[kind].bandwidth_bytes_per_s);
-  };
-  std::uint64_t least = ~std::uint64_t{0};
-  std::uint64_t above = 0;  // of the y spines
+WideRate Clos::pod_capacity(std::uint32_t first_group, std::uint32_t groups,
+                            bool through_cores) const {
+  const auto rate = [&](std::uint8_t kind) { return WideRate{kinds_[kind].bandwidth_bytes_per_s}; };
+  WideRate least = -1;
+  WideRate above = 0;  // of the y spines
   for (std::uint32_t y = 0; y <= (through_cores ? spines_ : 0); ++y) {
     if (y != 0) above += std::uint64_t{cores_above(spines_ - y)} * spine_bundle_ * rate(kSpineCore);
-    const std::uint64_t up =
-        std::uint64_t{spines_ - y} * leaf_bundle_ * tors_ * rate(kLeafSpine);
-    std::uint64_t sum = above;
+    const WideRate up = std::uint64_t{spines_ - y} * leaf_bundle_ * tors_ * rate(kLeafSpine);
+    WideRate sum = above;
     for (std::uint32_t g = first_group; g < first_group + groups; ++g) {
-      sum += std::min(std::uint64_t{devices_of(g)} * tors_ * rate(kHost), up);
+      sum += std::min(rate(kHost) * tors_ * devices_of(g), up);
     }
-    least = std::min(least, sum);
+    if (least < 0 || sum < least) least = sum;
   }
   return least;
 }
 
-std::uint64_t Clos::bisection() const {
+WideRate Clos::bisection() const {
   if (blocks_ == 1 && cores_ == 0) {
-    return std::uint64_t{units_ / 2} * rails_ * tors_ *
-           static_cast<std::uint64_t>(kinds_[kHost].bandwidth_bytes_per_s);
+    return WideRate{units_ / 2} * rails_ * tors_ * kinds_[kHost].bandwidth_bytes_per_s;
   }
   if (cores_ != 0) {
-    std::uint64_t side[2] = {0, 0};
+    WideRate side[2] = {0, 0};
     for (std::uint32_t p = 0; p < pods_; ++p) {
       side[p < pods_ / 2 ? 0 : 1] += pod_capacity(p * groups_per_pod_, groups_of(p), true);
     }
@@ -263,7 +259,7 @@ TopologyCounts Clos::counts() const {
                               std::uint64_t{leaves()} * spines_ * leaf_bundle_ +
                               std::uint64_t{cores_} * pods_ * spine_bundle_};
   for (const Distance& d : distances_) out.diameter_links = std::max(out.diameter_links, d.links);
-  out.bisection_bytes_per_s = static_cast<std::int64_t>(bisection());
+  out.bisection_bytes_per_s = bisection();
   return out;
 }
 

@@ -115,9 +115,9 @@ class Clos final : public Topology {
   [[nodiscard]] Link spine_link(std::uint32_t index, std::uint32_t port) const;
   [[nodiscard]] std::uint32_t tier_between(std::uint32_t a, std::uint32_t b) const;
   void list_distances(const NodeLatencies& latencies);
-  [[nodiscard]] std::uint64_t pod_capacity(std::uint32_t first_group, std::uint32_t groups,
-                                           bool through_cores) const;
-  [[nodiscard]] std::uint64_t bisection() const;
+  [[nodiscard]] WideRate pod_capacity(std::uint32_t first_group, std::uint32_t groups,
+                                      bool through_cores) const;
+  [[nodiscard]] WideRate bisection() const;
 
   std::uint32_t devices_, per_leaf_, tors_, rails_, leaf_bundle_, spine_bundle_;
   bool apart_;

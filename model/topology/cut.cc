@@ -24,7 +24,7 @@ class Flow {
   }
 
   // Sends what one more shortest path can take; 0: there is none.
-  std::int64_t augment() {
+  WideRate augment() {
     std::vector<Link> from(vertices_);
     std::vector<bool> seen(vertices_, false);
     std::deque<VertexId> queue;
@@ -51,10 +51,10 @@ class Flow {
   [[nodiscard]] bool is_device(VertexId v) const { return topology_.is_device(v); }
   [[nodiscard]] bool is_sink(VertexId v) const { return is_device(v) && !source_[v.value]; }
   [[nodiscard]] bool is_source(VertexId v) const { return is_device(v) && source_[v.value]; }
-  std::int64_t& left(VertexId v, std::uint32_t port) { return left_[first_[v.value] + port]; }
+  WideRate& left(VertexId v, std::uint32_t port) { return left_[first_[v.value] + port]; }
 
-  std::int64_t send_along(const std::vector<Link>& from, VertexId sink) {
-    std::int64_t amount = std::numeric_limits<std::int64_t>::max();
+  WideRate send_along(const std::vector<Link>& from, VertexId sink) {
+    WideRate amount = std::numeric_limits<std::int64_t>::max();
     for (VertexId at = sink; !is_source(at); at = from[at.value].peer) {
       amount = std::min(amount, left(from[at.value].peer, from[at.value].peer_port));
     }
@@ -69,18 +69,18 @@ class Flow {
 
   const Topology& topology_;
   std::uint32_t vertices_;
-  std::vector<std::size_t> first_;   // of a vertex's ports
-  std::vector<std::int64_t> left_;
+  std::vector<std::size_t> first_;  // of a vertex's ports
+  std::vector<WideRate> left_;
   std::vector<bool> source_;
 };
 
 }  // namespace
 
-std::int64_t least_cut(const Topology& topology,
-                       const std::function<bool(core::DeviceId)>& in_first_half) {
+WideRate least_cut(const Topology& topology,
+                   const std::function<bool(core::DeviceId)>& in_first_half) {
   Flow flow(topology, in_first_half);
-  std::int64_t total = 0;
-  while (const std::int64_t more = flow.augment()) total += more;
+  WideRate total = 0;
+  while (const WideRate more = flow.augment()) total += more;
   return total;
 }
 

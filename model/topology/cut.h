@@ -10,7 +10,7 @@
 namespace exawarp::model {
 
 // Bytes a second, in one direction.
-std::int64_t least_cut(const Topology& topology,
-                       const std::function<bool(core::DeviceId)>& in_first_half);
+WideRate least_cut(const Topology& topology,
+                   const std::function<bool(core::DeviceId)>& in_first_half);
 
 }  // namespace exawarp::model

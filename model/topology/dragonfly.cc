@@ -215,14 +215,14 @@ TopologyCounts Dragonfly::counts() const {
                      .diameter_links = a_ > 1 ? 3u : p_ > 1 ? 2u : 0u};
   if (g_ > 1) {
     out.diameter_links = std::max(out.diameter_links, 3 + longest_locals());
-    const std::int64_t half = g_ / 2;
+    const WideRate half = g_ / 2;
     out.bisection_bytes_per_s =
         half * (g_ - half) * pair_links_ * kinds_[kGlobal].bandwidth_bytes_per_s;
   } else if (a_ > 1) {
-    const std::int64_t half = a_ / 2;
+    const WideRate half = a_ / 2;
     out.bisection_bytes_per_s = half * (a_ - half) * kinds_[kLocal].bandwidth_bytes_per_s;
   } else {
-    out.bisection_bytes_per_s = std::int64_t{p_ / 2} * kinds_[kHost].bandwidth_bytes_per_s;
+    out.bisection_bytes_per_s = WideRate{p_ / 2} * kinds_[kHost].bandwidth_bytes_per_s;
   }
   return out;
 }

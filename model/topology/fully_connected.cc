@@ -58,7 +58,7 @@ VertexId FullyConnected::waypoint(core::DeviceId from, core::DeviceId to,
 }
 
 TopologyCounts FullyConnected::counts() const {
-  const std::int64_t half = devices_ / 2;
+  const WideRate half = devices_ / 2;
   return {.links = std::uint64_t{devices_} * (devices_ - 1) / 2,
           .diameter_links = devices_ > 1 ? 1u : 0u,
           .bisection_bytes_per_s = half * (devices_ - half) * link_.bandwidth_bytes_per_s};

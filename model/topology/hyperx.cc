@@ -128,17 +128,17 @@ VertexId HyperX::waypoint(core::DeviceId from, core::DeviceId to, std::uint32_t 
 TopologyCounts HyperX::counts() const {
   TopologyCounts out{.switches = switches_, .links = devices()};
   out.diameter_links = distances_.empty() ? 0 : distances_.back().links;
-  std::int64_t least = -1;
+  WideRate least = -1;
   for (std::uint32_t i = 0; i < dims_; ++i) {
-    const std::int64_t half = size_[i] / 2;
+    const WideRate half = size_[i] / 2;
     const std::int64_t lines = switches_ / size_[i];
     out.links += static_cast<std::uint64_t>(lines) * size_[i] * (size_[i] - 1) / 2 * width_[i];
-    const std::int64_t cut =
+    const WideRate cut =
         lines * half * (size_[i] - half) * width_[i] * kinds_[kBetween].bandwidth_bytes_per_s;
     if (size_[i] > 1 && (least < 0 || cut < least)) least = cut;
   }
   out.bisection_bytes_per_s =
-      least >= 0 ? least : std::int64_t{hosts_ / 2} * kinds_[kHost].bandwidth_bytes_per_s;
+      least >= 0 ? least : WideRate{hosts_ / 2} * kinds_[kHost].bandwidth_bytes_per_s;
   return out;
 }
 

@@ -154,8 +154,7 @@ TopologyCounts Nodes::counts() const {
   out.links += std::uint64_t{devices_} * planes_;
   if (nodes_ == 1) {
     out.diameter_links = devices_ > 1 ? 2 : 0;
-    out.bisection_bytes_per_s =
-        std::int64_t{devices_ / 2} * planes_ * kinds_[0].bandwidth_bytes_per_s;
+    out.bisection_bytes_per_s = WideRate{devices_ / 2} * planes_ * kinds_[0].bandwidth_bytes_per_s;
   } else {
     out.diameter_links = std::max(out.diameter_links, n_ > 1 ? 2u : 0u);
     for (const Distance& d : distances_) {

@@ -238,16 +238,16 @@ std::uint32_t Product::next_channel(VertexId at, std::uint32_t in_port, std::uin
 
 TopologyCounts Product::counts() const {
   TopologyCounts out{.switches = switches_};
-  std::int64_t least = -1;
+  WideRate least = -1;
   for (const Dimension& dim : dims_) {
     const TopologyCounts own = dim.network->counts();
     const std::uint32_t copies = devices_ / dim.size;
     out.links += copies * own.links;
     out.diameter_links += own.diameter_links;
-    const std::int64_t cut = copies * own.bisection_bytes_per_s;
+    const WideRate cut = copies * own.bisection_bytes_per_s;
     if (dim.size > 1 && (least < 0 || cut < least)) least = cut;
   }
-  out.bisection_bytes_per_s = std::max<std::int64_t>(least, 0);
+  out.bisection_bytes_per_s = std::max<WideRate>(least, 0);
   return out;
 }
 

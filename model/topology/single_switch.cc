@@ -58,7 +58,7 @@ TopologyCounts SingleSwitch::counts() const {
           .links = std::uint64_t{devices_} * planes_,
           .diameter_links = devices_ > 1 ? 2u : 0u,
           .bisection_bytes_per_s =
-              std::int64_t{devices_ / 2} * planes_ * link_.bandwidth_bytes_per_s};
+              WideRate{devices_ / 2} * planes_ * link_.bandwidth_bytes_per_s};
 }
 
 }  // namespace exawarp::model

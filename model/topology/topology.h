@@ -102,13 +102,16 @@ struct MessageRoute {
   std::uint16_t rx_port = 0;   // of the receiver
 };
 
+// Sums of the bandwidths of all links: up to 2^48 links of 2^63 bytes/s.
+__extension__ using WideRate = __int128;
+
 // Figures for people; exact, by formula.
 struct TopologyCounts {
   std::uint64_t switches = 0;
   std::uint64_t links = 0;  // full-duplex
   std::uint32_t diameter_links = 0;
   // Capacity, one direction, between two halves of the devices (docs/topologies.md: which halves).
-  std::int64_t bisection_bytes_per_s = 0;
+  WideRate bisection_bytes_per_s = 0;
 };
 
 class Topology {

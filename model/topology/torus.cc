@@ -160,7 +160,7 @@ TopologyCounts Torus::counts() const {
     if (k <= longest) continue;
     longest = k;
     out.bisection_bytes_per_s =
-        std::int64_t{lines} * (around ? 2 : 1) * link_.bandwidth_bytes_per_s;
+        WideRate{lines} * (around ? 2 : 1) * link_.bandwidth_bytes_per_s;
   }
   return out;
 }

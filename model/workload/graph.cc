@@ -167,7 +167,7 @@ WorkloadGraph WorkloadGraph::from_message(std::unique_ptr<capnp::MessageBuilder>
   auto storage = std::make_unique<Storage>();
   storage->message = std::move(message);
   WorkloadGraph graph(std::move(storage));
-  graph.place_ = "generated workload";
+  graph.place_ = kGeneratedPlace;
   graph.root_ = graph.storage_->message->getRoot<schema::Workload>().asReader();
   return graph;
 }

@@ -130,6 +130,9 @@ struct BoundDevice {
   friend constexpr auto operator<=>(const BoundDevice&, const BoundDevice&) = default;
 };
 
+// The place() of a graph that comes from no file.
+constexpr std::string_view kGeneratedPlace = "generated workload";
+
 class WorkloadGraph {
  public:
   // Maps `path`. Throws core::InputError when it is no Cap'n Proto message of this schema;

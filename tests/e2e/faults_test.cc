@@ -53,6 +53,16 @@ TEST_F(FaultsOfARun, ThatCutSomeoneOffEndWithCodeThreeAndSayWho) {
   EXPECT_NE(ran.err.find("faults leave no way from device "), std::string::npos) << ran.err;
 }
 
+TEST_F(FaultsOfARun, SlowDevicesMayBeAShareOfAll) {
+  const auto digest = [&](const std::string& rule) -> json {
+    return summary({"faults.slow_devices=[{" + rule + ", factor: 2}]"})["digest"];
+  };
+  const json all = digest("devices: [0-7]"), half = digest("share: 0.5");
+  EXPECT_EQ(digest("share: 1"), all);
+  EXPECT_NE(half, all);
+  EXPECT_NE(digest("share: 0.5, seed: 2"), half);
+}
+
 TEST_F(FaultsOfARun, ThatMakeNoSenseAreRefusedInOneLine) {
   const auto refused = [&](const std::vector<std::string>& overrides, const std::string& text) {
     const Ran ran = run(overrides);
@@ -67,6 +77,9 @@ TEST_F(FaultsOfARun, ThatMakeNoSenseAreRefusedInOneLine) {
           "needs messages that take paths");
   refused({"faults.failed_links=[{links: [d0 s9]}]"}, "no switch 9; expected 0 to ");
   refused({"faults.slow_devices=[{devices: [8], factor: 2}]"}, "no such device: 8");
+  refused({"faults.slow_devices=[{devices: [1], share: 0.5, factor: 2}]"}, "beside share");
+  refused({"faults.slow_devices=[{factor: 2}]"}, "is missing; expected it, or a share");
+  refused({"faults.slow_devices=[{share: 1.5, factor: 2}]"}, "1.5 is out of range");
   refused({"network.latency_jitter={mean: 1 us, distribution: gaussian}"},
           "expected one of: normal, uniform, lognormal, exponential");
   refused({"network.latency_jitter={mean: 0 us}"}, "out of range");

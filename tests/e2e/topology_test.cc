@@ -57,6 +57,24 @@ TEST(TopologyShow, PrintsTheFiguresOfATorus) {
   EXPECT_EQ(json["paths"][2]["endpoint_ps"], 1'000'000);
 }
 
+// 64 x 64 links of 10^18 bytes/s: more than 63 bits hold.
+TEST(TopologyShow, PrintsABisectionPast63Bits) {
+  const Workspace workspace;
+  write_study(workspace);
+  workspace.write("full.yaml", R"(name: full
+topology:
+  kind: fully_connected
+  link: {bandwidth: "1000000 TB/s", latency: "500 ns"}
+  endpoint_latency: "1 us"
+)");
+  const std::vector<std::string> more{"--set", "system.fabric=full.yaml", "--set", "devices=128"};
+  const Ran ran = workspace.run(with({"topology", "show", "study.yaml"}, more));
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("bisection   4096 EB/s\n"), std::string::npos) << ran.out;
+  const Ran as_json = workspace.run(with({"topology", "show", "study.yaml", "--json"}, more));
+  EXPECT_DOUBLE_EQ(Json::parse(as_json.out)["bisection_bytes_per_s"].get<double>(), 4096e18);
+}
+
 TEST(TopologyShow, CountsNodesLeavesAndSpinesOfTheUsualFabric) {
   const Workspace workspace;
   write_study(workspace);

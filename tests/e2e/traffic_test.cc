@@ -71,10 +71,10 @@ TEST_F(TrafficCommand, SaysWhatIsWrongInOneLine) {
             "--set packet.flow_control: \"credits\" is not known here; expected one of: none, "
             "credit, pfc; did you mean \"credit\"?\n");
   EXPECT_EQ(error({"traffic.senders=16"}),
-            "traffic: senders: \"16\"; this pattern has 15 at most on 16 devices\n");
+            "study.yaml: traffic: senders: \"16\"; this pattern has 15 at most on 16 devices\n");
   EXPECT_EQ(error({"packet.flow_control=credit", "packet.buffer=100 B"}),
-            "packet network: buffer: \"100 B\" an input and channel; credits need 4 packets, "
-            "4000 B, at least\n");
+            "study.yaml: packet network: buffer: \"100 B\" an input and channel; credits need 4 "
+            "packets, 4000 B, at least\n");
   EXPECT_EQ(error({"packet.routing=adaptiv"}),
             "--set packet.routing: \"adaptiv\" is not known here; expected one of: deterministic, "
             "destination, ecmp, spray, adaptive, valiant, ugal; did you mean \"adaptive\"?\n");

@@ -172,8 +172,8 @@ TEST_P(TopologyProperty, BisectionIsTheCapacityOfTheStatedCut) {
   const TopologyCase& c = GetParam();
   if (!c.first_half) return;
   const auto half = [&](DeviceId d) { return c.first_half(d.value); };
-  const std::int64_t least = least_cut(t(), half);
-  const std::int64_t stated = t().counts().bisection_bytes_per_s;
+  const WideRate least = least_cut(t(), half);
+  const WideRate stated = t().counts().bisection_bytes_per_s;
   if (c.cut_is_least) {
     EXPECT_EQ(stated, least);
     return;
@@ -183,7 +183,7 @@ TEST_P(TopologyProperty, BisectionIsTheCapacityOfTheStatedCut) {
   for (std::uint32_t v = 0; v < vertices(); ++v) {
     first[v] = t().is_device({v}) ? c.first_half(v) : c.first_half(t().link({v}, 0).peer.value);
   }
-  std::int64_t counted = 0;
+  WideRate counted = 0;
   for (std::uint32_t v = 0; v < vertices(); ++v) {
     for (std::uint32_t p = 0; first[v] && p < t().ports({v}); ++p) {
       const Link link = t().link({v}, p);

@@ -315,6 +315,23 @@ TEST(SlowDevices, ProgressSlowerWhileTheyAreSlow) {
   EXPECT_EQ(slowed(slow, 5, Time{400}, Time{7}), Time{7});
 }
 
+TEST(SlowDevices, DrawnByAShareAreThatManyAndHaveThoseOfALesserShare) {
+  const auto drawn = [](double share, std::uint64_t seed) {
+    return with_drawn_devices({{.devices = {}, .drawn = FaultDraw{.share = share, .seed = seed}}},
+                              1'000)
+        .front()
+        .devices;
+  };
+  const std::vector<std::uint32_t> few = drawn(0.01, 7), more = drawn(0.05, 7);
+  EXPECT_EQ(few.size(), 10u);
+  EXPECT_EQ(more.size(), 50u);
+  EXPECT_TRUE(std::ranges::is_sorted(more));
+  EXPECT_TRUE(std::ranges::includes(more, few));
+  EXPECT_NE(few, drawn(0.01, 8));
+  EXPECT_TRUE(drawn(0, 7).empty());
+  EXPECT_EQ(drawn(1, 7).size(), 1'000u);
+}
+
 TEST(SlowDevices, DelayTheWholeJob) {
   Pair pair(2);
   for (const std::uint32_t d : {0u, 1u}) {
