@@ -219,7 +219,7 @@ ASTRA_SYSTEM = """{"scheduling-policy": "LIFO", "endpoint-delay": 10,
  "active-chunks-per-dimension": 1, "preferred-dataset-splits": 4,
  "all-reduce-implementation": ["ring"], "all-gather-implementation": ["ring"],
  "reduce-scatter-implementation": ["ring"], "all-to-all-implementation": ["direct"],
- "collective-optimization": "localBWAware", "local-mem-bw": 1600, "boost-mode": 0,
+ "collective-optimization": "localBWAware", "local-mem-bw": 1600,
  "roofline-enabled": 1, "peak-perf": 900}"""
 ASTRA_NETWORK = "topology: [Ring]\nnpus_count: [4]\nbandwidth: [50.0]\nlatency: [500.0]\n"
 ASTRA_MEMORY = """{"memory-type": "PER_NODE_MEMORY_EXPANSION", "num-nodes": 2,
