@@ -141,6 +141,7 @@ SPECIFICATIONS = [
     "microbenchmark: {kind: collective, collective: all_reduce, devices: 8, bytes: 1 MiB}\n",
     "microbenchmark: {kind: collective, collective: all_to_all, bytes: 1 MiB, repeats: 3,\n"
     "  mesh: {tensor: 4, data: 2}, along: [data]}\n",
+    "microbenchmark: {kind: send, bytes: 4 KiB, devices: 2}\n",
     "microbenchmark: {kind: memory, place: host, bytes_read: 1 MiB, devices: 2}\n",
     "resnet: {global_batch: 8, devices: 2, blocks: [1, 2, 1, 1], image: 32, classes: 10, "
     "bucket: 1 MiB, steps: 2}\n",
