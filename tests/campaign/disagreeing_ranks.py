@@ -33,6 +33,7 @@ class Difference:
     add: tuple = ()
     env: dict = dataclasses.field(default_factory=dict)
     legal: bool = False  # may end with 0 and the same digest
+    folder: str = "."  # where it is started
 
     def command(self):
         words = [dict([self.replace]).get(word, word) if self.replace else word
@@ -47,7 +48,10 @@ DIFFERENCES = [
     Difference("seed", add=("--set", "seed=2")),
     Difference("study|workload|size", replace=("study.yaml", "other.yaml")),
     Difference("study|bandwidth|fabric|system", replace=("study.yaml", "slower.yaml")),
-    Difference("workload", replace=("study.yaml", "other_graph.yaml"),
+    Difference("(?i)study|workload", replace=("graph.yaml", "other_graph.yaml"),
+               base=[word.replace("study.yaml", "graph.yaml") for word in RUN]),
+    Difference("(?i)study|workload", folder="machine"),  # files of one name and other contents
+    Difference("(?i)workload|a.xwg", folder="machine",
                base=[word.replace("study.yaml", "graph.yaml") for word in RUN]),
     Difference("study|size|traffic", base=TRAFFIC, replace=("traffic.yaml", "other_traffic.yaml")),
     Difference("schedule|goal|file", base=GOAL, replace=("s.goal", "other.goal")),
@@ -102,13 +106,17 @@ def write_inputs(case):
         case.write(name, text)
     for spec, graph in [("workload.yaml", "a.xwg"), ("other_workload.yaml", "b.xwg")]:
         case.run("workload", "generate", spec, "-o", graph, allowed={0})
+    for name in files:
+        case.write(f"machine/{name}", files[name])
+    case.write("machine/workload.yaml", files["other_workload.yaml"])
+    case.write("machine/a.xwg", (case.folder / "b.xwg").read_bytes())
 
 
 def mpirun(case, contexts):
-    """Runs one rank of each context (environment, words); Open MPI's own lines are left out."""
+    """Runs one rank of each context (environment, folder, words)."""
     words = [campaign.ROOT / "scripts" / "mpirun"]
-    for index, (env, context) in enumerate(contexts):
-        words += [":"] * (index > 0) + ["-n", "1"]
+    for index, (env, folder, context) in enumerate(contexts):
+        words += [":"] * (index > 0) + ["-n", "1", "-wdir", case.folder / folder]
         words += ["env", *[f"{key}={value}" for key, value in env.items()]] if env else []
         words += [case.binary, *context]
     return case.run_unchecked(*words, address_space=None, timeout_s=TIMEOUT_S)
@@ -144,8 +152,8 @@ def try_case(case):
     ranks = case.random.choice([2, 2, 3])
     odd = case.random.randrange(ranks)
     first = RUN if difference.names.startswith("command") else difference.base
-    contexts = [({}, first)] * ranks
-    contexts[odd] = (difference.env, difference.command())
+    contexts = [({}, ".", first)] * ranks
+    contexts[odd] = (difference.env, difference.folder, difference.command())
     before = campaign.snapshot(case.folder)
     ran = mpirun(case, contexts)
     what = f"ranks differ in {difference.names}"

@@ -132,7 +132,8 @@ COMMANDS = [
         f"{RUN} --seed 18446744073709551616", f"{PHOLD} --seed -1",
         f"{ASTRA.replace('trace', 'short')} --injection-scale=nan")],
     Command("paths are checked first", "$E run packets.yaml --threads 1 --out out "
-            "--counters no/such/n.csv; c=$?; test ! -e out && exit $c", (2, 4), "no/such"),
+            "--counters study.yaml/n.csv; c=$?; test ! -e out/summary.json && exit $c", (2, 4),
+            "study.yaml"),
     Command("errors name the file", "$E run study.yaml --threads 1 --out out --set "
             "network.fidelity=packet --set network.packet.packet_size='1 GiB'", (2,),
             r"^(study\.yaml|--set)"),

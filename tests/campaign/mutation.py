@@ -122,7 +122,7 @@ def splice(random, data, donor):
 
 def set_word(random, data, _):
     """An integer of 1 to 8 bytes at a multiple of its size."""
-    size, letter = random.choice([(1, "B"), (2, "H"), (4, "I"), (8, "Q")])
+    size, letter = random.choice([(1, "B"), (2, "H"), (4, "I"), (4, "I"), (8, "Q")])
     if len(data) < size:
         return data
     where = random.randrange(len(data) // size) * size

@@ -141,6 +141,7 @@ SPECIFICATIONS = [
     "microbenchmark: {kind: collective, collective: all_reduce, devices: 8, bytes: 1 MiB}\n",
     "microbenchmark: {kind: collective, collective: all_to_all, bytes: 1 MiB, repeats: 3,\n"
     "  mesh: {tensor: 4, data: 2}, along: [data]}\n",
+    "microbenchmark: {kind: send, bytes: 4 KiB, devices: 2}\n",
     "microbenchmark: {kind: memory, place: host, bytes_read: 1 MiB, devices: 2}\n",
     "resnet: {global_batch: 8, devices: 2, blocks: [1, 2, 1, 1], image: 32, classes: 10, "
     "bucket: 1 MiB, steps: 2}\n",
@@ -219,7 +220,7 @@ ASTRA_SYSTEM = """{"scheduling-policy": "LIFO", "endpoint-delay": 10,
  "active-chunks-per-dimension": 1, "preferred-dataset-splits": 4,
  "all-reduce-implementation": ["ring"], "all-gather-implementation": ["ring"],
  "reduce-scatter-implementation": ["ring"], "all-to-all-implementation": ["direct"],
- "collective-optimization": "localBWAware", "local-mem-bw": 1600, "boost-mode": 0,
+ "collective-optimization": "localBWAware", "local-mem-bw": 1600,
  "roofline-enabled": 1, "peak-perf": 900}"""
 ASTRA_NETWORK = "topology: [Ring]\nnpus_count: [4]\nbandwidth: [50.0]\nlatency: [500.0]\n"
 ASTRA_MEMORY = """{"memory-type": "PER_NODE_MEMORY_EXPANSION", "num-nodes": 2,
