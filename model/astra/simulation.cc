@@ -54,7 +54,7 @@ Result Simulation::run(const std::function<bool()>& stop) {
   Result result{.finished = finished_,
                 .stopped = stopped,
                 .stuck = {},
-                .late = finished_ < ranks_ ? late_work() : "",
+                .late = finished_ < ranks_ && !stopped ? late_work() : "",
                 .end = last_act_,
                 .events = events_.popped(),
                 .messages = network_.messages()};

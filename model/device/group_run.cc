@@ -71,7 +71,7 @@ void GroupRun::send(std::uint32_t position, std::uint32_t lane, const Transfer& 
                                                   use_.connection + lane);
   Time& left = left_[position];
   Time& busy = clock(sent_, position, ends.out);
-  const Time sent = core::saturating_add(std::max(now, is_free ? left : busy), wire);
+  const Time sent = core::sum_to_end(std::max(now, is_free ? left : busy), wire);
   if (!is_free) {
     busy = sent;
     left = std::max(left, sent);
@@ -84,7 +84,7 @@ void GroupRun::send(std::uint32_t position, std::uint32_t lane, const Transfer& 
   // Whoever stands for the receiver gets it from the member that is as far before it.
   const std::uint32_t to = t.peer % period_, n = use_.c.members;
   const std::uint64_t from = (std::uint64_t{position} + n - (t.peer - to)) % n;
-  arrivals_.push({.time = core::saturating_add(sent, travel),
+  arrivals_.push({.time = core::sum_to_end(sent, travel),
                   .order = group.device(static_cast<std::uint32_t>(from)).value,
                   .to = to,
                   .lane = lane,

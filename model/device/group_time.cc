@@ -34,48 +34,51 @@ Time time_on(const GroupUse& use, Tier tier) {
 
 // ---- rings
 
+// In 128 bits: what is summed here may pass the end of time, and walks are differences of sums.
+using core::WidePs;
+
 struct Edge {
-  Time cost, wire;  // of one chunk; `wire`: how long it keeps the next one from leaving
+  WidePs cost, wire;  // of one chunk; `wire`: how long it keeps the next one from leaving
 };
 
 // The longest walk that waits for `wait` at each of `steps` steps where it does not go on, over at
 // least one edge that takes so long. Walks are stretches of the ring, gone round up to twice: the
 // greatest difference of sums of (cost - wait) at most `steps` apart with such an edge between.
-Time longest_walk(const std::vector<Edge>& edges, std::int64_t steps, Time wait) {
+WidePs longest_walk(const std::vector<Edge>& edges, std::int64_t steps, WidePs wait) {
   struct Start {
     std::int64_t at;
-    Time sum;
+    WidePs sum;
   };
   const auto n = static_cast<std::int64_t>(edges.size());
   std::deque<Start> starts;  // ascending places and sums: the first is the least in reach
-  std::vector<Time> sums{Time{0}};
-  std::optional<Time> most;
+  std::vector<WidePs> sums{0};
+  std::optional<WidePs> most;
   std::int64_t next = 0;
   for (std::int64_t end = 1; end <= n + steps; ++end) {
     const Edge& edge = edges[static_cast<std::size_t>((end - 1) % n)];
     sums.push_back(sums.back() + (edge.cost - wait));
     for (; edge.wire >= wait && next < end; ++next) {
-      const Time sum = sums[static_cast<std::size_t>(next)];
+      const WidePs sum = sums[static_cast<std::size_t>(next)];
       while (!starts.empty() && starts.back().sum >= sum) starts.pop_back();
       starts.push_back({next, sum});
     }
     while (!starts.empty() && starts.front().at < end - steps) starts.pop_front();
     if (starts.empty()) continue;
-    const Time walk = sums.back() - starts.front().sum;
+    const WidePs walk = sums.back() - starts.front().sum;
     if (!most || *most < walk) most = walk;
   }
-  return most ? *most + steps * wait : Time{0};
+  return most ? *most + steps * wait : 0;
 }
 
 // A ring whose chunks follow each other at least an edge's `wire` apart.
-Time walk_time(const std::vector<Edge>& edges, std::int64_t steps) {
-  std::vector<Time> waits;
+WidePs walk_time(const std::vector<Edge>& edges, std::int64_t steps) {
+  std::vector<WidePs> waits;
   for (const Edge& edge : edges) waits.push_back(edge.wire);
   std::ranges::sort(waits);
   const auto repeated = std::ranges::unique(waits);
   waits.erase(repeated.begin(), repeated.end());
-  Time most;
-  for (const Time wait : waits) most = std::max(most, longest_walk(edges, steps, wait));
+  WidePs most = 0;
+  for (const WidePs wait : waits) most = std::max(most, longest_walk(edges, steps, wait));
   return most;
 }
 
@@ -89,7 +92,7 @@ Time ring_time(const GroupUse& use) {
   const std::int64_t bytes = bytes_of(c, {.first = 0, .count = 1});
   const std::int64_t lanes = c.lanes, leave = (lanes + c.node_members - 1) / c.node_members;
   std::vector<Edge> edges;
-  Time last;  // what the last lane comes after the first
+  WidePs last = 0;  // what the last lane comes after the first
   for (std::uint32_t p = 0; p < c.members; ++p) {
     const Tier tier = use.group.tier(p, next_in_ring(p, c.members));
     const Interface side = interface_of(tier);
@@ -97,10 +100,11 @@ Time ring_time(const GroupUse& use) {
     const std::int64_t together = c.node_members == 1       ? lanes
                                   : side == Interface::node ? lanes - lanes / c.node_members
                                                             : leave;
-    edges.push_back({wire + use.travel(tier, wire), together * wire});
-    last = std::max(last, (together - 1) * wire);
+    const WidePs wire_ps = wire.ps;
+    edges.push_back({wire_ps + use.travel(tier, wire).ps, together * wire_ps});
+    last = std::max(last, (together - 1) * wire_ps);
   }
-  return walk_time(edges, rounds) + last;
+  return core::time_to_end(walk_time(edges, rounds) + last);
 }
 
 // ---- what is too large to be carried out
@@ -132,8 +136,8 @@ Time phase_time(const GroupUse& use, std::uint32_t position, std::uint32_t phase
             .out;
     const Time wire = use.wire(t.bytes, side);
     Time& left = sent[static_cast<std::size_t>(out)];
-    left = core::saturating_add(left, wire);
-    end = std::max(end, core::saturating_add(left, use.travel(tier, wire)));
+    left = core::sum_to_end(left, wire);
+    end = std::max(end, core::sum_to_end(left, use.travel(tier, wire)));
   }
   return end;
 }
@@ -145,7 +149,7 @@ Time exchange_time(const GroupUse& use) {
   for (std::uint32_t phase = 0; phase < phases; ++phase) {
     Time longest;
     for (const std::uint32_t p : some) longest = std::max(longest, phase_time(use, p, phase));
-    total = core::saturating_add(total, longest);
+    total = core::sum_to_end(total, longest);
   }
   return total;
 }
