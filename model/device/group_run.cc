@@ -9,7 +9,7 @@ namespace exawarp::model {
 
 using core::Time;
 
-GroupRun::GroupRun(const GroupUse& use, std::uint32_t period)
+GroupRun::GroupRun(const GroupTask& use, std::uint32_t period)
     : use_(use),
       period_(period),
       interfaces_(kInterfaceCount + use.group.network().further_interfaces()),

@@ -14,7 +14,7 @@
 namespace exawarp::model {
 
 // What one collective does on one group's network.
-struct GroupUse {
+struct GroupTask {
   const Collective& c;
   const Choice& choice;
   std::uint32_t connection;
@@ -33,7 +33,7 @@ struct GroupUse {
 class GroupRun {
  public:
   // The first `period` positions stand for all: GroupNetwork::period(), or the number of members.
-  GroupRun(const GroupUse& use, std::uint32_t period);
+  GroupRun(const GroupTask& use, std::uint32_t period);
 
   core::Time last_end();
 
@@ -68,7 +68,7 @@ class GroupRun {
   void receive(Arrival arrival);
   void take(const Arrival& arrival);
 
-  GroupUse use_;
+  GroupTask use_;
   std::uint32_t period_, interfaces_;
   bool in_network_;
   std::vector<Lane> lanes_;                  // by member and lane

@@ -22,7 +22,7 @@ bool runs_on_tree(const Collective& c) {
 }
 
 // As on equal links, all of which are as long as `tier`.
-Time time_on(const GroupUse& use, Tier tier) {
+Time time_on(const GroupTask& use, Tier tier) {
   StepCost cost = use.group.network().cost_of(tier);
   cost.latency += use.choice.step[static_cast<std::size_t>(interface_of(tier))];
   __extension__ using Wide = __int128;
@@ -84,7 +84,7 @@ WidePs walk_time(const std::vector<Edge>& edges, std::int64_t steps) {
 
 // Lanes that leave a member by one interface follow each other; those of a ring through whole nodes
 // leave a node by its members in turn.
-Time ring_time(const GroupUse& use) {
+Time ring_time(const GroupTask& use) {
   const Collective& c = use.c;
   const std::int64_t rounds =
       (c.type == CollectiveType::ALL_REDUCE || c.type == CollectiveType::BARRIER ? 2 : 1) *
@@ -122,7 +122,7 @@ std::vector<std::uint32_t> some_members(std::uint32_t members) {
 
 // What a member's phase takes where nothing waits for other members: its sends leave each interface
 // one after the other.
-Time phase_time(const GroupUse& use, std::uint32_t position, std::uint32_t phase) {
+Time phase_time(const GroupTask& use, std::uint32_t position, std::uint32_t phase) {
   const Network& network = use.group.network();
   std::vector<Time> sent(kInterfaceCount + network.further_interfaces());
   Time end;
@@ -142,7 +142,7 @@ Time phase_time(const GroupUse& use, std::uint32_t position, std::uint32_t phase
   return end;
 }
 
-Time exchange_time(const GroupUse& use) {
+Time exchange_time(const GroupTask& use) {
   const std::vector<std::uint32_t> some = some_members(use.c.members);
   const std::uint32_t phases = phase_count(use.c, 0, 0);
   Time total;
@@ -166,7 +166,7 @@ bool turns(const Collective& c) {
 
 Time group_time(const Collective& c, const Choice& choice, std::uint32_t connection,
                 const GroupNetwork& group, std::uint64_t messages_max) {
-  const GroupUse use{c, choice, connection, group};
+  const GroupTask use{c, choice, connection, group};
   if (group.uniform()) return time_on(use, *group.uniform());
   if (c.algorithm == Algorithm::ring && c.lanes == 1 && !runs_on_tree(c)) return ring_time(use);
   const std::uint64_t messages = collective_messages(c);

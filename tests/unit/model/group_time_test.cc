@@ -90,7 +90,7 @@ TEST_F(GroupTime, SomeMembersStandForAll) {
   for (const std::uint32_t members : {8u, 16u, 64u}) {
     const GroupNetwork network = group(members);
     for (const Collective& c : turning(members)) {
-      const GroupUse use{c, kPlain, 0, network};
+      const GroupTask use{c, kPlain, 0, network};
       const double some = picoseconds(GroupRun(use, network.period(c.node_members)).last_end());
       const double all = picoseconds(GroupRun(use, members).last_end());
       // Messages that come at one time may come in another order.
