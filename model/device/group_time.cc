@@ -75,8 +75,7 @@ WidePs walk_time(const std::vector<Edge>& edges, std::int64_t steps) {
   std::vector<WidePs> waits;
   for (const Edge& edge : edges) waits.push_back(edge.wire);
   std::ranges::sort(waits);
-  const auto repeated = std::ranges::unique(waits);
-  waits.erase(repeated.begin(), repeated.end());
+  waits.erase(std::unique(waits.begin(), waits.end()), waits.end());
   WidePs most = 0;
   for (const WidePs wait : waits) most = std::max(most, longest_walk(edges, steps, wait));
   return most;
