@@ -58,8 +58,9 @@ Import import_stablehlo(const std::string& path, const ImportOptions& options) {
   const Source source{{reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path};
   const std::vector<Module> modules = parse_modules(source);
   const Module& module = chosen(modules, options.module, source);
-  Program program = flatten(
-      module, source, {.entry = options.entry, .trip_count = options.trip_count});
+  Program program = flatten(module, source, {.entry = options.entry,
+                                             .trip_count = options.trip_count,
+                                             .steps_max = options.steps_max});
   const std::vector<Kernel> kernels = kernels_of(program, options.fuse);
 
   model::WorkloadBuilder workload(path.substr(path.rfind('/') + 1));

@@ -20,6 +20,7 @@ struct ImportOptions {
   std::string entry = "main";               // the function to run
   std::optional<std::uint64_t> trip_count;  // of loops that do not tell theirs
   std::uint32_t module = 0;                 // of several in a file, counted from 1; 0: the only one
+  std::uint64_t steps_max = kStepsMax;      // kernels and collectives, and iterations of loops
 };
 
 struct Import {

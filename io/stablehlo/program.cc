@@ -166,7 +166,10 @@ void Flattener::visit_while(const Operation& op) {
       walk(op.regions[region]);
       if (region == 1 && returned_.size() == state.size()) state = returned_;
     }
-    if (++iterations_ > kStepsMax) source_.fail(op.offset, "loops of more than 2^22 iterations");
+    if (++iterations_ > options_.steps_max) {
+      source_.fail(op.offset,
+                   fmt::format("loops of more than {} iterations", options_.steps_max));
+    }
   }
   returned_ = state;
   give(op);
@@ -184,11 +187,12 @@ void Flattener::check_turns(const Operation& op, std::uint64_t trips, std::uint6
                                         "most {} in all",
                                         trips, all, what, a_turn, count_max));
   };
-  check("kernels and collectives", program_.steps.size() - steps_before, steps_before, kStepsMax);
+  const std::uint64_t steps_max = options_.steps_max;
+  check("kernels and collectives", program_.steps.size() - steps_before, steps_before, steps_max);
   check("operations", visits_ - visits_before, visits_before, kVisitsMax);
-  if (trips > kStepsMax - (iterations_ - 1)) {
+  if (trips > steps_max - (iterations_ - 1)) {
     source_.fail(op.offset, fmt::format("a loop of {} turns; expected at most {} in all loops",
-                                        trips, kStepsMax));
+                                        trips, steps_max));
   }
 }
 
@@ -262,7 +266,8 @@ void Flattener::count(const Operation& op, const Cost& cost) {
 }
 
 Step& Flattener::add_step(StepKind kind, const Operation& op) {
-  if (program_.steps.size() >= kStepsMax) source_.fail(op.offset, "more than 2^22 operations");
+  if (program_.steps.size() >= options_.steps_max)
+    source_.fail(op.offset, fmt::format("more than {} operations", options_.steps_max));
   Step& step = program_.steps.emplace_back();
   step.kind = kind;
   step.op = &op;

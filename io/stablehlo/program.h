@@ -52,15 +52,16 @@ struct Program {
   std::vector<std::string> notes;
 };
 
+constexpr std::uint64_t kStepsMax = std::uint64_t{1} << 22;
+
 struct FlattenOptions {
   std::string entry = "main";               // the function to run
   std::optional<std::uint64_t> trip_count;  // of loops that do not tell theirs
+  std::uint64_t steps_max = kStepsMax;      // also of the iterations of loops
 };
 
-constexpr std::uint64_t kStepsMax = std::uint64_t{1} << 22;
-
 // Throws core::InputError where a loop's trip count is not known, a function is missing or calls
-// itself, or where there are more than kStepsMax steps or iterations of loops: of a loop, after its
+// itself, or where there are more than steps_max steps or iterations of loops: of a loop, after its
 // first turn, with the number that all of its turns would make.
 Program flatten(const Module& module, const Source& source, const FlattenOptions& options);
 

@@ -367,7 +367,8 @@ bool run_stablehlo(std::string_view bytes) {
   static const InputFile file("module.mlir");
   const std::string& path = file.holding(bytes);
   return accepts([&] {
-    const auto import = io::stablehlo::import_stablehlo(path, {});
+    constexpr std::uint64_t kStepsMax = 1 << 14;  // more take seconds and gigabytes, as they may
+    const auto import = io::stablehlo::import_stablehlo(path, {.steps_max = kStepsMax});
     EXAWARP_CHECK(!io::stablehlo::import_text(import).empty());
     constexpr std::uint32_t kProgramsMax = 64;
     if (import.graph.program_count() <= kProgramsMax) read_workload(import.graph);
