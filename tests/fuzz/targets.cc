@@ -367,8 +367,9 @@ bool run_stablehlo(std::string_view bytes) {
   static const InputFile file("module.mlir");
   const std::string& path = file.holding(bytes);
   return accepts([&] {
-    constexpr std::uint64_t kStepsMax = 1 << 14;  // more take seconds and gigabytes, as they may
-    const auto import = io::stablehlo::import_stablehlo(path, {.steps_max = kStepsMax});
+    io::stablehlo::ImportOptions options;
+    options.steps_max = 1 << 14;  // more take seconds and gigabytes, as they may
+    const auto import = io::stablehlo::import_stablehlo(path, options);
     EXAWARP_CHECK(!io::stablehlo::import_text(import).empty());
     constexpr std::uint32_t kProgramsMax = 64;
     if (import.graph.program_count() <= kProgramsMax) read_workload(import.graph);
