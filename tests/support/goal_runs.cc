@@ -208,4 +208,27 @@ std::vector<std::int64_t> goal_oracle(const Schedule& schedule, const Parameters
   return Oracle(schedule, parameters).run();
 }
 
+GoalModes run_goal_in_every_mode(const Schedule& schedule, const Parameters& parameters) {
+  return {.sequential = run_goal(schedule, parameters),
+          .conservative = run_goal(
+              schedule, parameters,
+              {.sync = pdes::Sync::conservative, .threads = 2, .partitions_per_rank = 3}),
+          .optimistic = run_goal(schedule, parameters,
+                                 {.sync = pdes::Sync::optimistic,
+                                  .threads = 2,
+                                  .partitions_per_rank = 4,
+                                  .window = core::Time{std::int64_t{1} << 40},
+                                  .audit_probability = 0.3})};
+}
+
+Parameters random_parameters(std::uint64_t seed, std::uint64_t eager_limit) {
+  Draws draw(seed * 77 + 5);
+  return {.L = 50 + draw.below(1000),
+          .o = 7 + draw.below(300),
+          .g = draw.below(200),
+          .G = 1 + draw.below(3),
+          .O = draw.below(2),
+          .S = eager_limit};
+}
+
 }  // namespace exawarp::test

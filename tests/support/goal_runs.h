@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/digest.h"
+#include "core/random.h"
 #include "model/goal/host.h"
 #include "tests/support/run_matrix.h"
 
@@ -30,5 +31,26 @@ GoalRun run_goal(const model::goal::Schedule& schedule, const model::goal::Param
 // code with the model but the schedule.
 std::vector<std::int64_t> goal_oracle(const model::goal::Schedule& schedule,
                                       const model::goal::Parameters& parameters);
+
+// In the optimistic mode under audit, and with a window so wide that it rolls back.
+struct GoalModes {
+  GoalRun sequential, conservative, optimistic;
+};
+GoalModes run_goal_in_every_mode(const model::goal::Schedule& schedule,
+                                 const model::goal::Parameters& parameters);
+
+class Draws {
+ public:
+  explicit Draws(std::uint64_t seed) : seed_(seed) {}
+  std::uint32_t below(std::uint64_t limit) {
+    return static_cast<std::uint32_t>(core::random_bits(seed_, count_++) % limit);
+  }
+
+ private:
+  std::uint64_t seed_, count_ = 0;
+};
+
+// Parameters that follow from the seed; messages are eager up to `eager_limit` bytes.
+model::goal::Parameters random_parameters(std::uint64_t seed, std::uint64_t eager_limit);
 
 }  // namespace exawarp::test

@@ -1,7 +1,6 @@
 // Random schedules: the model equals the oracle, and every mode the sequential one.
 #include <gtest/gtest.h>
 
-#include "core/random.h"
 #include "model/goal/schedule_writer.h"
 #include "tests/support/goal_runs.h"
 
@@ -14,21 +13,10 @@ using model::goal::Parameters;
 using model::goal::Schedule;
 using model::goal::ScheduleWriter;
 
-class Draws {
- public:
-  explicit Draws(std::uint64_t seed) : seed_(seed) {}
-  std::uint32_t below(std::uint32_t limit) {
-    return static_cast<std::uint32_t>(core::random_bits(seed_, count_++) % limit);
-  }
-
- private:
-  std::uint64_t seed_, count_ = 0;
-};
-
 // Rounds of pairwise messages. An operation follows one of its rank's earlier rounds, so that
 // nothing waits for ever, and odd sizes and times make ties rare but not absent.
 Schedule random_schedule(std::uint64_t seed, std::uint32_t ranks) {
-  Draws draw(seed);
+  test::Draws draw(seed);
   ScheduleWriter writer(ranks);
   std::vector<std::vector<std::uint32_t>> earlier(ranks);
   const auto add = [&](std::uint32_t rank, const Op& op) {
@@ -64,17 +52,11 @@ Schedule random_schedule(std::uint64_t seed, std::uint32_t ranks) {
   return Schedule::from_bytes(writer.bytes(), "random");
 }
 
-Parameters random_parameters(std::uint64_t seed, std::uint64_t limit) {
-  Draws draw(seed * 77 + 5);
-  return {.L = 50 + draw.below(1000), .o = 7 + draw.below(300), .g = draw.below(200),
-          .G = 1 + draw.below(3), .O = draw.below(2), .S = limit};
-}
-
 TEST(RandomSchedules, TheModelEqualsTheOracle) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const Schedule schedule = random_schedule(seed, 3 + static_cast<std::uint32_t>(seed % 6));
     for (const std::uint64_t eager_limit : {0u, 1500u, 10'000u}) {
-      const Parameters p = random_parameters(seed, eager_limit);
+      const Parameters p = test::random_parameters(seed, eager_limit);
       const test::GoalRun run = test::run_goal(schedule, p);
       if (run.unended != 0) continue;  // equal tags may cross over between rounds
       EXPECT_EQ(run.finish, test::goal_oracle(schedule, p))
@@ -88,17 +70,8 @@ TEST(RandomSchedules, EveryModeGivesTheSequentialDigestUnderAudit) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     const Schedule schedule = random_schedule(seed, 8);
     for (const std::uint64_t eager_limit : {0u, 1500u, 10'000u}) {
-      const Parameters p = random_parameters(seed, eager_limit);
-      const test::GoalRun expected = test::run_goal(schedule, p);
-      const test::GoalRun careful = test::run_goal(
-          schedule, p,
-          {.sync = pdes::Sync::conservative, .threads = 2, .partitions_per_rank = 3});
-      const test::GoalRun bold = test::run_goal(schedule, p,
-                                                {.sync = pdes::Sync::optimistic,
-                                                 .threads = 2,
-                                                 .partitions_per_rank = 4,
-                                                 .window = core::Time{std::int64_t{1} << 40},
-                                                 .audit_probability = 0.3});
+      const Parameters p = test::random_parameters(seed, eager_limit);
+      const auto [expected, careful, bold] = test::run_goal_in_every_mode(schedule, p);
       EXPECT_EQ(careful.digest, expected.digest) << "seed " << seed;
       EXPECT_EQ(bold.digest, expected.digest) << "seed " << seed;
       EXPECT_EQ(bold.finish, expected.finish) << "seed " << seed;

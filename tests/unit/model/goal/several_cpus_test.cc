@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "core/random.h"
 #include "model/goal/schedule_writer.h"
 #include "tests/support/goal_runs.h"
 
@@ -17,17 +16,6 @@ using model::goal::Parameters;
 using model::goal::Schedule;
 using model::goal::ScheduleWriter;
 
-class Draws {
- public:
-  explicit Draws(std::uint64_t seed) : seed_(seed) {}
-  std::uint32_t below(std::uint64_t limit) {
-    return static_cast<std::uint32_t>(core::random_bits(seed_, count_++) % limit);
-  }
-
- private:
-  std::uint64_t seed_, count_ = 0;
-};
-
 // Calculations of a host, each with what it waits for: operations before it.
 struct Calc {
   std::int64_t ns = 0;
@@ -37,7 +25,7 @@ struct Calc {
 using Graph = std::vector<Calc>;
 
 Graph random_graph(std::uint64_t seed, std::uint32_t operations, std::uint32_t cpus) {
-  Draws draw(seed);
+  test::Draws draw(seed);
   Graph graph(operations);
   for (std::uint32_t i = 0; i < operations; ++i) {
     // Zero and equal times are likely enough, so that ties are.
@@ -196,7 +184,7 @@ TEST(SeveralCpus, AsLogGopsimTheAnswerIsItsOwn) {
 // Rounds of messages between ranks of `cpus` CPUs and NICs, with calculations; an operation
 // follows ones of earlier rounds.
 Schedule random_messages(std::uint64_t seed, std::uint32_t ranks, std::uint32_t cpus) {
-  Draws draw(seed);
+  test::Draws draw(seed);
   ScheduleWriter writer(ranks);
   std::vector<std::uint32_t> earlier(ranks, 0);  // operations of the rounds before
   const auto add = [&](std::uint32_t rank, Op op) {
@@ -228,24 +216,14 @@ Schedule random_messages(std::uint64_t seed, std::uint32_t ranks, std::uint32_t 
   return Schedule::from_bytes(writer.bytes(), "messages");
 }
 
-Parameters random_parameters(std::uint64_t seed, std::uint64_t limit, bool as_loggopsim) {
-  Draws draw(seed * 77 + 5);
-  return {.L = 50 + draw.below(1000),
-          .o = 7 + draw.below(300),
-          .g = draw.below(200),
-          .G = 1 + draw.below(3),
-          .O = draw.below(2),
-          .S = limit,
-          .as_loggopsim = as_loggopsim};
-}
-
 // But for hosts that act on each other in their past, where the order at one instant may be
 // another (docs/goal.md).
 TEST(SeveralCpus, WithMessagesTooTheAnswerIsLogGopsimsWhereAsked) {
   std::uint32_t equal = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const Schedule schedule = random_messages(seed, 3 + static_cast<std::uint32_t>(seed % 4), 3);
-    const Parameters p = random_parameters(seed, seed % 2 == 0 ? 10'000 : 1500, true);
+    Parameters p = test::random_parameters(seed, seed % 2 == 0 ? 10'000 : 1500);
+    p.as_loggopsim = true;
     const test::GoalRun run = test::run_goal(schedule, p);
     ASSERT_EQ(run.unended, 0u) << "seed " << seed;
     if (run.finish == test::goal_oracle(schedule, p)) ++equal;
@@ -258,16 +236,9 @@ TEST(SeveralCpus, EveryModeGivesTheSequentialDigestUnderAudit) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     const Schedule schedule = random_messages(seed, 8, 3);
     for (const bool as_loggopsim : {false, true}) {
-      const Parameters p = random_parameters(seed, seed % 2 == 0 ? 1500 : 10'000, as_loggopsim);
-      const test::GoalRun expected = test::run_goal(schedule, p);
-      const test::GoalRun careful = test::run_goal(
-          schedule, p, {.sync = pdes::Sync::conservative, .threads = 2, .partitions_per_rank = 3});
-      const test::GoalRun bold = test::run_goal(schedule, p,
-                                                {.sync = pdes::Sync::optimistic,
-                                                 .threads = 2,
-                                                 .partitions_per_rank = 4,
-                                                 .window = core::Time{std::int64_t{1} << 40},
-                                                 .audit_probability = 0.3});
+      Parameters p = test::random_parameters(seed, seed % 2 == 0 ? 1500 : 10'000);
+      p.as_loggopsim = as_loggopsim;
+      const auto [expected, careful, bold] = test::run_goal_in_every_mode(schedule, p);
       EXPECT_EQ(careful.digest, expected.digest) << "seed " << seed;
       EXPECT_EQ(bold.digest, expected.digest) << "seed " << seed;
       EXPECT_EQ(bold.finish, expected.finish) << "seed " << seed;
