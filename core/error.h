@@ -1,4 +1,4 @@
-// The two errors that are not our bugs, both caught once, in io/main.cc.
+// The two errors that are not our bugs, both caught once, in io/cli/main.cc.
 #pragma once
 
 #include <stdexcept>
@@ -10,7 +10,7 @@ namespace exawarp::core {
 // The user's input is wrong: exit code 2, nothing written. Thrown before time zero, or at its end.
 // The text is one line: `place: what is wrong: "value"; what was expected`, where place is a
 // file, with line or key where known. Who throws without a place leaves it to the reader of the
-// file to give one (io/in_file.h).
+// file to give one (io/study/in_file.h).
 class InputError : public std::runtime_error {
  public:
   explicit InputError(const std::string& what) : std::runtime_error(what) {}

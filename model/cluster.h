@@ -6,8 +6,8 @@
 // devices where their number is a power of two, else one device. Jobs are dealt out over the
 // devices by model/job/placement.h; one job alone, placed linearly, has its rank r on device r.
 // Devices start in initialise(), at time 0 itself: there is no start event, so the closed forms of
-// docs/model.md hold exactly and every reported time counts from 0; the devices of a job that
-// begins later have one.
+// docs/reference/model.md hold exactly and every reported time counts from 0; the devices of a job
+// that begins later have one.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@
 #include "model/job/job.h"
 #include "model/network/background.h"
 #include "model/network/fabric.h"
+#include "model/network/faults/link_faults.h"
 #include "model/network/latency_jitter.h"
-#include "model/network/link_faults.h"
-#include "model/network/packet_network.h"
+#include "model/network/packet/packet_network.h"
 #include "model/variation.h"
 #include "model/workload/graph.h"
 #include "pdes/logical_process.h"
@@ -37,7 +37,7 @@ namespace exawarp::model {
 
 struct ClusterOptions {
   ComputeFidelity compute_fidelity = ComputeFidelity::roofline;
-  bool analytical_network = false;  // closed forms instead of messages (docs/model.md)
+  bool analytical_network = false;  // closed forms instead of messages (docs/reference/model.md)
   std::optional<PacketOptions> packets = {};  // packets instead of messages, across nodes
   bool packets_inside_nodes = false;          // and inside them
   CollectiveRules collectives = {};  // which algorithm runs which collective (choice.h)

@@ -9,14 +9,14 @@
 #include "model/cluster.h"
 #include "model/collective/ring.h"
 #include "model/device/device.h"
-#include "model/network/routing.h"
+#include "model/network/packet/routing.h"
 
 namespace exawarp::model {
 namespace {
 
 // What a send weighs beside a collective. Members of a collective have the same work at the same
 // times; stages of a pipeline, which sends link, have it at different times, so that partitions
-// cut along them wait for each other in turn (docs/partitioning.md).
+// cut along them wait for each other in turn (docs/reference/partitioning.md).
 constexpr std::uint64_t kSendWeight = 4;
 
 // Directed edges between atoms, added up into a symmetric CSR graph.

@@ -11,7 +11,7 @@
 #include "core/units.h"
 #include "model/device/beside.h"
 #include "model/device/device.h"
-#include "model/network/message.h"
+#include "model/network/message/message.h"
 #include "pdes/transport.h"
 
 namespace exawarp::model {

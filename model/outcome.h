@@ -16,7 +16,7 @@
 #include "core/time.h"
 #include "model/cluster.h"
 #include "model/device/time_class.h"
-#include "model/network/packet_totals.h"
+#include "model/network/packet/packet_totals.h"
 
 namespace exawarp::pdes {
 class Transport;

@@ -4,7 +4,7 @@
 //
 // METIS coarsens the graph by merging neighbours along heavy edges, divides the small graph, and
 // refines the division at each step back. That finds cuts which one level of growing misses where
-// the graph is irregular; docs/partitioning.md compares.
+// the graph is irregular; docs/reference/partitioning.md compares.
 //
 // Numbers. Debian's METIS counts in 32 bits, ours in 64: weights are divided until their sum fits,
 // rounding up, so that nothing that weighs becomes weightless. Its random numbers are the C

@@ -54,7 +54,6 @@ struct RankMemory {
   std::uint64_t directory_bytes = 0;
 };
 
-
 struct RunResult {
   core::Digest digest;        // of all ranks: equal in every mode
   Statistics total;           // of all ranks

@@ -18,7 +18,7 @@
 // Cost: push O(1), pop O(1) amortised where times differ, O(log bucket) where they crowd; each key
 // is moved two to four times, always in runs. Why not a heap of keys: from 64 Ki pending events on,
 // each of its log n steps is a cache miss, and it cannot say what comes next
-// (docs/pending_set.md).
+// (docs/laboratory/pending_set.md).
 #include "pdes/pending_set.h"
 
 #include <algorithm>

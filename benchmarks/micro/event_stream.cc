@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "core/check.h"
-#include "io/study.h"
+#include "io/study/study.h"
 #include "partition/block.h"
 #include "pdes/directory.h"
 #include "pdes/engine.h"

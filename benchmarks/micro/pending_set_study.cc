@@ -9,7 +9,7 @@
 // Every set must pop the same events in the same order; that is checked.
 // CPU time of the thread, so that other processes disturb little; a round covers at least the whole
 // set once, so that work which a structure puts off is paid within it; medians over the rounds.
-// docs/pending_set.md discusses the result.
+// docs/laboratory/pending_set.md discusses the result.
 #include <fmt/format.h>
 #include <time.h>
 

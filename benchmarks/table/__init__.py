@@ -5,6 +5,6 @@
     measurements.py  rounds in which the sides take turns; ratios within a round; equal digests
     sizes.py         which models belong to which figure, with the targets: all sizes in one place
     figures.py       from measurements to rows: one function a group of figures
-    markdown.py      from rows to the table, and into docs/performance.md
+    markdown.py      from rows to the table, and into docs/laboratory/performance.md
     machine.py       what the figures were taken on
 """

@@ -1,4 +1,4 @@
-"""The table as Markdown, and its place in docs/performance.md."""
+"""The table as Markdown, and its place in docs/laboratory/performance.md."""
 import statistics
 
 METHOD = """\

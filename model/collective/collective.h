@@ -19,7 +19,7 @@
 //   barrier                      no bytes; a member may leave when it has heard of all others
 //   permute                      one message from each position to the one `shift` further
 //
-// The algorithms, their sources and their costs: cost.h and docs/collectives.md.
+// The algorithms, their sources and their costs: cost.h and docs/reference/collectives.md.
 #pragma once
 
 #include <array>

@@ -21,8 +21,8 @@
 
 #include "core/digest.h"
 #include "model/cluster.h"
-#include "model/network/endpoint.h"
-#include "model/network/message.h"
+#include "model/network/message/message.h"
+#include "model/network/packet/endpoint.h"
 
 namespace exawarp::model {
 namespace {

@@ -21,7 +21,7 @@
 
 #include "model/collective/choice.h"
 #include "model/job/job.h"
-#include "model/network/network.h"
+#include "model/network/message/network.h"
 #include "model/workload/graph.h"
 
 namespace exawarp::model {

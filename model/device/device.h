@@ -1,5 +1,6 @@
 // The device logical process: an accelerator that runs its program's streams, takes part in
-// collectives, and sends and receives through its interfaces. docs/model.md says what it models.
+// collectives, and sends and receives through its interfaces. docs/reference/model.md says
+// what it models.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +14,9 @@
 #include "model/device/program_table.h"
 #include "model/job/job.h"
 #include "model/network/background.h"
-#include "model/network/message_trouble.h"
-#include "model/network/network.h"
-#include "model/network/packet_network.h"
+#include "model/network/faults/message_trouble.h"
+#include "model/network/message/network.h"
+#include "model/network/packet/packet_network.h"
 #include "pdes/context.h"
 #include "pdes/logical_process.h"
 

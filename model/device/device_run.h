@@ -7,8 +7,8 @@
 
 #include "model/device/device.h"
 #include "model/device/stepped.h"
-#include "model/network/endpoint.h"
-#include "model/network/message.h"
+#include "model/network/message/message.h"
+#include "model/network/packet/endpoint.h"
 
 namespace exawarp::model {
 

@@ -15,7 +15,7 @@
 //
 //   16 bytes  packets           chunks that overtook others
 //   16 each   channel packets   what a channel has handed to the network
-//             the endpoint      model/network/endpoint_state.h, from the next cache line
+//             the endpoint      model/network/packet/endpoint_state.h, from the next cache line
 //
 // A chunk of a collective touches the first line and its channel, nothing else. A device of a
 // Llama step (3 channels, 8 streams) takes 368 bytes, six lines with its header.
@@ -32,8 +32,8 @@
 #include "core/ids.h"
 #include "core/time.h"
 #include "model/device/time_class.h"
-#include "model/network/endpoint_state.h"
-#include "model/network/network.h"
+#include "model/network/message/network.h"
+#include "model/network/packet/endpoint_state.h"
 #include "pdes/undo_vector.h"
 
 namespace exawarp::model {

@@ -17,7 +17,7 @@
 
 #include "model/device/collective_stages.h"
 #include "model/job/job.h"
-#include "model/network/network.h"
+#include "model/network/message/network.h"
 
 namespace exawarp::model {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "model/network/message.h"
+#include "model/network/message/message.h"
 
 namespace exawarp::model {
 

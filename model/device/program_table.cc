@@ -17,7 +17,7 @@
 #include "model/collective/ring.h"
 #include "model/device/collective_times.h"
 #include "model/device/supported.h"
-#include "model/network/packet_network.h"
+#include "model/network/packet/packet_network.h"
 #include "model/workload/validate_program.h"
 
 namespace exawarp::model {

@@ -19,7 +19,7 @@
 #include "model/device/group_network.h"
 #include "model/device/time_class.h"
 #include "model/job/job.h"
-#include "model/network/network.h"
+#include "model/network/message/network.h"
 #include "model/workload/graph.h"
 #include "model/workload/validate.h"
 

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "model/device/device.h"
-#include "model/network/endpoint.h"
-#include "model/network/message.h"
+#include "model/network/message/message.h"
+#include "model/network/packet/endpoint.h"
 
 namespace exawarp::model {
 

@@ -1,6 +1,6 @@
 // Which device of the cluster runs which rank of which job: functions both ways, without a table
 // over the cluster. What a user asks for is a PlacementSpec for each job; an Allocation is what
-// comes of all of them together. docs/jobs.md has the rules with examples.
+// comes of all of them together. docs/guide/jobs.md has the rules with examples.
 //
 //   linear   ranks on ascending free devices, or on consecutive ones from `first` on
 //   list     rank r on devices[r]

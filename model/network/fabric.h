@@ -1,5 +1,5 @@
 // A cluster's interconnect as a study describes it. Read from configs/fabrics/*.yaml by io/; the
-// formulas that use it are in model/topology/ and docs/model.md.
+// formulas that use it are in model/topology/ and docs/reference/model.md.
 #pragma once
 
 #include <cstdint>

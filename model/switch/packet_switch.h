@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "model/network/forwarder.h"
+#include "model/network/packet/forwarder.h"
 #include "pdes/logical_process.h"
 
 namespace exawarp::model {

@@ -110,7 +110,8 @@ struct TopologyCounts {
   std::uint64_t switches = 0;
   std::uint64_t links = 0;  // full-duplex
   std::uint32_t diameter_links = 0;
-  // Capacity, one direction, between two halves of the devices (docs/topologies.md: which halves).
+  // Capacity, one direction, between two halves of the devices; docs/reference/topologies.md says
+  // which halves.
   WideRate bisection_bytes_per_s = 0;
 };
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/workload/spec.h"
+#include "model/generate/spec.h"
 
 namespace exawarp::model {
 

@@ -14,7 +14,7 @@
 
 namespace exawarp::model {
 
-// Limits that keep every sum in range and every table small. In docs/model.md.
+// Limits that keep every sum in range and every table small. In docs/reference/model.md.
 constexpr std::uint32_t kStreamsMax = 32;             // a program
 constexpr std::uint32_t kAxesMax = 16;                // a workload
 constexpr std::uint32_t kDevicesMax = 1u << 24;       // a workload

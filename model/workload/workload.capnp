@@ -151,7 +151,7 @@ struct Node {
 # What a training report needs; zero where the workload is no training step.
 struct Training {
   tokensPerStep @0 :UInt64;
-  modelFlopsPerStep @1 :Float64;  # the model's own arithmetic, no recomputation (docs/model.md)
+  modelFlopsPerStep @1 :Float64;  # the model's own arithmetic, no recomputation (docs/reference/model.md)
   parameters @2 :UInt64;
   sequencesPerStep @3 :UInt64;
   microBatches @4 :UInt32;        # a pipeline and step

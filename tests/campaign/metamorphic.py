@@ -5,7 +5,7 @@ usage: metamorphic.py BINARY [--seed N] [--cases N | --seconds S | --case N] [--
 
 A case draws a study and one relation: faster parts never slow a run; scaling sizes and rates
 changes nothing; scaling times scales the run; replicas and the order of jobs do not matter;
-fidelities agree as docs/model.md says; one digest in every mode and on every number of
+fidelities agree as docs/reference/model.md says; one digest in every mode and on every number of
 threads and ranks; the same study said in other ways is the same run.
 """
 import dataclasses
@@ -17,7 +17,7 @@ from campaign import Failure
 
 FIDELITIES = ["analytical", "message", "packet"]
 # By how much a run may take longer after something became faster. At packet fidelity, queues and
-# adaptive routes change with every figure (docs/packet_network.md).
+# adaptive routes change with every figure (docs/reference/packet_network.md).
 SLOWER = {"analytical": 0.0, "message": 0.0, "packet": 0.15}
 # By how much the coarser fidelity may be above the finer one. Where nothing contends they agree to
 # the picosecond; packets of a message may use a way that clocks of interfaces do not see.

@@ -59,7 +59,7 @@ def packet_size(size):
 
 
 # What a device sends one after the other: steps and the bytes of each, of `size` by n devices, as
-# docs/collectives.md has them.
+# docs/reference/collectives.md has them.
 STEPS = {
     "all_reduce": lambda n, size: (2 * (n - 1), ceil_div(size, n)),
     "reduce_scatter": lambda n, size: (n - 1, ceil_div(size, n)),

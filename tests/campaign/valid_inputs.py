@@ -288,7 +288,7 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-COMPUTE, SEND, RECEIVE, COLLECTIVE = 4, 5, 6, 7  # io/chakra/chakra.proto: NodeType
+COMPUTE, SEND, RECEIVE, COLLECTIVE = 4, 5, 6, 7  # io/formats/chakra/chakra.proto: NodeType
 
 
 def trace(nodes):

@@ -61,7 +61,7 @@ class Drift final : public pdes::Model {
 
 TEST(EndOfTime, EveryModeStopsAtTheSameFirstEventBeyond) {
   const Drift drift(Drift::kAlways);
-  const test::MatrixModel matrix{.model = &drift, .placer = test::blocks_of(Drift::kLps, 0)};
+  const tests::MatrixModel matrix{.model = &drift, .placer = tests::blocks_of(Drift::kLps, 0)};
   const pdes::RunResult expected = run_case(matrix, {});
   ASSERT_TRUE(expected.late.has_value());
   EXPECT_EQ(expected.late->receive_time, core::kEndOfTime);
@@ -69,7 +69,7 @@ TEST(EndOfTime, EveryModeStopsAtTheSameFirstEventBeyond) {
   EXPECT_LT(expected.last_event, core::kEndOfTime);
   EXPECT_GT(expected.last_event, 50 * kDay);
   std::uint64_t rolled_back = 0;
-  for (const test::RunCase& run : test::differential_cases(3'600_s)) {
+  for (const tests::RunCase& run : tests::differential_cases(3'600_s)) {
     SCOPED_TRACE(run.text());
     const pdes::RunResult result = run_case(matrix, run);
     EXPECT_EQ(result.digest, expected.digest);
@@ -85,9 +85,9 @@ TEST(EndOfTime, EveryModeStopsAtTheSameFirstEventBeyond) {
 // What is left beyond the end of an optimistic run may be nothing but what was cancelled.
 TEST(EndOfTime, ARunThatIsOverBeforeHasNoLateEvent) {
   const Drift drift(5);
-  const test::MatrixModel matrix{.model = &drift, .placer = test::blocks_of(Drift::kLps, 0)};
+  const tests::MatrixModel matrix{.model = &drift, .placer = tests::blocks_of(Drift::kLps, 0)};
   const pdes::RunResult expected = run_case(matrix, {});
-  for (const test::RunCase& run : test::differential_cases(3'600_s)) {
+  for (const tests::RunCase& run : tests::differential_cases(3'600_s)) {
     SCOPED_TRACE(run.text());
     const pdes::RunResult result = run_case(matrix, run);
     EXPECT_EQ(result.digest, expected.digest);
@@ -97,10 +97,10 @@ TEST(EndOfTime, ARunThatIsOverBeforeHasNoLateEvent) {
 
 TEST(EndOfTime, AnEndThatWasAskedForLeavesNothingLate) {
   const Drift drift(Drift::kAlways);
-  const test::MatrixModel matrix{
-      .model = &drift, .placer = test::blocks_of(Drift::kLps, 0), .end = core::kEndOfTime};
+  const tests::MatrixModel matrix{
+      .model = &drift, .placer = tests::blocks_of(Drift::kLps, 0), .end = core::kEndOfTime};
   EXPECT_FALSE(run_case(matrix, {}).late.has_value());
-  const test::RunCase wide{.sync = pdes::Sync::optimistic,
+  const tests::RunCase wide{.sync = pdes::Sync::optimistic,
                            .ranks = 2,
                            .threads = 2,
                            .partitions_per_rank = 3,

@@ -28,28 +28,28 @@ core::Placement lopsided(std::uint32_t ranks, std::uint32_t per_rank) {
 
 class Imbalance : public testing::Test {
  protected:
-  std::unique_ptr<pdes::Model> model_ = test::make_storm(
+  std::unique_ptr<pdes::Model> model_ = tests::make_storm(
       {.lps = kLps, .atom_shift = kAtomShift, .starts_per_lp = 4, .hops = 60, .hot_lps = 4});
-  test::MatrixModel matrix_{.model = model_.get(), .placer = lopsided};
+  tests::MatrixModel matrix_{.model = model_.get(), .placer = lopsided};
 };
 
 TEST_F(Imbalance, OneHotPartitionChangesNoAnswer) {
-  const pdes::RunResult expected = test::run_case(matrix_, {});
+  const pdes::RunResult expected = tests::run_case(matrix_, {});
   for (const std::uint32_t ranks : {1u, 2u, 4u})
     for (const std::uint32_t threads : {1u, 2u, 4u}) {
-      const test::RunCase run{.sync = pdes::Sync::optimistic,
+      const tests::RunCase run{.sync = pdes::Sync::optimistic,
                               .ranks = ranks,
                               .threads = threads,
                               .partitions_per_rank = 4,
                               .chaos_seed = ranks == 1 ? 0u : 3u};
-      const pdes::RunResult result = test::run_case(matrix_, run);
+      const pdes::RunResult result = tests::run_case(matrix_, run);
       EXPECT_EQ(to_hex(result.digest), to_hex(expected.digest)) << run.text();
       EXPECT_EQ(result.total.committed_events(), expected.total.committed_events()) << run.text();
     }
 }
 
 TEST_F(Imbalance, OneHotPartitionReallyHasMostOfTheWork) {
-  const pdes::RunResult result = test::run_case(
+  const pdes::RunResult result = tests::run_case(
       matrix_, {.sync = pdes::Sync::optimistic, .threads = 2, .partitions_per_rank = 4});
   std::uint64_t most = 0;
   for (const pdes::Statistics& s : result.partitions) most = std::max(most, s.committed_events());
@@ -57,8 +57,8 @@ TEST_F(Imbalance, OneHotPartitionReallyHasMostOfTheWork) {
 }
 
 TEST_F(Imbalance, OneHotPartitionFinishesInASmallMemoryBudget) {
-  const pdes::RunResult expected = test::run_case(matrix_, {});
-  const pdes::RunResult result = test::run_case(matrix_, {.sync = pdes::Sync::optimistic,
+  const pdes::RunResult expected = tests::run_case(matrix_, {});
+  const pdes::RunResult result = tests::run_case(matrix_, {.sync = pdes::Sync::optimistic,
                                                           .threads = 2,
                                                           .partitions_per_rank = 4,
                                                           .window = core::Time{100'000},

@@ -46,7 +46,7 @@ PacketOptions options_of(const Setting& s) {
 // Long links: the lookahead is that of a link, and a conservative run takes an epoch each time it
 // passes.
 model::Fabric long_links() {
-  model::Fabric fabric = test::round_fabric();
+  model::Fabric fabric = tests::round_fabric();
   fabric.scale_out.link_latency = Time{500'000};
   return fabric;
 }
@@ -64,12 +64,12 @@ std::vector<model::LinkFaultSpec> link_faults(const Setting& s) {
 }
 
 // All of them on one setting; on the others one of each mode.
-std::vector<test::RunCase> cases_of(const Setting& s) {
+std::vector<tests::RunCase> cases_of(const Setting& s) {
   const Time tiny{700'000};
-  std::vector<test::RunCase> all = test::differential_cases(tiny);
+  std::vector<tests::RunCase> all = tests::differential_cases(tiny);
   if (s.name == "unbounded") return all;
-  std::vector<test::RunCase> some;
-  for (const test::RunCase& run : all) {
+  std::vector<tests::RunCase> some;
+  for (const tests::RunCase& run : all) {
     if (run.ranks == run.threads || run.chaos_seed != 0) some.push_back(run);
   }
   return some;
@@ -77,10 +77,10 @@ std::vector<test::RunCase> cases_of(const Setting& s) {
 
 class PacketTraining : public testing::TestWithParam<Setting> {
  protected:
-  model::WorkloadGraph graph_ = test::small_training_step(
+  model::WorkloadGraph graph_ = tests::small_training_step(
       {.tensor = 4, .data = 3, .pipeline = 2, .micro_batches = 2, .layers = 1});
   model::Cluster cluster_{graph_,
-                          test::round_accelerator(),
+                          tests::round_accelerator(),
                           long_links(),
                           {.packets = options_of(GetParam()),
                            .packets_inside_nodes = GetParam().inside_nodes,
@@ -92,12 +92,12 @@ class PacketTraining : public testing::TestWithParam<Setting> {
 };
 
 TEST_P(PacketTraining, GivesOneDigestAndOneOutcome) {
-  const test::ClusterRun expected = test::run_cluster(cluster_);
+  const tests::ClusterRun expected = tests::run_cluster(cluster_);
   EXPECT_EQ(expected.outcome.unfinished(), 0u);
   EXPECT_GT(expected.outcome.packets().packet_hops, 1'000u);
   std::uint64_t rolled_back = 0;
-  for (const test::RunCase& run : cases_of(GetParam())) {
-    const test::ClusterRun result = test::run_cluster(cluster_, run);
+  for (const tests::RunCase& run : cases_of(GetParam())) {
+    const tests::ClusterRun result = tests::run_cluster(cluster_, run);
     EXPECT_EQ(to_hex(result.result.digest), to_hex(expected.result.digest)) << run.text();
     EXPECT_EQ(result.outcome.sums_to_words(), expected.outcome.sums_to_words()) << run.text();
     EXPECT_EQ(result.outcome.packets().packet_hops, expected.outcome.packets().packet_hops);
@@ -107,9 +107,9 @@ TEST_P(PacketTraining, GivesOneDigestAndOneOutcome) {
 }
 
 TEST_P(PacketTraining, PassesTheRollbackAudit) {
-  const test::ClusterRun expected = test::run_cluster(cluster_);
-  const test::ClusterRun result =
-      test::run_cluster(cluster_, test::audited_case(Time{5'000'000}, 0.3));
+  const tests::ClusterRun expected = tests::run_cluster(cluster_);
+  const tests::ClusterRun result =
+      tests::run_cluster(cluster_, tests::audited_case(Time{5'000'000}, 0.3));
   EXPECT_EQ(result.result.digest, expected.result.digest);
   EXPECT_GT(result.result.total.audited_events, 1'000u);
 }

@@ -15,7 +15,7 @@ using model::TrafficPattern;
 using model::Transport;
 
 PacketOptions busy_network(FlowControl control) {
-  PacketOptions o = test::plain_packets();
+  PacketOptions o = tests::plain_packets();
   o.cut_through = true;
   o.flow_control = control;
   o.buffer_bytes = 12'000;
@@ -43,10 +43,10 @@ model::Dragonfly small_dragonfly() {
                            .global_links = 1,
                            .groups = 5,
                            .arrangement = model::GlobalLinks::absolute,
-                           .host = test::round_link(),
-                           .local = test::round_link(),
-                           .global = test::round_link(),
-                           .latencies = {test::kSwitch, core::Time{0}}});
+                           .host = tests::round_link(),
+                           .local = tests::round_link(),
+                           .global = tests::round_link(),
+                           .latencies = {tests::kSwitch, core::Time{0}}});
 }
 
 class PacketDifferential : public testing::TestWithParam<FlowControl> {
@@ -60,11 +60,11 @@ class PacketDifferential : public testing::TestWithParam<FlowControl> {
 };
 
 TEST_P(PacketDifferential, EveryModeGivesTheSequentialDigest) {
-  const test::TrafficRun expected = test::run_traffic(traffic_, {}, 1);
+  const tests::TrafficRun expected = tests::run_traffic(traffic_, {}, 1);
   EXPECT_EQ(expected.totals.received, 80u);
   std::uint64_t rolled_back = 0;
-  for (test::RunCase run : test::differential_cases(core::Time{150'000})) {
-    const test::TrafficRun result = test::run_traffic(traffic_, run, 1);
+  for (tests::RunCase run : tests::differential_cases(core::Time{150'000})) {
+    const tests::TrafficRun result = tests::run_traffic(traffic_, run, 1);
     EXPECT_EQ(result.digest, expected.digest) << run.text();
     EXPECT_EQ(result.flows, expected.flows) << run.text();
     rolled_back += result.statistics.rolled_back_events;
@@ -73,9 +73,9 @@ TEST_P(PacketDifferential, EveryModeGivesTheSequentialDigest) {
 }
 
 TEST_P(PacketDifferential, PassesTheRollbackAudit) {
-  const test::TrafficRun expected = test::run_traffic(traffic_, {}, 1);
-  const test::TrafficRun result =
-      test::run_traffic(traffic_, test::audited_case(core::Time{2'000'000}, 0.5), 1);
+  const tests::TrafficRun expected = tests::run_traffic(traffic_, {}, 1);
+  const tests::TrafficRun result =
+      tests::run_traffic(traffic_, tests::audited_case(core::Time{2'000'000}, 0.5), 1);
   EXPECT_EQ(result.digest, expected.digest);
   EXPECT_GT(result.statistics.audited_events, 500u);
 }
@@ -110,13 +110,13 @@ class TroubledPackets : public testing::TestWithParam<FlowControl> {
 };
 
 TEST_P(TroubledPackets, GiveTheSequentialDigestInEveryMode) {
-  const test::TrafficRun expected = test::run_traffic(traffic_, {}, 1);
+  const tests::TrafficRun expected = tests::run_traffic(traffic_, {}, 1);
   EXPECT_EQ(expected.totals.received, 40u);
   EXPECT_EQ(expected.totals.unfinished, 0u);
   EXPECT_GT(expected.totals.drops, 0u);
   std::uint64_t rolled_back = 0;
-  for (test::RunCase run : test::differential_cases(core::Time{150'000})) {
-    const test::TrafficRun result = test::run_traffic(traffic_, run, 1);
+  for (tests::RunCase run : tests::differential_cases(core::Time{150'000})) {
+    const tests::TrafficRun result = tests::run_traffic(traffic_, run, 1);
     EXPECT_EQ(result.digest, expected.digest) << run.text();
     rolled_back += result.statistics.rolled_back_events;
   }
@@ -124,9 +124,9 @@ TEST_P(TroubledPackets, GiveTheSequentialDigestInEveryMode) {
 }
 
 TEST_P(TroubledPackets, PassTheRollbackAudit) {
-  const test::TrafficRun expected = test::run_traffic(traffic_, {}, 1);
-  const test::TrafficRun result =
-      test::run_traffic(traffic_, test::audited_case(core::Time{2'000'000}, 0.5), 1);
+  const tests::TrafficRun expected = tests::run_traffic(traffic_, {}, 1);
+  const tests::TrafficRun result =
+      tests::run_traffic(traffic_, tests::audited_case(core::Time{2'000'000}, 0.5), 1);
   EXPECT_EQ(result.digest, expected.digest);
   EXPECT_GT(result.statistics.audited_events, 500u);
 }

@@ -7,26 +7,26 @@
 namespace exawarp {
 namespace {
 
-using test::MatrixModel;
-using test::RunCase;
+using tests::MatrixModel;
+using tests::RunCase;
 
 class PholdDifferential : public testing::Test {
  protected:
   std::unique_ptr<pdes::Model> model_ = pdes::make_phold({.lps = 256, .start_events = 2});
   MatrixModel matrix_{.model = model_.get(),
-                      .placer = test::blocks_of(256, 2),
+                      .placer = tests::blocks_of(256, 2),
                       .end = 40 * pdes::kPholdUnit};
 };
 
 TEST_F(PholdDifferential, SequentialExecutesWhatTheYardstickExecutes) {
   // phold_baseline 256 2 0.5 40 1
-  EXPECT_EQ(test::run_case(matrix_, {}).total.committed_events(), 18512u);
+  EXPECT_EQ(tests::run_case(matrix_, {}).total.committed_events(), 18512u);
 }
 
 TEST_F(PholdDifferential, EveryModeGivesTheSequentialDigest) {
-  const pdes::RunResult expected = test::run_case(matrix_, {});
-  for (const RunCase& run : test::differential_cases(core::Time{100'000})) {
-    const pdes::RunResult result = test::run_case(matrix_, run);
+  const pdes::RunResult expected = tests::run_case(matrix_, {});
+  for (const RunCase& run : tests::differential_cases(core::Time{100'000})) {
+    const pdes::RunResult result = tests::run_case(matrix_, run);
     EXPECT_EQ(to_hex(result.digest), to_hex(expected.digest)) << run.text();
     EXPECT_EQ(result.total.committed_events(), expected.total.committed_events()) << run.text();
     EXPECT_EQ(result.last_event, expected.last_event) << run.text();
@@ -34,7 +34,7 @@ TEST_F(PholdDifferential, EveryModeGivesTheSequentialDigest) {
 }
 
 TEST_F(PholdDifferential, AWindowBeyondTheLookaheadRollsBack) {
-  const pdes::RunResult result = test::run_case(matrix_, {.sync = pdes::Sync::optimistic,
+  const pdes::RunResult result = tests::run_case(matrix_, {.sync = pdes::Sync::optimistic,
                                                           .threads = 2,
                                                           .partitions_per_rank = 4,
                                                           .window = 3 * pdes::kPholdUnit});
@@ -43,14 +43,14 @@ TEST_F(PholdDifferential, AWindowBeyondTheLookaheadRollsBack) {
 }
 
 TEST_F(PholdDifferential, RollsBackNothingConservatively) {
-  const pdes::RunResult result = test::run_case(
+  const pdes::RunResult result = tests::run_case(
       matrix_, {.sync = pdes::Sync::conservative, .threads = 2, .partitions_per_rank = 4});
   EXPECT_EQ(result.total.rolled_back_events, 0u);
 }
 
 TEST_F(PholdDifferential, PassesTheRollbackAudit) {
-  const pdes::RunResult expected = test::run_case(matrix_, {});
-  const pdes::RunResult result = test::run_case(matrix_, {.sync = pdes::Sync::optimistic,
+  const pdes::RunResult expected = tests::run_case(matrix_, {});
+  const pdes::RunResult result = tests::run_case(matrix_, {.sync = pdes::Sync::optimistic,
                                                           .ranks = 2,
                                                           .threads = 2,
                                                           .partitions_per_rank = 3,
@@ -61,9 +61,9 @@ TEST_F(PholdDifferential, PassesTheRollbackAudit) {
 }
 
 TEST_F(PholdDifferential, ATimeSeriesChangesNothingAndEndsAtTheTotals) {
-  const pdes::RunResult expected = test::run_case(matrix_, {});
+  const pdes::RunResult expected = tests::run_case(matrix_, {});
   for (const std::uint32_t ranks : {1u, 3u}) {
-    const pdes::RunResult result = test::run_case(matrix_, {.sync = pdes::Sync::optimistic,
+    const pdes::RunResult result = tests::run_case(matrix_, {.sync = pdes::Sync::optimistic,
                                                             .ranks = ranks,
                                                             .threads = 2,
                                                             .partitions_per_rank = 2,
@@ -87,8 +87,8 @@ TEST_F(PholdDifferential, ATimeSeriesChangesNothingAndEndsAtTheTotals) {
 }
 
 TEST_F(PholdDifferential, FinishesInABudgetTooSmallForFreeOptimism) {
-  const pdes::RunResult expected = test::run_case(matrix_, {});
-  const pdes::RunResult result = test::run_case(matrix_, {.sync = pdes::Sync::optimistic,
+  const pdes::RunResult expected = tests::run_case(matrix_, {});
+  const pdes::RunResult result = tests::run_case(matrix_, {.sync = pdes::Sync::optimistic,
                                                           .threads = 2,
                                                           .partitions_per_rank = 4,
                                                           .window = 30 * pdes::kPholdUnit,

@@ -1,11 +1,11 @@
-// The example of docs/writing_a_model.md: it reproduces Jackson's closed form, gives one answer in
-// every mode, and its deliberately wrong variants fail the rollback audit.
+// The example of docs/guide/writing_a_model.md: it reproduces Jackson's closed form, gives
+// one answer in every mode, and its deliberately wrong variants fail the rollback audit.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "core/random.h"
 #include "core/exponential.h"
+#include "core/random.h"
 #include "docs/examples/queueing_network/jackson.h"
 #include "docs/examples/queueing_network/network.h"
 #include "partition/block.h"
@@ -16,8 +16,8 @@ namespace exawarp::examples {
 namespace {
 
 using namespace core::literals;
-using test::MatrixModel;
-using test::RunCase;
+using tests::MatrixModel;
+using tests::RunCase;
 
 constexpr Time kServiceTime = 1_us;  // of about this order are all times of the example
 
@@ -28,7 +28,7 @@ class QueueingNetwork : public testing::Test {
   }
 
   Network network_{example_network()};
-  MatrixModel matrix_{.model = &network_, .placer = test::blocks_of(12, 0), .end = 500_us};
+  MatrixModel matrix_{.model = &network_, .placer = tests::blocks_of(12, 0), .end = 500_us};
   RunCase wide_{.sync = pdes::Sync::optimistic,
                 .ranks = 2,
                 .threads = 2,
@@ -86,10 +86,10 @@ TEST_F(QueueingNetwork, OneStationIsAnMM1Queue) {
 
 TEST_F(QueueingNetwork, EveryModeGivesTheSequentialAnswer) {
   Departures expected_left(1);
-  const pdes::RunResult expected = test::run_case(matrix_, {}, &expected_left);
-  for (const RunCase& run : test::differential_cases(core::Time{100'000})) {
+  const pdes::RunResult expected = tests::run_case(matrix_, {}, &expected_left);
+  for (const RunCase& run : tests::differential_cases(core::Time{100'000})) {
     Departures left(partitions_of(run));
-    const pdes::RunResult result = test::run_case(matrix_, run, &left);
+    const pdes::RunResult result = tests::run_case(matrix_, run, &left);
     EXPECT_EQ(to_hex(result.digest), to_hex(expected.digest)) << run.text();
     EXPECT_EQ(result.total.committed_events(), expected.total.committed_events()) << run.text();
     EXPECT_EQ(left.total(), expected_left.total()) << run.text();
@@ -97,16 +97,16 @@ TEST_F(QueueingNetwork, EveryModeGivesTheSequentialAnswer) {
 }
 
 TEST_F(QueueingNetwork, AWindowBeyondTheLookaheadRollsBack) {
-  const pdes::RunResult result = test::run_case(matrix_, wide_);
+  const pdes::RunResult result = tests::run_case(matrix_, wide_);
   EXPECT_GT(result.total.rolled_back_events, 0u);
   EXPECT_GT(result.total.anti_messages, 0u);
 }
 
 TEST_F(QueueingNetwork, PassesTheRollbackAudit) {
-  const pdes::RunResult expected = test::run_case(matrix_, {});
+  const pdes::RunResult expected = tests::run_case(matrix_, {});
   RunCase run = wide_;
   run.audit_probability = 0.5;
-  const pdes::RunResult result = test::run_case(matrix_, run);
+  const pdes::RunResult result = tests::run_case(matrix_, run);
   EXPECT_EQ(result.digest, expected.digest);
   EXPECT_GT(result.total.audited_events, 1000u);
 }
@@ -127,7 +127,7 @@ class FaultyNetwork final : public Network {
 template <class Faulty>
 void run_audited() {
   const FaultyNetwork<Faulty> network;
-  test::run_case({.model = &network, .placer = test::blocks_of(12, 0), .end = 100_us},
+  tests::run_case({.model = &network, .placer = tests::blocks_of(12, 0), .end = 100_us},
                  {.sync = pdes::Sync::optimistic, .audit_probability = 1});
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "io/chakra.pb.h"
-#include "io/chakra/record.h"
+#include "io/formats/chakra/record.h"
 #include "tests/e2e/workspace.h"
 
 namespace exawarp::tests {

@@ -1,4 +1,4 @@
-// `exawarp astra` on small set-ups, against what follows from docs/astra.md by hand.
+// `exawarp astra` on small set-ups, against what follows from docs/guide/astra.md by hand.
 #include <gtest/gtest.h>
 
 #include "tests/e2e/astra_set_up.h"

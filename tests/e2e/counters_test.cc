@@ -8,7 +8,7 @@
 #include <sstream>
 #include <thread>
 
-#include "io/commands/run.h"
+#include "io/cli/commands/run.h"
 #include "pdes/transport_in_process.h"
 #include "tests/e2e/workspace.h"
 

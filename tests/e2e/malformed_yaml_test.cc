@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "core/error.h"
-#include "io/study.h"
+#include "io/study/study.h"
 #include "tests/e2e/workspace.h"
 
 namespace exawarp::tests {

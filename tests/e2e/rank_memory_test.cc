@@ -1,6 +1,6 @@
 // What a rank holds when there are more of them: its share of the LPs, events and history within
 // its budget, and a table of atoms that is small and does not depend on the ranks.
-// docs/partitioning.md says what else grows with the cluster, and why it may.
+// docs/reference/partitioning.md says what else grows with the cluster, and why it may.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 

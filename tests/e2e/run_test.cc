@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 namespace schema = model::schema;
 
-// What the contract promises (docs/user_guide.md).
+// What the contract promises (docs/guide/user_guide.md).
 const std::vector<std::string> kSummaryKeys{
     "schema", "study", "devices", "switches", "network_fidelity", "compute_fidelity", "sync",
     "ranks", "threads", "partitions", "seed", "simulated_time_ps", "iteration_time_ps",

@@ -53,7 +53,7 @@ def check(exawarp, folder, scratch, name, expected):
 
 
 # Milliseconds of a ResNet-50 training step on the A100 system, network "message" (4 devices) or
-# "analytical": docs/stablehlo.md has them beside what was measured.
+# "analytical": docs/guide/stablehlo.md has them beside what was measured.
 STEPS = {(4, True): 116.9, (4, False): 443.9, (256, True): 756.0, (256, False): 1081.8}
 
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "io/run_main.h"
+#include "io/cli/run_main.h"
 
 namespace exawarp::tests {
 

@@ -1,5 +1,5 @@
 // Seeds and words of the importers: GOAL and StableHLO.
-#include "io/goal/text_reader.h"
+#include "io/formats/goal/text_reader.h"
 #include "tests/fuzz/seeds.h"
 
 namespace exawarp::fuzz {

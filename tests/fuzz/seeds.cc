@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "io/chakra.pb.h"
-#include "io/workload_spec.h"
+#include "io/study/workload_spec.h"
 #include "model/workload/builder.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/small_study.h"

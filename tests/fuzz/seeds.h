@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "io/system_config.h"
+#include "io/study/system_config.h"
 #include "model/workload/graph.h"
 
 namespace exawarp::fuzz {

@@ -22,7 +22,7 @@ using core::Time;
 using model::PacketOptions;
 using model::TrafficModel;
 using model::Transport;
-using test::print_measured;
+using tests::print_measured;
 
 constexpr std::int64_t kMillisecond = 1'000'000'000;
 
@@ -44,15 +44,15 @@ struct Shares {
 };
 
 Shares shares(const TwoSenders& two, std::int64_t from_ms, std::int64_t to_ms) {
-  const auto topology = test::chain(2, 2, 2, two.line_bytes_per_s);
+  const auto topology = tests::chain(2, 2, 2, two.line_bytes_per_s);
   const TrafficModel traffic(*topology, two.options,
                              {.pattern = model::TrafficPattern::pairs,
                               .message_bytes = std::int64_t{1} << 40,
                               .start_spread = Time{two.start_spread_ms * kMillisecond},
                               .seed = two.seed},
                              0);
-  const test::Snapshot before = test::snapshot_at(traffic, Time{from_ms * kMillisecond});
-  const test::Snapshot after = test::snapshot_at(traffic, Time{to_ms * kMillisecond});
+  const tests::Snapshot before = tests::snapshot_at(traffic, Time{from_ms * kMillisecond});
+  const tests::Snapshot after = tests::snapshot_at(traffic, Time{to_ms * kMillisecond});
   const double line =
       static_cast<double>(two.line_bytes_per_s) * 1e-3 * static_cast<double>(to_ms - from_ms);
   const double first = after.sent_bytes[0] - before.sent_bytes[0];
@@ -66,7 +66,7 @@ Shares shares(const TwoSenders& two, std::int64_t from_ms, std::int64_t to_ms) {
 TwoSenders as_published() {
   TwoSenders two{.line_bytes_per_s = 5'000'000'000, .start_spread_ms = 10, .seed = 3};
   PacketOptions& o = two.options;
-  o = test::plain_packets();
+  o = tests::plain_packets();
   o.packet_bytes = 4'096;
   o.transport = Transport::dcqcn;
   o.flow_control = model::FlowControl::pfc;
@@ -161,7 +161,7 @@ TEST(Dcqcn, FillsASlowerLineAsWell) {
 
 TEST(Window, TwoSendersComeToEqualShares) {
   TwoSenders two{.line_bytes_per_s = 1'000'000'000, .start_spread_ms = 5};
-  two.options = test::plain_packets();
+  two.options = tests::plain_packets();
   two.options.transport = Transport::window;
   const Shares settled = shares(two, 60, 160);
   EXPECT_GE(settled.fairness(), 0.99);

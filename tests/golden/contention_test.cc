@@ -1,5 +1,5 @@
 // Contention at packet fidelity against closed forms. Each test says how far a packet network may
-// be from its formula and why; docs/validation.md has the figures.
+// be from its formula and why; docs/laboratory/validation.md has the figures.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,13 +19,13 @@ using model::PacketOptions;
 using model::RoutingPolicy;
 using model::TrafficModel;
 using model::TrafficPattern;
-using test::kHop;
-using test::kSwitch;
-using test::line_time;
-using test::print_measured;
+using tests::kHop;
+using tests::kSwitch;
+using tests::line_time;
+using tests::print_measured;
 
 std::vector<PacketOptions> every_flow_control() {
-  return {test::plain_packets(), test::packets_with_credits(), test::packets_with_pauses()};
+  return {tests::plain_packets(), tests::packets_with_credits(), tests::packets_with_pauses()};
 }
 
 double ratio(Time a, Time b) { return static_cast<double>(a.ps) / static_cast<double>(b.ps); }
@@ -38,11 +38,11 @@ TEST(Contention, IncastTakesTheTimeOfAllBytesOnTheLastLine) {
   for (const std::uint32_t n : {2u, 7u, 15u, 63u}) {
     const Time expected = 2 * kHop + kSwitch + line_time(1'000) + line_time(bytes) * n;
     for (const PacketOptions& options : every_flow_control()) {
-      const auto topology = test::leaf_spine(64, 8, 8);
+      const auto topology = tests::leaf_spine(64, 8, 8);
       const TrafficModel traffic(
           *topology, options,
           {.pattern = TrafficPattern::incast, .message_bytes = bytes, .senders = n}, 0);
-      const test::TrafficRun run = test::run_traffic(traffic);
+      const tests::TrafficRun run = tests::run_traffic(traffic);
       ASSERT_EQ(run.flows.size(), n);
       EXPECT_EQ(run.flows.back().finished, expected)
           << n << " senders, flow control " << static_cast<int>(options.flow_control);
@@ -65,10 +65,10 @@ TEST(Contention, KFlowsOverOneLinkGetEqualShares) {
   // holds packets back, within the 8 packets that are sent or allowed at a time.
   for (const std::uint32_t k : {2u, 5u, 8u}) {
     for (const PacketOptions& options : every_flow_control()) {
-      const auto topology = test::chain(2, k, k);
+      const auto topology = tests::chain(2, k, k);
       const TrafficModel traffic(*topology, options,
                                  {.pattern = TrafficPattern::pairs, .message_bytes = 1'000'000}, 0);
-      const test::TrafficRun run = test::run_traffic(traffic);
+      const tests::TrafficRun run = tests::run_traffic(traffic);
       const Time first = run.flows.front().finished, last = run.flows.back().finished;
       const std::int64_t packets = options.flow_control == FlowControl::none ? 1 : 8;
       EXPECT_LE(last - first, line_time(1'000) * packets * (k - 1)) << k;
@@ -83,11 +83,12 @@ TEST(Contention, KFlowsOverOneLinkGetEqualShares) {
 TEST(Contention, FeedbackHalvesTheRatesOfTwoFlowsWhileBothLast) {
   // With credits or pauses a sender gives its line what the network takes: the bytes given by half
   // time are the flows' shares. Within the buffers, 40 packets of 2,000.
-  for (const PacketOptions& options : {test::packets_with_credits(), test::packets_with_pauses()}) {
-    const auto topology = test::chain(2, 2, 2);
+  for (const PacketOptions& options :
+       {tests::packets_with_credits(), tests::packets_with_pauses()}) {
+    const auto topology = tests::chain(2, 2, 2);
     const TrafficModel traffic(*topology, options,
                                {.pattern = TrafficPattern::pairs, .message_bytes = 4'000'000}, 0);
-    const std::vector<double> sent = test::snapshot_at(traffic, line_time(4'000'000)).sent_bytes;
+    const std::vector<double> sent = tests::snapshot_at(traffic, line_time(4'000'000)).sent_bytes;
     EXPECT_NEAR(sent[0], 2e6, 80e3);
     EXPECT_NEAR(sent[1], 2e6, 80e3);
     EXPECT_GE(jain({sent[0], sent[1]}), 0.9999);
@@ -100,11 +101,11 @@ TEST(Contention, AnOversubscribedUpLinkTakesTheTimeOfAllItsBytes) {
   // 8 devices a leaf, one spine: each leaf's up-link carries 8 messages. All bytes in one row, from
   // when the first packet reaches the leaf; exact.
   for (const PacketOptions& options : every_flow_control()) {
-    const auto topology = test::leaf_spine(32, 8, 1);
+    const auto topology = tests::leaf_spine(32, 8, 1);
     const TrafficModel traffic(
         *topology, options, {.pattern = TrafficPattern::shift, .message_bytes = 50'000, .shift = 8},
         0);
-    const test::TrafficRun run = test::run_traffic(traffic);
+    const tests::TrafficRun run = tests::run_traffic(traffic);
     ASSERT_EQ(run.flows.size(), 32u);
     EXPECT_EQ(run.flows.back().finished,
               4 * kHop + 3 * kSwitch + line_time(1'000 + 8 * 50'000 + 2'000));
@@ -135,15 +136,15 @@ TEST(Contention, APermutationOverAnOversubscribedLeafSpineIsBoundByItsBusiestLea
   for (const auto& [policy, percent] :
        {std::pair{RoutingPolicy::adaptive, 4}, std::pair{RoutingPolicy::spray, 6}}) {
     for (const std::uint64_t seed : {1u, 2u, 3u}) {
-      PacketOptions options = test::plain_packets();
+      PacketOptions options = tests::plain_packets();
       options.routing.policy = policy;
-      const auto topology = test::leaf_spine(kLeaves * kBelow, kBelow, kSpines);
+      const auto topology = tests::leaf_spine(kLeaves * kBelow, kBelow, kSpines);
       const TrafficModel traffic(
           *topology, options,
           {.pattern = TrafficPattern::permutation, .message_bytes = kBytes, .seed = seed}, 0);
       const double expected = busiest_leaf(traffic, kLeaves, kBelow) / double{kSpines};
       const double measured =
-          ratio(test::run_traffic(traffic).flows.back().finished, line_time(kBytes));
+          ratio(tests::run_traffic(traffic).flows.back().finished, line_time(kBytes));
       EXPECT_GE(measured, expected) << seed;
       EXPECT_LE(measured, expected * (100 + percent) / 100) << seed;
       print_measured(fmt::format("permutation, leaf-spine 4:1, {}, seed {}: times one alone",
@@ -185,10 +186,10 @@ TEST(Contention, EcmpCollidesAsBallsInBins) {
   constexpr std::uint32_t n = 16, seeds = 200;
   constexpr std::int64_t bytes = 20'000;
   double used = 0, slowest = 0, squares = 0;
-  const auto topology = test::leaf_spine(2 * n, n, n);
+  const auto topology = tests::leaf_spine(2 * n, n, n);
   const model::VertexId leaf = topology->vertex_of_switch(0);
   for (std::uint32_t seed = 1; seed <= seeds; ++seed) {
-    PacketOptions options = test::plain_packets();
+    PacketOptions options = tests::plain_packets();
     options.routing.seed = seed;
     const TrafficModel traffic(*topology, options,
                                {.pattern = TrafficPattern::pairs, .message_bytes = bytes}, 0);
@@ -198,7 +199,7 @@ TEST(Contention, EcmpCollidesAsBallsInBins) {
       ++flows_of_spine[model::ecmp_port(topology->minimal(leaf, {d + n}), hash, leaf) - n];
     }
     const std::uint32_t fullest = *std::ranges::max_element(flows_of_spine);
-    const test::TrafficRun run = test::run_traffic(traffic);
+    const tests::TrafficRun run = tests::run_traffic(traffic);
     EXPECT_EQ(run.totals.busiest_bytes, static_cast<std::uint64_t>(bytes) * fullest);
     EXPECT_EQ(run.flows.back().finished,
               4 * kHop + 3 * kSwitch + line_time(1'000 + bytes * fullest + 2'000));
@@ -226,13 +227,13 @@ TEST(Contention, SprayingAvoidsCollisions) {
   // The same flows, sprayed or placed by queue depth, finish in little more than one message's
   // time: random queues stay short against 400 packets.
   for (const RoutingPolicy policy : {RoutingPolicy::spray, RoutingPolicy::adaptive}) {
-    const auto topology = test::leaf_spine(32, 16, 16);
-    PacketOptions options = test::plain_packets();
+    const auto topology = tests::leaf_spine(32, 16, 16);
+    PacketOptions options = tests::plain_packets();
     options.routing.policy = policy;
     const TrafficModel traffic(*topology, options,
                                {.pattern = TrafficPattern::pairs, .message_bytes = 400'000}, 0);
     const Time alone = 4 * kHop + 3 * kSwitch + line_time(403'000);
-    const test::TrafficRun run = test::run_traffic(traffic);
+    const tests::TrafficRun run = tests::run_traffic(traffic);
     EXPECT_LE(run.flows.back().finished.ps, alone.ps * 115 / 100);
     print_measured(fmt::format("16 flows on 16 spines by {}: slowest, times one alone",
                                policy == RoutingPolicy::spray ? "spray" : "adaptive"),
@@ -246,18 +247,18 @@ TEST(Contention, SprayingAvoidsCollisions) {
 // 0.3 and 2.3 ms: queues are full by then, and nobody is done.
 double adversarial_share(RoutingPolicy policy) {
   model::DragonflySpec spec{.devices_per_router = 2, .routers = 4, .global_links = 2, .groups = 9};
-  spec.host = spec.local = spec.global = test::round_link();
+  spec.host = spec.local = spec.global = tests::round_link();
   spec.latencies = {.forwarding = kSwitch, .endpoint = Time{0}};
   const model::Dragonfly topology(spec);
-  PacketOptions options = test::packets_with_credits();
+  PacketOptions options = tests::packets_with_credits();
   options.routing.policy = policy;
   const TrafficModel traffic(
       topology, options, {.pattern = TrafficPattern::shift, .message_bytes = 3'000'000, .shift = 8},
       0);
   const Time from{300'000'000}, to{2'300'000'000};
   double bytes = 0;
-  const test::Snapshot early = test::snapshot_at(traffic, from);
-  const test::Snapshot late = test::snapshot_at(traffic, to);
+  const tests::Snapshot early = tests::snapshot_at(traffic, from);
+  const tests::Snapshot late = tests::snapshot_at(traffic, to);
   for (std::uint32_t d = 0; d < topology.devices(); ++d) {
     bytes += late.sent_bytes[d] - early.sent_bytes[d];
   }
@@ -302,10 +303,10 @@ TEST(Contention, PausesPropagateFromSwitchToSwitch) {
   // carries half of the links between the switches at most, so each switch pauses the one behind
   // it, and the last one its devices.
   constexpr std::uint32_t kSwitches = 4;
-  const auto topology = test::chain(kSwitches, 2, 3);
-  const TrafficModel traffic(*topology, test::packets_with_pauses(),
+  const auto topology = tests::chain(kSwitches, 2, 3);
+  const TrafficModel traffic(*topology, tests::packets_with_pauses(),
                              {.pattern = TrafficPattern::incast, .message_bytes = 200'000}, 0);
-  const test::TrafficRun run = test::run_traffic(traffic);
+  const tests::TrafficRun run = tests::run_traffic(traffic);
   for (std::uint32_t s = 1; s < kSwitches; ++s) {
     const core::LpId lp = traffic.packet_network().lp_of(topology->vertex_of_switch(s));
     EXPECT_GT(run.pauses[lp.value], 0u) << "switch " << s;
@@ -319,11 +320,11 @@ TEST(Contention, PausesPropagateFromSwitchToSwitch) {
 
 // Devices 0 and 1 behind the first of four switches, 2 and 3 behind the last; 2 has a line of a
 // quarter. 0 sends to 2, 1 to 3. The rate of the flow from 1 until it ends.
-double rate_of_the_victim(const PacketOptions& options, test::TrafficRun& run) {
+double rate_of_the_victim(const PacketOptions& options, tests::TrafficRun& run) {
   model::GraphSpec spec;
   spec.devices = 4;
   spec.switches = 4;
-  spec.kinds = {test::round_link(), test::round_link(test::kLineBytesPerS / 4)};
+  spec.kinds = {tests::round_link(), tests::round_link(tests::kLineBytesPerS / 4)};
   spec.latencies = {.forwarding = kSwitch, .endpoint = Time{0}};
   spec.wires = {{{0}, {4}, 0}, {{1}, {4}, 0}, {{2}, {7}, 1}, {{3}, {7}, 0},
                 {{4}, {5}, 0}, {{5}, {6}, 0}, {{6}, {7}, 0}};
@@ -331,7 +332,7 @@ double rate_of_the_victim(const PacketOptions& options, test::TrafficRun& run) {
   constexpr std::int64_t bytes = 1'000'000;
   const TrafficModel traffic(topology, options,
                              {.pattern = TrafficPattern::pairs, .message_bytes = bytes}, 0);
-  run = test::run_traffic(traffic);
+  run = tests::run_traffic(traffic);
   for (const auto& flow : run.flows) {
     if (flow.source == 1) return ratio(line_time(bytes), flow.took);
   }
@@ -342,14 +343,14 @@ TEST(Contention, APauseHoldsUpFlowsThatDoNotCauseIt) {
   // Pauses stop a port, not a flow: over three hops the innocent flow gets no more than the one to
   // the slow device, 1/4 of the line, as both take turns in every queue. Within 3 %: what was under
   // way before the first pause. Without pauses it gets its half.
-  test::TrafficRun paused, unbounded;
-  const double victim = rate_of_the_victim(test::packets_with_pauses(), paused);
+  tests::TrafficRun paused, unbounded;
+  const double victim = rate_of_the_victim(tests::packets_with_pauses(), paused);
   EXPECT_NEAR(victim, 0.25, 0.03 * 0.25);
   for (const std::uint32_t port_of : {0u, 1u, 4u, 5u, 6u}) {
     EXPECT_GT(paused.pauses[port_of], 0u) << port_of;
   }
   EXPECT_EQ(paused.totals.drops, 0u);
-  const double free = rate_of_the_victim(test::plain_packets(), unbounded);
+  const double free = rate_of_the_victim(tests::plain_packets(), unbounded);
   EXPECT_NEAR(free, 0.5, 0.005);
   print_measured("victim of pauses three hops away: share of the line", 0.25, victim);
   print_measured("the same without pauses", 0.5, free);

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <set>
 
-#include "io/system_config.h"
+#include "io/study/system_config.h"
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 
@@ -75,8 +75,8 @@ WorkloadGraph one_message(std::uint32_t devices, std::uint32_t to) {
 
 double seconds(const WorkloadGraph& graph, const model::Fabric& fabric,
                const model::ClusterOptions& options) {
-  const model::Cluster cluster(graph, test::round_accelerator(), fabric, options);
-  const test::ClusterRun run = test::run_cluster(cluster);
+  const model::Cluster cluster(graph, tests::round_accelerator(), fabric, options);
+  const tests::ClusterRun run = tests::run_cluster(cluster);
   EXPECT_EQ(run.outcome.unfinished(), 0u);
   return core::to_seconds(run.outcome.simulated_time());
 }

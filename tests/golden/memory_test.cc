@@ -8,8 +8,8 @@
 #include <sstream>
 #include <string>
 
-#include "model/workload/transformer.h"
-#include "model/workload/transformer_costs.h"
+#include "model/generate/transformer.h"
+#include "model/generate/transformer_costs.h"
 
 namespace exawarp::model {
 namespace {

@@ -1,5 +1,5 @@
 // One layer of our generator's graphs against the same layer of STAGE's traces (stage/README.md),
-// after the corrections that docs/training.md lists: a difference is one of its known faults.
+// after the corrections that docs/guide/training.md lists: a difference is one of its known faults.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <sstream>
 #include <string>
 
-#include "model/workload/transformer.h"
-#include "model/workload/transformer_costs.h"
+#include "model/generate/transformer.h"
+#include "model/generate/transformer_costs.h"
 
 namespace exawarp::model {
 namespace {
@@ -262,7 +262,7 @@ Totals our_totals(const WorkloadGraph& graph, std::uint32_t stage) {
   return totals;
 }
 
-// What STAGE's totals become without its known faults (docs/training.md).
+// What STAGE's totals become without its known faults (docs/guide/training.md).
 class Corrected {
  public:
   Corrected(const TransformerSpec& spec, const std::string& set, std::uint32_t stage)

@@ -36,7 +36,7 @@ class Draws {
   // Of 5 to 100 GB/s and 5 to 500 ns.
   LinkKind link(const char* name) {
     constexpr std::array<std::int64_t, 4> rates{5, 25, 50, 100}, latencies{5, 20, 100, 500};
-    return test::link_kind(name, rates[below(4)], latencies[below(4)]);
+    return tests::link_kind(name, rates[below(4)], latencies[below(4)]);
   }
 
  private:
@@ -48,7 +48,7 @@ using Made = std::unique_ptr<Topology>;
 
 Made random_torus(Draws& draw) {
   model::TorusSpec s{
-      .wraps = !draw.chance(3), .link = draw.link("link"), .latencies = test::kLatencies};
+      .wraps = !draw.chance(3), .link = draw.link("link"), .latencies = tests::kLatencies};
   const std::uint32_t dims = draw.between(1, 4), longest = dims == 1 ? 24 : dims == 2 ? 7 : 4;
   for (std::uint32_t i = 0; i < dims; ++i) s.dims.push_back(draw.between(2, longest));
   return std::make_unique<model::Torus>(s);
@@ -61,7 +61,7 @@ Made random_clos(Draws& draw) {
   s.host = draw.link("host");
   s.leaf_spine = draw.link("up");
   s.spine_core = draw.link("top");
-  s.latencies = test::kLatencies;
+  s.latencies = tests::kLatencies;
   s.leaf_bundle = draw.between(1, 2);
   if (draw.chance(4)) s.rails = 4;
   const std::uint32_t units = draw.between(2, s.rails == 1 ? 48 : 12);
@@ -80,7 +80,7 @@ Made random_dragonfly(Draws& draw) {
   s.host = draw.link("host");
   s.local = draw.link("local");
   s.global = draw.link("global");
-  s.latencies = test::kLatencies;
+  s.latencies = tests::kLatencies;
   return std::make_unique<model::Dragonfly>(s);
 }
 
@@ -93,7 +93,7 @@ Made random_hyperx(Draws& draw) {
   }
   s.host = draw.link("host");
   s.between = draw.link("between");
-  s.latencies = test::kLatencies;
+  s.latencies = tests::kLatencies;
   return std::make_unique<model::HyperX>(s);
 }
 
@@ -109,12 +109,12 @@ Made random_topology(Draws& draw) {
       return random_hyperx(draw);
     case 4:
       return std::make_unique<model::FullyConnected>(
-          model::FullyConnectedSpec{draw.link("link"), test::kLatencies}, draw.between(2, 12));
+          model::FullyConnectedSpec{draw.link("link"), tests::kLatencies}, draw.between(2, 12));
     default:
       break;
   }
   // Products, nodes on top of others, rails, explicit graphs: as they stand.
-  const std::vector<test::TopologyCase> cases = test::topology_cases();
+  const std::vector<tests::TopologyCase> cases = tests::topology_cases();
   for (;;) {
     Made topology = cases[draw.below(static_cast<std::uint32_t>(cases.size()))].make();
     if (topology->devices() >= 2) return topology;
@@ -173,7 +173,7 @@ bool stress_case(std::uint64_t seed) {
                            static_cast<int>(network.routing.policy),
                            static_cast<int>(options.pattern)));
   const model::TrafficModel traffic(*topology, network, options, 0);
-  const test::TrafficRun run = test::run_traffic(traffic);
+  const tests::TrafficRun run = tests::run_traffic(traffic);
   EXPECT_EQ(run.totals.received, traffic.messages());
   EXPECT_EQ(run.totals.unfinished, 0u);
   EXPECT_EQ(run.totals.drops, 0u);

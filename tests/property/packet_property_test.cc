@@ -72,8 +72,8 @@ TrafficOptions random_traffic(Draws& draw, std::uint32_t devices) {
   return o;
 }
 
-test::RunCase random_case(Draws& draw) {
-  test::RunCase run;
+tests::RunCase random_case(Draws& draw) {
+  tests::RunCase run;
   run.sync = draw.chance(4) ? pdes::Sync::conservative : pdes::Sync::optimistic;
   run.ranks = std::uint32_t{1} << draw.below(2);
   run.threads = static_cast<std::uint32_t>(1 + draw.below(2));
@@ -86,11 +86,11 @@ test::RunCase random_case(Draws& draw) {
 TEST(PacketProperty, EveryMessageArrivesInEveryModeAtTheSameTime) {
   const char* wanted = std::getenv("EXAWARP_PROPERTY_CASES");
   const std::uint64_t cases = wanted == nullptr ? 25 : std::strtoull(wanted, nullptr, 10);
-  const std::vector<test::TopologyCase> topologies = test::topology_cases();
+  const std::vector<tests::TopologyCase> topologies = tests::topology_cases();
   std::uint64_t rolled_back = 0;
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
     Draws draw(seed);
-    const test::TopologyCase& shape = topologies[draw.below(topologies.size())];
+    const tests::TopologyCase& shape = topologies[draw.below(topologies.size())];
     const auto topology = shape.make();
     if (topology->devices() < 2) continue;
     const PacketOptions network = random_network(draw, *topology);
@@ -101,15 +101,15 @@ TEST(PacketProperty, EveryMessageArrivesInEveryModeAtTheSameTime) {
                  std::to_string(static_cast<int>(network.routing.policy)) + " pattern " +
                  std::to_string(static_cast<int>(options.pattern)));
     const model::TrafficModel traffic(*topology, network, options, 0);
-    const test::TrafficRun expected = test::run_traffic(traffic);
+    const tests::TrafficRun expected = tests::run_traffic(traffic);
     ASSERT_EQ(expected.totals.received, traffic.messages());
     ASSERT_EQ(expected.totals.unfinished, 0u);
     ASSERT_EQ(expected.totals.lost, 0u);
     if (network.flow_control != FlowControl::none) {
       ASSERT_EQ(expected.totals.drops, 0u);
     }
-    const test::RunCase run = random_case(draw);
-    const test::TrafficRun result = test::run_traffic(traffic, run);
+    const tests::RunCase run = random_case(draw);
+    const tests::TrafficRun result = tests::run_traffic(traffic, run);
     ASSERT_EQ(result.digest, expected.digest) << run.text();
     ASSERT_EQ(result.flows, expected.flows) << run.text();
     rolled_back += result.statistics.rolled_back_events;
@@ -132,7 +132,7 @@ std::vector<model::LinkFaultSpec> random_failures(Draws& draw, const model::Topo
     down.links = {{.at = {is_device, is_device ? v.value : v.value - topology.devices()},
                    .port = static_cast<std::uint32_t>(draw.below(topology.ports(v)))}};
     failures.push_back(down);
-    if (!test::devices_have_ways(topology, {topology, failures})) failures.pop_back();
+    if (!tests::devices_have_ways(topology, {topology, failures})) failures.pop_back();
   }
   for (model::LinkFaultSpec& down : failures) {
     if (!at_times) break;
@@ -150,11 +150,11 @@ std::vector<model::LinkFaultSpec> random_failures(Draws& draw, const model::Topo
 TEST(PacketProperty, EveryMessageArrivesAroundLinksThatAreDown) {
   const char* wanted = std::getenv("EXAWARP_PROPERTY_CASES");
   const std::uint64_t cases = wanted == nullptr ? 16 : std::strtoull(wanted, nullptr, 10);
-  const std::vector<test::TopologyCase> topologies = test::topology_cases();
+  const std::vector<tests::TopologyCase> topologies = tests::topology_cases();
   std::uint64_t with_failures = 0;
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
     Draws draw(seed + 77'000);
-    const test::TopologyCase& shape = topologies[draw.below(topologies.size())];
+    const tests::TopologyCase& shape = topologies[draw.below(topologies.size())];
     const auto topology = shape.make();
     if (topology->devices() < 2) continue;
     PacketOptions network = random_network(draw, *topology);
@@ -164,10 +164,10 @@ TEST(PacketProperty, EveryMessageArrivesAroundLinksThatAreDown) {
                  std::to_string(static_cast<int>(network.flow_control)) + " failures " +
                  std::to_string(network.link_faults.size()));
     const model::TrafficModel traffic(*topology, network, options, 0);
-    const test::TrafficRun expected = test::run_traffic(traffic);
+    const tests::TrafficRun expected = tests::run_traffic(traffic);
     ASSERT_EQ(expected.totals.received, traffic.messages());
     ASSERT_EQ(expected.totals.unfinished, 0u);
-    ASSERT_EQ(test::run_traffic(traffic, random_case(draw)).digest, expected.digest);
+    ASSERT_EQ(tests::run_traffic(traffic, random_case(draw)).digest, expected.digest);
     with_failures += network.link_faults.empty() ? 0 : 1;
   }
   EXPECT_GT(with_failures, cases / 4);

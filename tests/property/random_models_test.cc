@@ -39,12 +39,12 @@ class Collector final : public pdes::EmissionSink {
   bool in_order_ = true;
 };
 
-test::RunCase random_case(std::uint64_t seed) {
+tests::RunCase random_case(std::uint64_t seed) {
   std::uint64_t draws = 0;
   const auto draw = [&](std::uint64_t n) {
     return core::random_bits(core::stream_of(seed, 0xca5e), draws++) % n;
   };
-  test::RunCase run;
+  tests::RunCase run;
   run.sync = draw(5) == 0 ? pdes::Sync::conservative : pdes::Sync::optimistic;
   run.ranks = std::uint32_t{1} << draw(3);
   run.threads = static_cast<std::uint32_t>(1 + draw(3));
@@ -61,17 +61,17 @@ TEST(RandomModels, AgreeWithTheSequentialRun) {
   const std::uint64_t cases = wanted == nullptr ? 50 : std::strtoull(wanted, nullptr, 10);
   std::uint64_t rolled_back = 0;
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
-    const test::StormOptions storm = test::random_storm(seed);
-    const auto model = test::make_storm(storm);
-    const test::MatrixModel matrix{.model = model.get(),
-                                   .placer = test::blocks_of(storm.lps, storm.atom_shift),
+    const tests::StormOptions storm = tests::random_storm(seed);
+    const auto model = tests::make_storm(storm);
+    const tests::MatrixModel matrix{.model = model.get(),
+                                   .placer = tests::blocks_of(storm.lps, storm.atom_shift),
                                    .end = core::Time::max(),
                                    .seed = seed};
     Collector expected_output;
-    const pdes::RunResult expected = test::run_case(matrix, {}, &expected_output);
-    const test::RunCase run = random_case(seed);
+    const pdes::RunResult expected = tests::run_case(matrix, {}, &expected_output);
+    const tests::RunCase run = random_case(seed);
     Collector output;
-    const pdes::RunResult result = test::run_case(matrix, run, &output);
+    const pdes::RunResult result = tests::run_case(matrix, run, &output);
     ASSERT_EQ(to_hex(result.digest), to_hex(expected.digest)) << "seed " << seed << ' '
                                                               << run.text();
     ASSERT_EQ(result.total.committed_events(), expected.total.committed_events()) << seed;
@@ -83,9 +83,9 @@ TEST(RandomModels, AgreeWithTheSequentialRun) {
 }
 
 TEST(RandomModels, AWriteThatByPassesTheContextFailsTheAudit) {
-  const auto model = test::make_storm({.writes_directly = true});
-  const test::MatrixModel matrix{.model = model.get(), .placer = test::blocks_of(64, 2)};
-  EXPECT_EXIT(test::run_case(matrix, {.sync = pdes::Sync::optimistic, .audit_probability = 1}),
+  const auto model = tests::make_storm({.writes_directly = true});
+  const tests::MatrixModel matrix{.model = model.get(), .placer = tests::blocks_of(64, 2)};
+  EXPECT_EXIT(tests::run_case(matrix, {.sync = pdes::Sync::optimistic, .audit_probability = 1}),
               testing::ExitedWithCode(1), "a write by-passed the context");
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using core::DeviceId;
 using core::Time;
-using test::TopologyCase;
+using tests::TopologyCase;
 
 class TopologyProperty : public testing::TestWithParam<TopologyCase> {
  protected:
@@ -55,7 +55,7 @@ TEST_P(TopologyProperty, EachLinkLeadsBackToItsPort) {
 // set is that of all shortest paths.
 TEST_P(TopologyProperty, MinimalPortsAreThoseOfTheShortestPaths) {
   for (std::uint32_t to = 0; to < t().devices(); ++to) {
-    const std::vector<std::uint64_t> length = test::lengths_to(t(), {to}, GetParam());
+    const std::vector<std::uint64_t> length = tests::lengths_to(t(), {to}, GetParam());
     std::vector<bool> seen(vertices(), false);
     std::vector<VertexId> stack;
     for (std::uint32_t d = 0; d < t().devices(); ++d) stack.push_back({d});
@@ -227,7 +227,7 @@ class ChannelGraph {
     return ended;
   }
 
-  [[nodiscard]] const test::Waits& waits() const { return waits_; }
+  [[nodiscard]] const tests::Waits& waits() const { return waits_; }
 
  private:
   State step(const State& s, std::uint32_t port) {
@@ -241,7 +241,7 @@ class ChannelGraph {
   }
 
   const Topology& t_;
-  test::Waits waits_;
+  tests::Waits waits_;
 };
 
 TEST_P(TopologyProperty, ChannelsWaitForEachOtherWithoutACycle) {
@@ -260,10 +260,10 @@ TEST_P(TopologyProperty, ChannelsWaitForEachOtherWithoutACycle) {
       }
     }
   }
-  EXPECT_FALSE(test::has_cycle(channels.waits()));
+  EXPECT_FALSE(tests::has_cycle(channels.waits()));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TopologyProperty, testing::ValuesIn(test::topology_cases()),
+INSTANTIATE_TEST_SUITE_P(All, TopologyProperty, testing::ValuesIn(tests::topology_cases()),
                          [](const auto& param) { return param.param.name; });
 
 }  // namespace

@@ -6,14 +6,14 @@
 #include <tuple>
 
 #include "core/random.h"
-#include "model/network/ways_around.h"
+#include "model/network/faults/ways_around.h"
 #include "tests/support/topologies.h"
 
 namespace exawarp::model {
 namespace {
 
 using core::Time;
-using test::TopologyCase;
+using tests::TopologyCase;
 
 class WaysAroundProperty : public testing::TestWithParam<TopologyCase> {};
 
@@ -38,7 +38,7 @@ std::vector<LinkFaultSpec> failures_of(const Topology& t, std::uint64_t seed) {
 }
 
 // Follows all ways to `to` from everywhere, and notes which channel a packet waits in for which.
-void follow(const Topology& t, const WaysAround& ways, VertexId to, Time now, test::Waits& waits) {
+void follow(const Topology& t, const WaysAround& ways, VertexId to, Time now, tests::Waits& waits) {
   using State = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;  // at, in port, channel
   constexpr std::uint64_t kStarts = ~std::uint64_t{0};
   std::set<State> todo, seen;
@@ -69,14 +69,14 @@ TEST_P(WaysAroundProperty, ReachAllThatCanBeReachedAndNeverWaitInACircle) {
     const std::vector<LinkFaultSpec> failures = failures_of(*t, seed);
     if (failures.empty()) continue;  // nothing is put in order then
     const LinkFaults faults(*t, failures);
-    const bool joined = test::devices_have_ways(*t, faults);
+    const bool joined = tests::devices_have_ways(*t, faults);
     const WaysAround any(*t, faults, WaysAround::Kind::any);
     const WaysAround ordered(*t, faults, WaysAround::Kind::up_then_down);
-    test::Waits waits;
+    tests::Waits waits;
     for (std::uint32_t to = 0; to < t->devices(); to += step) {
       for (const Time now : {kBefore, kDuring, kLater, Time::max()}) {
         follow(*t, ordered, {to}, now, waits);
-        test::Waits unused;
+        tests::Waits unused;
         follow(*t, any, {to}, now, unused);
         for (std::uint32_t from = 0; from < t->devices(); ++from) {
           const bool way = ordered.exists({from}, {to}, now);
@@ -85,11 +85,11 @@ TEST_P(WaysAroundProperty, ReachAllThatCanBeReachedAndNeverWaitInACircle) {
         }
       }
     }
-    EXPECT_FALSE(test::has_cycle(waits));
+    EXPECT_FALSE(tests::has_cycle(waits));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, WaysAroundProperty, testing::ValuesIn(test::topology_cases()),
+INSTANTIATE_TEST_SUITE_P(All, WaysAroundProperty, testing::ValuesIn(tests::topology_cases()),
                          [](const auto& param) { return param.param.name; });
 
 }  // namespace

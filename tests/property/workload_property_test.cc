@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
-#include "model/workload/transformer.h"
+#include "model/generate/transformer.h"
 #include "model/workload/validate.h"
 #include "tests/fuzz/read_workload.h"
 #include "tests/support/workload_builders.h"
@@ -19,8 +19,8 @@
 namespace exawarp::model {
 namespace {
 
-using test_support::random_transformer;
-using test_support::temporary_path;
+using tests::random_transformer;
+using tests::temporary_path;
 
 TEST(WorkloadProperty, EveryGeneratedWorkloadIsValidAndMatches) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
@@ -99,7 +99,7 @@ TEST(WorkloadProperty, ModelFlopsDoNotDependOnTheParallelism) {
 }
 
 TEST(WorkloadProperty, FlippedBitsAreRefusedOrHarmless) {
-  TransformerSpec spec = test_support::tiny_gpt();
+  TransformerSpec spec = tests::tiny_gpt();
   spec.model.layers = 2;
   spec.parallel = {.tensor = 2, .pipeline = 2, .data = 2};
   spec.global_batch_sequences = 4;

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "model/workload/transformer.h"
+#include "model/generate/transformer.h"
 #include "model/workload/validate.h"
 #include "pdes/transport.h"
 #include "pdes/transport_in_process.h"
 
-namespace exawarp::test {
+namespace exawarp::tests {
 namespace {
 
 using model::NodeFields;
@@ -289,4 +289,4 @@ Simulated simulate(WorkloadGraph graph, const model::ClusterOptions& options) {
   return {std::move(kept), std::move(cluster), std::move(outcome)};
 }
 
-}  // namespace exawarp::test
+}  // namespace exawarp::tests

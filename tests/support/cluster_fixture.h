@@ -5,14 +5,14 @@
 #include <memory>
 
 #include "model/cluster.h"
+#include "model/generate/transformer_spec.h"
 #include "model/outcome.h"
 #include "model/workload/builder.h"
 #include "model/workload/graph.h"
-#include "model/workload/transformer_spec.h"
 #include "pdes/engine.h"
 #include "tests/support/run_matrix.h"
 
-namespace exawarp::test {
+namespace exawarp::tests {
 
 // 1 TFLOP/s matrix (bf16), 100 GFLOP/s vector, 1 TB/s memory, no launch latency, efficiency 1.
 model::Accelerator round_accelerator();
@@ -76,4 +76,4 @@ struct Simulated {
 };
 Simulated simulate(model::WorkloadGraph graph, const model::ClusterOptions& options = {});
 
-}  // namespace exawarp::test
+}  // namespace exawarp::tests

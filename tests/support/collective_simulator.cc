@@ -13,7 +13,7 @@
 
 #include "model/collective/cost.h"
 
-namespace exawarp::test {
+namespace exawarp::tests {
 namespace {
 
 using core::Time;
@@ -232,4 +232,4 @@ CollectiveRun run_collective(const Collective& c, const model::StepCost& cost) {
   return Simulation(c, cost).run();
 }
 
-}  // namespace exawarp::test
+}  // namespace exawarp::tests

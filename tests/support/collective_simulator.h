@@ -10,7 +10,7 @@
 #include "model/collective/collective.h"
 #include "model/collective/ring.h"
 
-namespace exawarp::test {
+namespace exawarp::tests {
 
 struct CollectiveRun {
   core::Time time;             // when the last member is done
@@ -21,4 +21,4 @@ struct CollectiveRun {
 // Requires at most 128 members. All start at time 0.
 CollectiveRun run_collective(const model::Collective& c, const model::StepCost& cost);
 
-}  // namespace exawarp::test
+}  // namespace exawarp::tests

@@ -8,7 +8,7 @@
 #include "pdes/transport.h"
 #include "pdes/transport_in_process.h"
 
-namespace exawarp::test {
+namespace exawarp::tests {
 
 using model::goal::Dependents;
 using model::goal::Host;
@@ -231,4 +231,4 @@ Parameters random_parameters(std::uint64_t seed, std::uint64_t eager_limit) {
           .S = eager_limit};
 }
 
-}  // namespace exawarp::test
+}  // namespace exawarp::tests

@@ -7,10 +7,10 @@
 
 #include "core/digest.h"
 #include "core/random.h"
-#include "model/goal/host.h"
+#include "model/guests/goal/host.h"
 #include "tests/support/run_matrix.h"
 
-namespace exawarp::test {
+namespace exawarp::tests {
 
 struct GoalRun {
   std::vector<std::int64_t> finish;  // units, by rank
@@ -53,4 +53,4 @@ class Draws {
 // Parameters that follow from the seed; messages are eager up to `eager_limit` bytes.
 model::goal::Parameters random_parameters(std::uint64_t seed, std::uint64_t eager_limit);
 
-}  // namespace exawarp::test
+}  // namespace exawarp::tests

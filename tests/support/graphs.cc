@@ -2,7 +2,7 @@
 
 #include "core/random.h"
 
-namespace exawarp::test {
+namespace exawarp::tests {
 
 using partition::WeightedEdge;
 using partition::WeightedGraph;
@@ -49,4 +49,4 @@ RandomPlacementCase random_placement_case(std::uint64_t seed) {
           {.atoms = atoms, .ranks = draw(1, 5), .partitions_per_rank = draw(2, 9)}};
 }
 
-}  // namespace exawarp::test
+}  // namespace exawarp::tests

@@ -7,7 +7,7 @@
 #include "partition/block.h"
 #include "partition/weighted_graph.h"
 
-namespace exawarp::test {
+namespace exawarp::tests {
 
 std::vector<std::int64_t> equal_weights(std::uint32_t atoms);  // 8 each
 
@@ -28,4 +28,4 @@ struct RandomPlacementCase {
 };
 RandomPlacementCase random_placement_case(std::uint64_t seed);
 
-}  // namespace exawarp::test
+}  // namespace exawarp::tests

@@ -7,7 +7,7 @@
 #include "partition/block.h"
 #include "pdes/transport_in_process.h"
 
-namespace exawarp::test {
+namespace exawarp::tests {
 namespace {
 
 const char* name_of(pdes::Sync sync) {
@@ -108,4 +108,4 @@ RunCase audited_case(core::Time window, double share) {
           .audit_probability = share};
 }
 
-}  // namespace exawarp::test
+}  // namespace exawarp::tests

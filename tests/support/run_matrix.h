@@ -10,7 +10,7 @@
 #include "core/placement.h"
 #include "pdes/engine.h"
 
-namespace exawarp::test {
+namespace exawarp::tests {
 
 struct RunCase {
   pdes::Sync sync = pdes::Sync::sequential;
@@ -49,4 +49,4 @@ std::vector<RunCase> differential_cases(core::Time tiny);
 // Optimistic on 2 ranks x 2 threads x 3 partitions, with this share of events under rollback audit.
 RunCase audited_case(core::Time window, double share);
 
-}  // namespace exawarp::test
+}  // namespace exawarp::tests

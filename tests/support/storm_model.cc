@@ -4,7 +4,7 @@
 #include "pdes/context.h"
 #include "pdes/undo_vector.h"
 
-namespace exawarp::test {
+namespace exawarp::tests {
 namespace {
 
 using core::LpId;
@@ -142,4 +142,4 @@ StormOptions random_storm(std::uint64_t seed) {
   return o;
 }
 
-}  // namespace exawarp::test
+}  // namespace exawarp::tests

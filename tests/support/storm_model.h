@@ -8,7 +8,7 @@
 
 #include "pdes/logical_process.h"
 
-namespace exawarp::test {
+namespace exawarp::tests {
 
 struct StormOptions {
   std::uint32_t lps = 64;
@@ -29,4 +29,4 @@ std::unique_ptr<pdes::Model> make_storm(const StormOptions& options);
 // A storm of random shape.
 StormOptions random_storm(std::uint64_t seed);
 
-}  // namespace exawarp::test
+}  // namespace exawarp::tests

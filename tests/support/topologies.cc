@@ -10,7 +10,7 @@
 #include "model/topology/planes.h"
 #include "model/topology/product.h"
 
-namespace exawarp::test {
+namespace exawarp::tests {
 
 using namespace model;
 
@@ -379,4 +379,4 @@ bool has_cycle(const Waits& waits) {
       waits, [&](const auto& entry) { return colour[entry.first] == 0 && visit(entry.first); });
 }
 
-}  // namespace exawarp::test
+}  // namespace exawarp::tests

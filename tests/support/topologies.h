@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "model/network/link_faults.h"
+#include "model/network/faults/link_faults.h"
 #include "model/topology/make.h"
 
-namespace exawarp::test {
+namespace exawarp::tests {
 
 struct TopologyCase {
   std::string name;
@@ -51,4 +51,4 @@ model::LinkKind link_kind(const char* name, std::int64_t gigabytes_per_s,
                           std::int64_t nanoseconds);
 constexpr model::NodeLatencies kLatencies{core::Time{300'000}, core::Time{2'000'000}};
 
-}  // namespace exawarp::test
+}  // namespace exawarp::tests

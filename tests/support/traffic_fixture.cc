@@ -4,7 +4,7 @@
 
 #include "pdes/transport_in_process.h"
 
-namespace exawarp::test {
+namespace exawarp::tests {
 
 model::LinkKind round_link(std::int64_t bytes_per_s) {
   return {.name = "link", .bandwidth_bytes_per_s = bytes_per_s, .latency = kHop};
@@ -132,4 +132,4 @@ Snapshot snapshot_at(const model::TrafficModel& traffic, core::Time end) {
   return seen;
 }
 
-}  // namespace exawarp::test
+}  // namespace exawarp::tests

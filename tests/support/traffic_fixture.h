@@ -5,12 +5,12 @@
 #include <memory>
 #include <vector>
 
-#include "model/network/traffic_outcome.h"
+#include "model/network/packet/traffic_outcome.h"
 #include "model/topology/clos.h"
 #include "model/topology/graph.h"
 #include "tests/support/run_matrix.h"
 
-namespace exawarp::test {
+namespace exawarp::tests {
 
 // 1 GB/s: a byte takes 1 ns. Links 100 ns, switches 10 ns, endpoints 0.
 constexpr core::Time kHop{100'000};
@@ -52,4 +52,4 @@ struct Snapshot {
 };
 Snapshot snapshot_at(const model::TrafficModel& traffic, core::Time end);
 
-}  // namespace exawarp::test
+}  // namespace exawarp::tests

@@ -5,7 +5,7 @@
 
 #include "core/random.h"
 
-namespace exawarp::test_support {
+namespace exawarp::tests {
 
 using model::NodeFields;
 using model::ProgramBuilder;
@@ -144,4 +144,4 @@ std::string temporary_path(const std::string& name) {
          (test == nullptr ? "" : test->name()) + "_" + name;
 }
 
-}  // namespace exawarp::test_support
+}  // namespace exawarp::tests

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "model/generate/transformer_spec.h"
 #include "model/workload/builder.h"
 #include "model/workload/graph.h"
-#include "model/workload/transformer_spec.h"
 
-namespace exawarp::test_support {
+namespace exawarp::tests {
 
 // Four layers, hidden 64, on one device: what the tests vary.
 model::TransformerSpec tiny_llama();  // gated ffn, 2 kv heads of 8
@@ -35,4 +35,4 @@ std::vector<NamedNode> nodes_of(const model::WorkloadGraph& graph, std::uint32_t
 // A path in the test's temporary directory, unique to the running test.
 std::string temporary_path(const std::string& name);
 
-}  // namespace exawarp::test_support
+}  // namespace exawarp::tests

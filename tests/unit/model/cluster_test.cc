@@ -12,8 +12,8 @@ using core::Time;
 using schema::CollectiveType;
 
 TEST(Cluster, PutsSwitchesAfterTheDevicesAtAnAtom) {
-  const WorkloadGraph graph = test::collectives(CollectiveType::ALL_REDUCE, 18, 100);
-  const Cluster cluster(graph, test::round_accelerator(), test::round_fabric(), {});
+  const WorkloadGraph graph = tests::collectives(CollectiveType::ALL_REDUCE, 18, 100);
+  const Cluster cluster(graph, tests::round_accelerator(), tests::round_fabric(), {});
   ASSERT_EQ(cluster.ranges().size(), 2u);
   EXPECT_EQ(cluster.ranges()[0].count, 18u);
   EXPECT_EQ(cluster.atom_shift(), 2u);
@@ -24,13 +24,13 @@ TEST(Cluster, PutsSwitchesAfterTheDevicesAtAnAtom) {
 }
 
 TEST(Cluster, MakesEveryDeviceAnAtomWhereANodeIsNoPowerOfTwo) {
-  const WorkloadGraph graph = test::collectives(CollectiveType::ALL_REDUCE, 12, 100);
-  Fabric fabric = test::round_fabric();
+  const WorkloadGraph graph = tests::collectives(CollectiveType::ALL_REDUCE, 12, 100);
+  Fabric fabric = tests::round_fabric();
   fabric.node.devices = 6;
-  const Cluster cluster(graph, test::round_accelerator(), fabric, {});
+  const Cluster cluster(graph, tests::round_accelerator(), fabric, {});
   EXPECT_EQ(cluster.atom_shift(), 0u);
-  EXPECT_EQ(cluster.lookahead(), test::kNodeLatency);
-  EXPECT_EQ(test::run_cluster(cluster, {.sync = pdes::Sync::conservative,
+  EXPECT_EQ(cluster.lookahead(), tests::kNodeLatency);
+  EXPECT_EQ(tests::run_cluster(cluster, {.sync = pdes::Sync::conservative,
                                         .threads = 1,
                                         .partitions_per_rank = 4})
                 .outcome.unfinished(),
@@ -38,9 +38,9 @@ TEST(Cluster, MakesEveryDeviceAnAtomWhereANodeIsNoPowerOfTwo) {
 }
 
 TEST(Cluster, RefusesAJitterBeyondItsBound) {
-  const WorkloadGraph graph = test::collectives(CollectiveType::ALL_REDUCE, 2, 100);
+  const WorkloadGraph graph = tests::collectives(CollectiveType::ALL_REDUCE, 2, 100);
   try {
-    Cluster cluster(graph, test::round_accelerator(), test::round_fabric(),
+    Cluster cluster(graph, tests::round_accelerator(), tests::round_fabric(),
                     {.compute_jitter = 0.3});
     FAIL() << "accepted";
   } catch (const core::InputError& error) {
@@ -49,28 +49,28 @@ TEST(Cluster, RefusesAJitterBeyondItsBound) {
 }
 
 TEST(Cluster, CommitsOneEventAMessageOneAComputeNodeAndOneASend) {
-  const WorkloadGraph ring = test::collectives(CollectiveType::ALL_REDUCE, 4, 1'000, 3);
-  const Cluster rings(ring, test::round_accelerator(), test::round_fabric(), {});
-  EXPECT_EQ(test::run_cluster(rings).result.total.committed_events(), 4u * 6u * 3u);
-  const WorkloadGraph graph = test::two_stage_pipeline(
+  const WorkloadGraph ring = tests::collectives(CollectiveType::ALL_REDUCE, 4, 1'000, 3);
+  const Cluster rings(ring, tests::round_accelerator(), tests::round_fabric(), {});
+  EXPECT_EQ(tests::run_cluster(rings).result.total.committed_events(), 4u * 6u * 3u);
+  const WorkloadGraph graph = tests::two_stage_pipeline(
       {.micro_batches = 5, .forward = Time{1'000}, .backward = Time{1'000}});
-  const Cluster pipeline(graph, test::round_accelerator(), test::round_fabric(), {});
-  EXPECT_EQ(test::run_cluster(pipeline).result.total.committed_events(),
+  const Cluster pipeline(graph, tests::round_accelerator(), tests::round_fabric(), {});
+  EXPECT_EQ(tests::run_cluster(pipeline).result.total.committed_events(),
             5u * 4u + 2u * 5u + 2u * 5u);  // computations, sends, messages
 }
 
 class TrainingModes : public testing::Test {
  protected:
-  WorkloadGraph graph_ = test::small_training_step({.tensor = 4, .data = 3, .pipeline = 3});
-  Cluster cluster_{graph_, test::round_accelerator(), test::round_fabric(),
+  WorkloadGraph graph_ = tests::small_training_step({.tensor = 4, .data = 3, .pipeline = 3});
+  Cluster cluster_{graph_, tests::round_accelerator(), tests::round_fabric(),
                    {.compute_jitter = 0.1, .seed = 11}};
 };
 
 TEST_F(TrainingModes, GiveOneDigestAndOneOutcome) {
-  const test::ClusterRun expected = test::run_cluster(cluster_);
+  const tests::ClusterRun expected = tests::run_cluster(cluster_);
   EXPECT_EQ(expected.outcome.unfinished(), 0u);
-  for (const test::RunCase& run : test::differential_cases(Time{500'000})) {
-    const test::ClusterRun result = test::run_cluster(cluster_, run);
+  for (const tests::RunCase& run : tests::differential_cases(Time{500'000})) {
+    const tests::ClusterRun result = tests::run_cluster(cluster_, run);
     EXPECT_EQ(to_hex(result.result.digest), to_hex(expected.result.digest)) << run.text();
     EXPECT_EQ(result.outcome.sums_to_words(), expected.outcome.sums_to_words()) << run.text();
     EXPECT_EQ(result.outcome.simulated_time(), expected.outcome.simulated_time()) << run.text();
@@ -78,20 +78,20 @@ TEST_F(TrainingModes, GiveOneDigestAndOneOutcome) {
 }
 
 TEST_F(TrainingModes, PassTheRollbackAudit) {
-  const test::ClusterRun expected = test::run_cluster(cluster_);
-  const test::ClusterRun result =
-      test::run_cluster(cluster_, test::audited_case(Time{50'000'000}, 0.5));
+  const tests::ClusterRun expected = tests::run_cluster(cluster_);
+  const tests::ClusterRun result =
+      tests::run_cluster(cluster_, tests::audited_case(Time{50'000'000}, 0.5));
   EXPECT_EQ(result.result.digest, expected.result.digest);
   EXPECT_GT(result.result.total.audited_events, 1'000u);
   EXPECT_GT(result.result.total.rolled_back_events, 0u);
 }
 
 TEST_F(TrainingModes, DependOnTheSeedOfTheJitterAlone) {
-  const Cluster same(graph_, test::round_accelerator(), test::round_fabric(),
+  const Cluster same(graph_, tests::round_accelerator(), tests::round_fabric(),
                      {.compute_jitter = 0.1, .seed = 11});
-  const Cluster other(graph_, test::round_accelerator(), test::round_fabric(),
+  const Cluster other(graph_, tests::round_accelerator(), tests::round_fabric(),
                       {.compute_jitter = 0.1, .seed = 12});
-  const auto digest = [](const Cluster& c) { return test::run_cluster(c).result.digest; };
+  const auto digest = [](const Cluster& c) { return tests::run_cluster(c).result.digest; };
   EXPECT_EQ(digest(cluster_), digest(same));
   EXPECT_NE(digest(cluster_).value, digest(other).value);
 }
@@ -101,16 +101,16 @@ TEST(GeneratedTraining, FinishesAndAgreesInEveryMode) {
   parallel.tensor = 2;
   parallel.pipeline = 2;
   parallel.data = 4;
-  const WorkloadGraph graph = test::small_llama(parallel);
-  Accelerator accelerator = test::round_accelerator();
+  const WorkloadGraph graph = tests::small_llama(parallel);
+  Accelerator accelerator = tests::round_accelerator();
   accelerator.matrix_flops_per_s.fill(1e14);
-  const Cluster cluster(graph, accelerator, test::round_fabric(), {.compute_jitter = 0.05});
-  const test::ClusterRun expected = test::run_cluster(cluster);
+  const Cluster cluster(graph, accelerator, tests::round_fabric(), {.compute_jitter = 0.05});
+  const tests::ClusterRun expected = tests::run_cluster(cluster);
   EXPECT_EQ(expected.outcome.unfinished(), 0u);
   EXPECT_GT(expected.outcome.training().tokens_per_s, 0);
   for (const std::uint32_t ranks : {1u, 2u}) {
-    const test::ClusterRun result =
-        test::run_cluster(cluster, {.sync = pdes::Sync::optimistic,
+    const tests::ClusterRun result =
+        tests::run_cluster(cluster, {.sync = pdes::Sync::optimistic,
                                     .ranks = ranks,
                                     .threads = 2,
                                     .partitions_per_rank = 3,

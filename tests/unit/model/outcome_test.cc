@@ -23,7 +23,7 @@ NodeFields receive_nothing(WorkloadBuilder& workload, std::uint32_t from) {
 }
 
 // Thirty devices that wait for a message of a thirty-first.
-test::Simulated thirty_waiting() {
+tests::Simulated thirty_waiting() {
   WorkloadBuilder workload("stuck");
   const auto axis = workload.add_axis("pipeline", kSilent + 1);
   ProgramBuilder& program = workload.add_program("stage 0");
@@ -36,7 +36,7 @@ test::Simulated thirty_waiting() {
   workload.bind_range(1, {.axis = axis, .first = kSilent, .count = 1});
   WorkloadGraph graph = workload.build();
   validate(graph);
-  return test::simulate(std::move(graph));
+  return tests::simulate(std::move(graph));
 }
 
 TEST(Deadlock, NamesTheReceiveThatWaits) {
@@ -74,7 +74,7 @@ TEST(Deadlock, NamesTheMemberACollectiveWaitsFor) {
   }
   WorkloadGraph graph = workload.build();
   validate(graph);
-  const auto run = test::simulate(std::move(graph));
+  const auto run = tests::simulate(std::move(graph));
   ASSERT_EQ(run.outcome.waiting().size(), 2u);
   EXPECT_EQ(run.outcome.waiting()[0].text,
             "device 0 (replica): stream \"reduce\" waits at node 0 in group \"data\" for chunk 1 "
@@ -82,7 +82,7 @@ TEST(Deadlock, NamesTheMemberACollectiveWaitsFor) {
 }
 
 TEST(Outcome, WordsCarryEverythingAcross) {
-  const auto run = test::simulate(test::small_training_step({}));
+  const auto run = tests::simulate(tests::small_training_step({}));
   Outcome copy(*run.cluster);
   copy.sums_from_words(run.outcome.sums_to_words());
   copy.maxima_from_words(run.outcome.maxima_to_words());
@@ -103,7 +103,7 @@ TEST(Outcome, MergingKeepsTheLowestTwentyWaitingDevices) {
 }
 
 TEST(Outcome, FractionsAddUpToOne) {
-  const auto run = test::simulate(test::small_training_step({}));
+  const auto run = tests::simulate(tests::small_training_step({}));
   const ClassTotals all = run.outcome.total();
   double sum = 0;
   for (std::size_t c = 0; c < kTimeClassCount; ++c) {
@@ -122,7 +122,7 @@ TEST(Outcome, TrainingFiguresFollowFromTheStepTime) {
   workload.set_training({.tokens_per_step = 500, .model_flops_per_step = 1e9, .steps = 1});
   WorkloadGraph graph = workload.build();
   validate(graph);
-  const TrainingFigures figures = test::simulate(std::move(graph)).outcome.training();
+  const TrainingFigures figures = tests::simulate(std::move(graph)).outcome.training();
   EXPECT_DOUBLE_EQ(figures.tokens_per_s, 500'000);
   EXPECT_DOUBLE_EQ(figures.tflops_per_device, 0.5);       // 1e9 / 1 ms / 2 devices
   EXPECT_DOUBLE_EQ(figures.model_flops_utilisation, 0.5);  // of 1 TFLOP/s

@@ -9,11 +9,11 @@ namespace {
 using schema::CollectiveType;
 
 Traffic traffic_of(const WorkloadGraph& graph) {
-  return Cluster(graph, test::round_accelerator(), test::round_fabric(), {}).traffic();
+  return Cluster(graph, tests::round_accelerator(), tests::round_fabric(), {}).traffic();
 }
 
 TEST(Traffic, CountsCollectivesBetweenRingNeighbours) {
-  const WorkloadGraph graph = test::collectives(CollectiveType::ALL_REDUCE, 12, 100, 7);
+  const WorkloadGraph graph = tests::collectives(CollectiveType::ALL_REDUCE, 12, 100, 7);
   const Traffic t = traffic_of(graph);  // atoms of 4: a triangle, and atoms of switches
   ASSERT_GE(t.work.size(), 3u);
   EXPECT_EQ(t.work[0], 4u * 7u * 22u);
@@ -28,7 +28,7 @@ TEST(Traffic, CountsCollectivesBetweenRingNeighbours) {
 TEST(Traffic, CountsSendsBetweenStagesFourfold) {
   // 4 devices a stage, so that a stage is an atom; each sends 3 forward and receives 3 back.
   const WorkloadGraph graph =
-      test::small_training_step({.tensor = 4, .data = 1, .pipeline = 2, .micro_batches = 3});
+      tests::small_training_step({.tensor = 4, .data = 1, .pipeline = 2, .micro_batches = 3});
   const Traffic t = traffic_of(graph);
   EXPECT_EQ(t.first_edge[1], 1u);
   EXPECT_EQ(t.neighbour[0], 1u);
@@ -36,7 +36,7 @@ TEST(Traffic, CountsSendsBetweenStagesFourfold) {
 }
 
 TEST(Traffic, IsSymmetric) {
-  const Traffic t = traffic_of(test::small_training_step({.tensor = 2, .data = 8}));
+  const Traffic t = traffic_of(tests::small_training_step({.tensor = 2, .data = 8}));
   std::uint64_t out = 0;
   for (std::size_t a = 0; a + 1 < t.first_edge.size(); ++a) {
     for (std::uint64_t e = t.first_edge[a]; e < t.first_edge[a + 1]; ++e) {

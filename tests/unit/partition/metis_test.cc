@@ -11,12 +11,12 @@
 namespace exawarp::partition {
 namespace {
 
-using test::equal_weights;
-using test::random_graph;
-using test::random_placement_case;
-using test::RandomPlacementCase;
-using test::ring_of;
-using test::strided_rings;
+using tests::equal_weights;
+using tests::random_graph;
+using tests::random_placement_case;
+using tests::RandomPlacementCase;
+using tests::ring_of;
+using tests::strided_rings;
 
 TEST(Metis, EqualAtomsGiveEqualSharesNearly) {
   const WeightedGraph ring = ring_of(64);

@@ -11,11 +11,11 @@
 namespace exawarp::partition {
 namespace {
 
-using test::equal_weights;
-using test::random_placement_case;
-using test::RandomPlacementCase;
-using test::ring_of;
-using test::strided_rings;
+using tests::equal_weights;
+using tests::random_placement_case;
+using tests::RandomPlacementCase;
+using tests::ring_of;
+using tests::strided_rings;
 
 std::int64_t heaviest_allowed(const WeightedGraph& graph, std::uint32_t parts) {
   const std::int64_t average = (graph.total_weight() + parts - 1) / parts;

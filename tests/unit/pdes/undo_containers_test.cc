@@ -82,11 +82,11 @@ class Containers final : public Model {
 
 TEST(UndoContainers, SurviveRollbacksAndAudits) {
   const Containers model;
-  const test::MatrixModel matrix{.model = &model, .placer = test::blocks_of(Containers::kLps, 0)};
-  const RunResult expected = test::run_case(matrix, {});
+  const tests::MatrixModel matrix{.model = &model, .placer = tests::blocks_of(Containers::kLps, 0)};
+  const RunResult expected = tests::run_case(matrix, {});
   EXPECT_GT(expected.total.committed_events(), 3'000u);
   for (const std::uint32_t partitions : {2u, 5u}) {
-    const RunResult result = test::run_case(matrix, {.sync = Sync::optimistic,
+    const RunResult result = tests::run_case(matrix, {.sync = Sync::optimistic,
                                                      .threads = 2,
                                                      .partitions_per_rank = partitions,
                                                      .window = Time{500},
@@ -151,8 +151,8 @@ class Reference final : public Model {
 
 TEST(UndoContainers, BehaveAsTheStandardOnes) {
   const Reference model;
-  const test::MatrixModel matrix{.model = &model, .placer = test::blocks_of(1, 0)};
-  EXPECT_EQ(test::run_case(matrix, {}).total.committed_events(), 1u);
+  const tests::MatrixModel matrix{.model = &model, .placer = tests::blocks_of(1, 0)};
+  EXPECT_EQ(tests::run_case(matrix, {}).total.committed_events(), 1u);
 }
 
 }  // namespace

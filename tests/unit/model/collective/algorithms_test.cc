@@ -14,8 +14,8 @@ namespace {
 
 using core::Time;
 using schema::CollectiveType;
-using test::CollectiveRun;
-using test::run_collective;
+using tests::CollectiveRun;
+using tests::run_collective;
 
 constexpr StepCost kCost{Time{1'000'000}, 100'000'000'000};  // 1 us, 10 ps a byte
 constexpr std::uint32_t kMembersMax = 70;
@@ -57,7 +57,7 @@ void expect_right(const Collective& c) {
   EXPECT_EQ(run.time.ps, collective_time(c, kCost).ps) << text(c);
 }
 
-// The table of docs/collectives.md, by the order of CollectiveType and kAlgorithmNames.
+// The table of docs/reference/collectives.md, by the order of CollectiveType and kAlgorithmNames.
 TEST(Algorithms, RunTheTypesOfTheTable) {
   using enum CollectiveType;
   const std::vector<std::pair<CollectiveType, std::string>> table{

@@ -8,15 +8,15 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "model/workload/microbenchmark.h"
-#include "model/workload/transformer.h"
+#include "model/generate/microbenchmark.h"
+#include "model/generate/transformer.h"
 #include "model/workload/validate.h"
 #include "tests/support/workload_builders.h"
 
 namespace exawarp::model {
 namespace {
 
-using test_support::temporary_path;
+using tests::temporary_path;
 
 std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -47,7 +47,7 @@ std::string error_of(const std::string& bytes) {
 }
 
 TransformerSpec mesh_2_3_4() {
-  TransformerSpec spec = test_support::tiny_llama();
+  TransformerSpec spec = tests::tiny_llama();
   spec.parallel = {.tensor = 2, .pipeline = 4, .data = 3};
   spec.global_batch_sequences = 12;
   return spec;
@@ -88,7 +88,7 @@ TEST(WorkloadFile, MissingFileIsTheUsersError) {
 }
 
 TEST(WorkloadFile, UnwritablePlaceIsTheWorldsError) {
-  const WorkloadGraph graph = generate_transformer(test_support::tiny_llama());
+  const WorkloadGraph graph = generate_transformer(tests::tiny_llama());
   EXPECT_THROW(graph.write("/nonexistent/x.xwg"), core::SystemError);
 }
 

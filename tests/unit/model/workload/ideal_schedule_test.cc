@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "model/generate/microbenchmark.h"
+#include "model/generate/transformer.h"
 #include "model/workload/builder.h"
 #include "model/workload/device_classes.h"
-#include "model/workload/microbenchmark.h"
-#include "model/workload/transformer.h"
 #include "model/workload/validate.h"
 #include "tests/support/workload_builders.h"
 
@@ -54,7 +54,7 @@ TEST(DeviceClasses, StagesThatShareAProgramAreToldApartByTheirPlace) {
 }
 
 TEST(DeviceClasses, DevicesThatDifferInTheirRankAloneAreAlike) {
-  TransformerSpec spec = test_support::tiny_llama();
+  TransformerSpec spec = tests::tiny_llama();
   spec.parallel = {.tensor = 2, .pipeline = 2, .data = 4};
   EXPECT_EQ(device_classes(generate_transformer(spec)).representative.size(), 2u);
 }
@@ -94,7 +94,7 @@ TEST(IdealSchedule, ACollectiveEndsWhenItsLastMemberComes) {
 }
 
 TEST(IdealSchedule, AMessageThatNobodySendsIsNamed) {
-  WorkloadBuilder builder = test_support::two_devices(8);
+  WorkloadBuilder builder = tests::two_devices(8);
   WorkloadGraph graph = builder.build();
   validate(graph);
   const auto schedule = ideal_schedule(graph, recorded);

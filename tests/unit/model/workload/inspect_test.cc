@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "model/workload/microbenchmark.h"
-#include "model/workload/transformer.h"
+#include "model/generate/microbenchmark.h"
+#include "model/generate/transformer.h"
 #include "tests/support/workload_builders.h"
 
 namespace exawarp::model {
@@ -27,7 +27,7 @@ TEST(Inspect, CountsOverAllDevices) {
 }
 
 TEST(Inspect, TellsATrainingStepByProgramAndByCommunication) {
-  TransformerSpec spec = test_support::tiny_llama();
+  TransformerSpec spec = tests::tiny_llama();
   spec.parallel = {.tensor = 2, .pipeline = 2, .data = 2};
   const WorkloadFacts facts = inspect(generate_transformer(spec));
   ASSERT_EQ(facts.programs.size(), 2u);

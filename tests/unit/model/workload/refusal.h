@@ -6,7 +6,7 @@
 #include <functional>
 #include <ostream>
 
-#include "model/workload/transformer.h"
+#include "model/generate/transformer.h"
 
 namespace exawarp::model {
 

@@ -8,20 +8,20 @@
 #include <functional>
 
 #include "core/error.h"
-#include "model/workload/transformer.h"
+#include "model/generate/transformer.h"
 #include "tests/support/workload_builders.h"
 
 namespace exawarp::model {
 namespace {
 
-using test_support::two_devices;
+using tests::two_devices;
 using Change = std::function<void(schema::Workload::Builder)>;
 
 // Eight devices: tensor 2 (stride 1), data 2, pipeline 2 (stride 4); programs "stage 0" and
 // "stage 1"; groups tensor, data, pipeline and, by lists, embedding.
 const WorkloadGraph& sound() {
   static const WorkloadGraph graph = [] {
-    TransformerSpec spec = test_support::tiny_gpt();
+    TransformerSpec spec = tests::tiny_gpt();
     spec.model.layers = 2;
     spec.parallel = {.tensor = 2, .pipeline = 2, .data = 2};
     spec.global_batch_sequences = 4;

@@ -1,0 +1,349 @@
+#include "io/cli/command_line.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "core/error.h"
+#include "core/units.h"
+#include "io/cli/option_values.h"
+#include "io/cli/workload_command_line.h"
+#include "io/study/suggest.h"
+
+namespace exawarp::io {
+
+extern const char* const kVersion;
+
+namespace {
+
+using core::InputError;
+
+// Options are taken as text where the value is an enumeration or a quantity.
+struct RawOptions {
+  std::string sync, placement, window, stats, stats_interval, network_backend;
+  // Accepted as ASTRA-sim does, without effect.
+  std::string logging_configuration, logging_folder, compute_scale, comm_scale;
+  std::vector<std::string> lists;
+};
+
+StatsArguments parse_stats(const RawOptions& raw) {
+  const std::string option = "--stats-interval";
+  StatsArguments stats{.path = raw.stats};
+  if (raw.stats_interval.empty()) return stats;
+  const core::Time interval = parse_time(option, raw.stats_interval);
+  if (interval < core::Time{1'000})  // 1 ns, what the host's clock tells apart
+    throw InputError(option, in_quotes(raw.stats_interval) + " is too short; expected e.g. " +
+                                 in_quotes("10 ms"));
+  if (raw.stats.empty()) throw InputError(option, "has no effect without --stats FILE");
+  stats.interval_s = static_cast<double>(interval.ps) / core::kPicosecondsPerSecond;
+  return stats;
+}
+
+const CLI::Range kThreadRange(1u, kThreadsMax);
+const CLI::Range kPartitionRange(1u, kPartitionsMax);
+const CLI::Validator kShareRange(real_in({.min = 0, .max = 1}), "");
+const CLI::Validator kSeedRange(unsigned_up_to(std::numeric_limits<std::uint64_t>::max()), "");
+
+void add_sync_options(CLI::App& app, RawOptions& raw, std::optional<std::uint32_t>& threads,
+                      std::optional<std::uint32_t>& partitions) {
+  app.add_option("--sync", raw.sync, "sequential, conservative or optimistic (default)");
+  app.add_option("--threads", threads, "workers of a rank (default: every core it may use)")
+      ->check(kThreadRange);
+  app.add_option("--partitions", partitions, "partitions of a rank (default: by the workers)")
+      ->check(kPartitionRange);
+  app.add_option("--window", raw.window, "optimistic window, e.g. \"10 us\" (default: adapts)");
+}
+
+void add_engine_options(CLI::App& app, RawOptions& raw, std::optional<std::uint32_t>& threads,
+                        std::optional<std::uint32_t>& partitions) {
+  add_sync_options(app, raw, threads, partitions);
+  app.add_option("--stats", raw.stats, "writes the engine's time series there (CSV)");
+  app.add_option("--stats-interval", raw.stats_interval,
+                 "host time between its moments (default: \"10 ms\")");
+}
+
+void add_counters(CLI::App& app, std::string& file) {
+  app.add_option("--counters", file,
+                 "writes the ports' counters over time there (CSV; packet fidelity)");
+}
+
+template <class Seconds>
+void add_time_limit(CLI::App& app, Seconds& limit_s) {
+  app.add_option("--time-limit", limit_s,
+                 "ends the program after this many host seconds, with what it has by then")
+      ->check(CLI::Validator(real_in({.min = 0, .min_excluded = true}), ""));
+}
+
+void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
+  app.add_option("STUDY", a.study_file, "study file, e.g. configs/studies/llama3_405b_32k.yaml")
+      ->required();
+  app.add_option("--out", a.out_directory, "directory of the results (default: results/<study>)");
+  add_engine_options(app, raw, a.threads, a.partitions);
+  app.add_option("--placement", raw.placement, "block, metis or topology-aware (default)");
+  app.add_option("--seed", a.seed, "seed of every random number")->transform(kSeedRange);
+  app.add_option("--set", raw.lists, "replaces a key of the study: path.to.key=value (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
+  add_time_limit(app, a.time_limit_s);
+  app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
+      ->check(kShareRange);
+  add_counters(app, a.counters);
+  app.add_flag("--compare-alone", a.compare_alone,
+               "runs each job by itself, too, and tells how much slower it is beside the others");
+  app.add_flag("--json", a.json, "prints summary.json, and nothing else, on standard output");
+  app.add_flag("--quiet", a.quiet, "prints neither progress nor summary");
+  app.add_flag("--ignore-memory", a.ignore_memory,
+               "goes on where the workload needs more memory than the accelerator has");
+}
+
+void add_phold(CLI::App& app, PholdArguments& a, RawOptions& raw) {
+  app.add_option("--lps", a.lps, "logical processes")->required()->check(CLI::Range(1u, 1u << 30));
+  app.add_option("--start-events", a.start_events, "events each of them starts with")
+      ->required()
+      ->check(CLI::Range(0u, 1u << 16));
+  app.add_option("--remote", a.remote, "probability that an event goes to another one")
+      ->required()
+      ->check(kShareRange);
+  app.add_option("--end", a.end, "end, in units of the mean delay (1 us)")
+      ->required()
+      ->check(CLI::Validator(real_in({.min = 1e-6, .max = 9e12}), ""));
+  add_engine_options(app, raw, a.threads, a.partitions);
+  app.add_option("--seed", a.seed, "seed of every random number")->transform(kSeedRange);
+  app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
+      ->check(kShareRange);
+  app.add_flag("--json", a.json, "prints one JSON object on standard output");
+}
+
+void add_traffic(CLI::App& app, TrafficArguments& a, RawOptions& raw) {
+  app.add_option("STUDY", a.study_file, "traffic study, e.g. configs/traffic/permutation_1k.yaml")
+      ->required();
+  add_sync_options(app, raw, a.threads, a.partitions);
+  app.add_option("--seed", a.seed, "seed of every random number")->transform(kSeedRange);
+  app.add_option("--set", raw.lists, "replaces a key: path.to.key=value (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
+      ->check(kShareRange);
+  add_time_limit(app, a.time_limit_s);
+  add_counters(app, a.counters);
+  app.add_flag("--json", a.json, "prints one JSON object on standard output");
+}
+
+void add_goal(CLI::App& app, GoalArguments& a, RawOptions& raw) {
+  app.add_option("FILE", a.file, "GOAL schedule, text or binary")->required();
+  GoalParameterTexts& p = a.parameters;
+  app.add_option("-L,--L,--LogGOPS_L", p.L, "latency in ns (2500)");
+  app.add_option("-o,--o,--LogGOPS_o", p.o, "CPU time of a message in ns (1500)");
+  app.add_option("-g,--g,--LogGOPS_g", p.g, "gap between messages in ns (1000)");
+  app.add_option("-G,--G,--LogGOPS_G", p.G, "gap per byte in ns, e.g. 0.04 (6)");
+  app.add_option("-O,--O,--LogGOPS_O", p.O, "CPU time per byte in ns (0)");
+  app.add_option("-S,--S,--LogGOPS_S", p.S, "bytes up to which a message is eager (65535)");
+  app.add_flag("--as-loggopsim", a.as_loggopsim,
+               "with several CPUs, an operation waits for its own CPU alone, as in LogGOPSim");
+  add_sync_options(app, raw, a.threads, a.partitions);
+  app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
+      ->check(kShareRange);
+  add_time_limit(app, a.time_limit_s);
+  app.add_flag("--json", a.json, "prints one JSON object on standard output");
+}
+
+// Options as ASTRA-sim's binary has them, less those of its other back ends.
+void add_astra(CLI::App& app, AstraArguments& a, RawOptions& raw) {
+  app.add_option("--network-backend", raw.network_backend,
+                 "congestion-unaware (default) or congestion-aware");
+  app.add_option("--workload-configuration", a.workload, "traces: PREFIX.<rank>.et")->required();
+  app.add_option("--system-configuration", a.system, "system (JSON)")->required();
+  app.add_option("--network-configuration", a.network, "network (YAML)")->required();
+  app.add_option("--remote-memory-configuration", a.memory, "remote memory (JSON)")->required();
+  app.add_option("--comm-group-configuration", a.comm_groups, "communicator groups (JSON)");
+  app.add_option("--num-queues-per-dim", a.queues_per_dimension, "logical queues of a dimension")
+      ->check(CLI::Range(1u, 1u << 16));
+  app.add_option("--injection-scale", a.injection_scale, "multiplies endpoint-delay")
+      ->check(CLI::Validator(real_in({.min = 0, .max = 1e9}), ""));
+  app.add_option("--rendezvous-protocol", a.rendezvous, "true: receivers ask for each message");
+  add_time_limit(app, a.time_limit_s);
+  app.add_option("--compute-scale", raw.compute_scale, "no effect, as in ASTRA-sim");
+  app.add_option("--comm-scale", raw.comm_scale, "no effect, as in ASTRA-sim");
+  app.add_option("--logging-configuration", raw.logging_configuration, "no effect");
+  app.add_option("--logging-folder", raw.logging_folder, "no effect");
+}
+
+void add_topology(CLI::App& app, TopologyArguments& a, RawOptions& raw) {
+  app.require_subcommand(1);
+  CLI::App* show = app.add_subcommand("show", "says or draws what a study's network looks like");
+  show->add_option("STUDY", a.study_file, "study or traffic study")->required();
+  CLI::Option* output =
+      show->add_option("-o,--output", a.output, "a picture: FILE.svg or FILE.dot");
+  show->add_option("--set", raw.lists, "replaces a key of the study: path=value (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
+  CLI::Option* json =
+      show->add_flag("--json", a.json, "prints the figures as one JSON object")->excludes(output);
+  show->add_flag("--links", a.links, "lists the links by the names that faults take")
+      ->excludes(output)
+      ->excludes(json);
+}
+
+// The names that an argument of `app` may have meant.
+std::vector<std::string> names_in(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(sub->get_name());
+  }
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// "exawarp workload generate": as far as the arguments were understood.
+std::pair<const CLI::App*, std::string> understood(const CLI::App& app) {
+  const CLI::App* at = &app;
+  std::string path = "exawarp";
+  while (!at->get_subcommands().empty()) {
+    at = at->get_subcommands().front();
+    path += " " + at->get_name();
+  }
+  return {at, path};
+}
+
+// The command, then its options in order of the help, "" where one is not given.
+Settings settings_of(const CLI::App& app) {
+  const auto [at, path] = understood(app);
+  Settings all{{"command", path}};
+  for (const CLI::Option* option : at->get_options()) {
+    const std::string name = option->get_name();
+    if (name == "--threads" || name == "--help") continue;
+    all.push_back({name, fmt::format("{}", fmt::join(option->results(), " "))});
+  }
+  return all;
+}
+
+[[noreturn]] void fail(const CLI::App& app, const CLI::ParseError& error) {
+  const auto [at, path] = understood(app);
+  std::string what = one_line(error.what());
+  const std::vector<std::string> extras = app.remaining(true);
+  if (!extras.empty()) {
+    const auto option = std::ranges::find_if(extras, [](const auto& s) { return s[0] == '-'; });
+    const std::string& extra = option == extras.end() ? extras.front() : *option;
+    what = fmt::format("{} is not known here{}", in_quotes(extra),
+                       did_you_mean(extra, names_in(*at)));
+  }
+  throw InputError(path, fmt::format("{}; see {} --help", what, path));
+}
+
+void finish_astra(const RawOptions& raw, AstraArguments& astra) {
+  const Choice<bool> unaware{"congestion-unaware", false}, aware{"congestion-aware", true};
+  const std::array choices{unaware, aware};
+  if (!raw.network_backend.empty()) {
+    astra.congestion_aware =
+        parse_choice<bool>("--network-backend", raw.network_backend, choices);
+  }
+}
+
+void finish_sync(const RawOptions& raw, pdes::Sync& sync, core::Time& window) {
+  if (!raw.sync.empty()) sync = parse_choice("--sync", raw.sync, sync_choices());
+  if (!raw.window.empty()) window = parse_time("--window", raw.window);
+}
+
+// The arguments of every command; the one that is given is filled in.
+struct CommandArguments {
+  RawOptions raw;
+  RawWorkloadOptions raw_workload;
+  RunArguments run;
+  WorkloadArguments workload;
+  TopologyArguments topology;
+  TrafficArguments traffic;
+  PholdArguments phold;
+  GoalArguments goal;
+  AstraArguments astra;
+};
+
+void add_commands(CLI::App& app, CommandArguments& a) {
+  const auto add = [&app](const char* name, const char* description) -> CLI::App& {
+    return *app.add_subcommand(name, description);
+  };
+  add_run(add("run", "simulates a study"), a.run, a.raw);
+  add_workload(add("workload", "makes and examines workload graphs"), a.workload, a.raw_workload);
+  add_topology(add("topology", "shows the network of a study"), a.topology, a.raw);
+  add_traffic(add("traffic", "runs synthetic traffic over a packet network"), a.traffic, a.raw);
+  add_phold(add("phold", "measures the engine with the PHOLD benchmark"), a.phold, a.raw);
+  add_goal(add("goal", "simulates a GOAL schedule under LogGOPS"), a.goal, a.raw);
+  add_astra(add("astra", "runs the files of an ASTRA-sim set-up with its semantics"), a.astra,
+            a.raw);
+}
+
+// What of the raw options belongs to the command that was given.
+Command finished(const CLI::App& app, CommandArguments& a) {
+  const RawOptions& raw = a.raw;
+  if (app.got_subcommand("workload")) {
+    finish_workload(a.raw_workload, a.workload);
+    return a.workload;
+  }
+  if (app.got_subcommand("topology")) {
+    a.topology.overrides = raw.lists;
+    return a.topology;
+  }
+  if (app.got_subcommand("traffic")) {
+    a.traffic.overrides = raw.lists;
+    finish_sync(raw, a.traffic.sync, a.traffic.window);
+    return a.traffic;
+  }
+  if (app.got_subcommand("phold")) {
+    finish_sync(raw, a.phold.sync, a.phold.window);
+    a.phold.stats = parse_stats(raw);
+    return a.phold;
+  }
+  if (app.got_subcommand("goal")) {
+    finish_sync(raw, a.goal.sync, a.goal.window);
+    return a.goal;
+  }
+  if (app.got_subcommand("astra")) {
+    finish_astra(raw, a.astra);
+    return a.astra;
+  }
+  a.run.overrides = raw.lists;
+  if (!raw.sync.empty()) a.run.sync = parse_choice("--sync", raw.sync, sync_choices());
+  if (!raw.window.empty()) a.run.window = parse_time("--window", raw.window);
+  if (!raw.placement.empty()) {
+    a.run.placement = parse_choice("--placement", raw.placement, placement_choices());
+  }
+  a.run.stats = parse_stats(raw);
+  return a.run;
+}
+
+}  // namespace
+
+Command parse_command_line(const std::vector<std::string>& arguments, Settings* given) {
+  CLI::App app("Exawarp simulates machine-learning work on large clusters.", "exawarp");
+  app.set_version_flag("--version", std::string("exawarp ") + kVersion);
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 done; 1 a bug in exawarp; 2 bad input; 3 the simulated system "
+             "deadlocked;\n4 a resource ran out.\n"
+             "Start with: exawarp run configs/studies/llama2_7b_8.yaml");
+  CommandArguments all;
+  add_commands(app, all);
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  Settings ignored;
+  Settings& settings = given != nullptr ? *given : ignored;
+  settings.assign({{"command", fmt::format("exawarp {}", fmt::join(arguments, " "))}});
+  try {
+    app.parse(std::move(reversed));
+  } catch (const CLI::CallForVersion& version) {
+    return Information{std::string(version.what()) + "\n"};
+  } catch (const CLI::CallForHelp&) {
+    return Information{app.help()};
+  } catch (const CLI::CallForAllHelp&) {
+    return Information{app.help("", CLI::AppFormatMode::All)};
+  } catch (const CLI::ParseError& error) {
+    fail(app, error);
+  }
+  settings = settings_of(app);
+  return finished(app, all);
+}
+
+}  // namespace exawarp::io

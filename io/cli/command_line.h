@@ -1,0 +1,147 @@
+// The command line as data: which command, with which arguments. docs/guide/user_guide.md
+// explains them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/time.h"
+#include "io/formats/chakra/import.h"
+#include "io/formats/goal/parameters.h"
+#include "io/formats/text_workload/import.h"
+#include "io/report/stats_file.h"
+#include "io/study/settings.h"
+#include "io/study/study.h"
+
+namespace exawarp::io {
+
+// `exawarp run`. What is absent is as the study says.
+struct RunArguments {
+  std::string study_file;
+  std::string out_directory;  // empty: results/<study>
+  std::optional<pdes::Sync> sync;
+  std::optional<std::uint32_t> threads;
+  std::optional<std::uint64_t> seed;
+  std::vector<std::string> overrides;
+  std::optional<std::uint32_t> partitions;  // of a rank
+  std::optional<PlacementMethod> placement;
+  std::optional<double> audit;
+  std::optional<core::Time> window;
+  std::optional<double> time_limit_s;
+  StatsArguments stats;
+  std::string counters;  // file of the ports' counters over time, at packet fidelity; empty: none
+  bool ignore_memory = false;  // goes on where the workload does not fit the accelerator
+  bool compare_alone = false;  // runs each job by itself, too
+  bool json = false;
+  bool quiet = false;  // neither progress nor summary; results are written all the same
+};
+
+// `exawarp workload generate|inspect|validate|import|export|convert|diff`.
+struct WorkloadArguments {
+  enum class Action {
+    generate, inspect, validate, import_chakra, import_goal, import_pytorch, import_stablehlo,
+    import_text, export_chakra, export_json, export_dot, export_graphml, convert, diff
+  };
+  Action action = Action::generate;
+  std::string input;
+  std::string output;                  // of all that write; the other graph of diff
+  ChakraImportOptions chakra;          // import chakra, import pytorch
+  std::string kineto;                  // import pytorch
+  TextImportOptions text;              // import text
+  std::vector<std::string> overrides;  // generate
+  bool ignore_memory = false;          // generate
+  std::uint64_t bytes_max = std::uint64_t{1} << 30;  // generate: of the file
+  std::string mesh;                    // import stablehlo: data=4,tensor=2
+  bool fusion = true;                  // import stablehlo
+  std::optional<std::uint64_t> trip_count;
+  std::string entry = "main";          // import stablehlo
+  std::uint32_t module = 0;            // import stablehlo: of several, counted from 1
+  std::optional<std::uint32_t> device;  // export dot|graphml, inspect: of one device
+  std::string accelerator;             // inspect; generate: whose memory it has to fit
+  std::string timeline;                // inspect
+  bool json = false;                   // inspect, validate
+};
+
+// `exawarp topology show`.
+struct TopologyArguments {
+  std::string study_file;
+  std::string output;  // a picture, .svg or .dot; empty: figures on standard output
+  std::vector<std::string> overrides;
+  bool json = false;
+  bool links = false;  // the name of every link instead of the figures
+};
+
+// `exawarp traffic`.
+struct TrafficArguments {
+  std::string study_file;
+  std::vector<std::string> overrides;
+  std::optional<std::uint64_t> seed;
+  pdes::Sync sync = pdes::Sync::optimistic;
+  std::optional<std::uint32_t> threads;
+  std::optional<std::uint32_t> partitions;  // of a rank
+  double audit = 0;
+  core::Time window{0};
+  double time_limit_s = 0;  // 0: none
+  std::string counters;  // file of the ports' counters over time; empty: none
+  bool json = false;
+};
+
+// `exawarp phold`.
+struct PholdArguments {
+  std::uint32_t lps = 0;
+  std::uint32_t start_events = 1;
+  double remote = 0;
+  double end = 0;  // in units of the mean delay, 1,000,000 ps
+  std::uint64_t seed = 1;
+  pdes::Sync sync = pdes::Sync::optimistic;
+  std::optional<std::uint32_t> threads;
+  std::optional<std::uint32_t> partitions;  // of a rank
+  double audit = 0;
+  core::Time window{0};
+  StatsArguments stats;
+  bool json = false;
+};
+
+// `exawarp goal`.
+struct GoalArguments {
+  std::string file;
+  GoalParameterTexts parameters;
+  bool as_loggopsim = false;
+  pdes::Sync sync = pdes::Sync::optimistic;
+  std::optional<std::uint32_t> threads;
+  std::optional<std::uint32_t> partitions;  // of a rank
+  double audit = 0;
+  core::Time window{0};
+  double time_limit_s = 0;  // 0: none
+  bool json = false;
+};
+
+// `exawarp astra`: files and options as ASTRA-sim's.
+struct AstraArguments {
+  bool congestion_aware = false;
+  std::string workload;  // prefix
+  std::string system, network, memory;
+  std::string comm_groups = "empty";  // a path that contains this means none
+  std::uint32_t queues_per_dimension = 1;
+  double injection_scale = 1;
+  bool rendezvous = false;
+  double time_limit_s = 0;  // 0: none
+};
+
+// Text to print on standard output before a successful end: --help, --version.
+struct Information {
+  std::string text;
+};
+
+using Command = std::variant<Information, RunArguments, WorkloadArguments, TopologyArguments,
+                             TrafficArguments, PholdArguments, GoalArguments, AstraArguments>;
+
+// `arguments` without the program's name. Throws core::InputError. `given`, where there is one,
+// gets the command and what each of its options is given: what has to be the same on every rank,
+// hence not --threads, which machines may differ in.
+Command parse_command_line(const std::vector<std::string>& arguments, Settings* given = nullptr);
+
+}  // namespace exawarp::io

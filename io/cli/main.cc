@@ -1,0 +1,23 @@
+// exawarp: the program. What happens, in order (io/cli/run_main.cc):
+//   join the other ranks, if any              pdes/transport.h
+//   read the command line                     io/cli/command_line.h
+//   run the command                           io/cli/commands/{run,workload,topology,phold}.h
+//   turn an error into one line and a code    io/cli/failure.h
+#include <unistd.h>
+
+#include <csignal>
+#include <iostream>
+
+#include "core/temporary_files.h"
+#include "io/cli/run_main.h"
+#include "io/cli/standard_streams.h"
+
+int main(int argc, char** argv) {
+  exawarp::io::open_standard_descriptors();
+  exawarp::core::remove_temporaries_on_signals();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error of writing, with a line
+  const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
+  exawarp::io::StandardOutput out;
+  const exawarp::io::Console console{out.stream(), std::cerr, isatty(STDERR_FILENO) != 0};
+  return out.finish(exawarp::io::run_main(arguments, console), std::cerr);
+}

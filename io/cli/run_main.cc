@@ -1,0 +1,110 @@
+#include "io/cli/run_main.h"
+
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <ostream>
+
+#include "core/bus_error.h"
+#include "core/error.h"
+#include "core/input_file.h"
+#include "io/cli/command_line.h"
+#include "io/cli/commands/astra.h"
+#include "io/cli/commands/goal.h"
+#include "io/cli/commands/phold.h"
+#include "io/cli/commands/run.h"
+#include "io/cli/commands/topology.h"
+#include "io/cli/commands/traffic.h"
+#include "io/cli/commands/workload.h"
+#include "io/cli/failure.h"
+#include "io/cli/option_values.h"
+#include "io/life/agreement.h"
+#include "io/study/suggest.h"
+#include "pdes/transport.h"
+
+namespace exawarp::io {
+
+extern const char* const kVersion;
+
+namespace {
+
+// How events go between ranks of one machine; none: boards in its memory.
+constexpr const char* kExchange = "EXAWARP_EXCHANGE";
+const std::vector<Choice<bool>> kShares{{"boards", true}, {"messages", false}};
+
+bool shares_boards() {
+  const char* const text = std::getenv(kExchange);
+  return text == nullptr || *text == '\0' || parse_choice<bool>(kExchange, text, kShares);
+}
+
+// Reads the command, and makes sure that all ranks have been given the same.
+Command command_of(const std::vector<std::string>& arguments, pdes::Transport& transport) {
+  Command command;
+  Settings settings;
+  bool shares = true;
+  agree(transport, [&] {
+    shares = shares_boards();
+    command = parse_command_line(arguments, &settings);
+  });
+  settings.insert(settings.begin(), {"version", kVersion});
+  settings.push_back({kExchange, shares ? "boards" : "messages"});
+  require_same(transport, settings);
+  if (shares) transport.share_boards();
+  return command;
+}
+
+struct Dispatch {
+  const Console& console;
+  pdes::Transport& transport;
+
+  int operator()(const Information& information) const {
+    if (transport.rank().value == 0) console.out << information.text << std::flush;
+    return kDone;
+  }
+  int operator()(const RunArguments& a) const { return run_study(a, console, transport); }
+  int operator()(const PholdArguments& a) const { return run_phold(a, console, transport); }
+  int operator()(const AstraArguments& a) const { return run_astra(a, console, transport); }
+  int operator()(const GoalArguments& a) const { return run_goal(a, console, transport); }
+  int operator()(const TopologyArguments& a) const {
+    return show_topology(a, console, transport);
+  }
+  int operator()(const TrafficArguments& a) const { return run_traffic(a, console, transport); }
+  int operator()(const WorkloadArguments& a) const {
+    return handle_workload(a, console, transport);
+  }
+};
+
+// The error in flight as one line and an exit code.
+int report_current_error(const Console& console) {
+  const Failure failure = failure_of(std::current_exception());
+  console.out.flush();
+  console.err << one_line(failure.text) + "\n" << std::flush;
+  return failure.exit_code;
+}
+
+}  // namespace
+
+int run_main(const std::vector<std::string>& arguments, const Console& console) {
+  std::unique_ptr<pdes::Transport> transport;
+  try {
+    transport = pdes::make_transport();
+    core::explain_bus_errors();
+    if (transport->ranks() > 1) {
+      core::forbid_standard_input(
+          "standard input reaches the first of several ranks only; expected a file");
+    }
+    const Command command = command_of(arguments, *transport);
+    return std::visit(Dispatch{console, *transport}, command);
+  } catch (const core::InputError&) {
+    return report_current_error(console);  // all ranks fail together: agreement.h
+  } catch (const OtherRankFailed& other) {
+    return other.exit_code;
+  } catch (...) {
+    const int exit_code = report_current_error(console);
+    // Other ranks may wait for this one; leaving without farewell makes mpirun end them all.
+    if (transport != nullptr && transport->ranks() > 1) std::_Exit(exit_code);
+    return exit_code;
+  }
+}
+
+}  // namespace exawarp::io

@@ -1,0 +1,329 @@
+#include "io/report/results.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/output_file.h"
+#include "core/units.h"
+#include "io/report/packet_counters.h"
+#include "pdes/event.h"
+#include "pdes/phold.h"
+
+namespace exawarp::io {
+
+extern const char* const kVersion;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using model::ClassTotals;
+using model::Outcome;
+using model::TimeClass;
+
+const char* name_of(RunStatus status) {
+  switch (status) {
+    case RunStatus::finished: return "finished";
+    case RunStatus::deadlocked: return "deadlocked";
+    case RunStatus::stopped: return "stopped";
+  }
+  return "unknown";
+}
+
+// Fractions of device time: the contract's four, which add up to 1, then exposed communication by
+// kind.
+template <class Fraction>  // double(TimeClass)
+Json breakdown(const Fraction& fraction) {
+  Json by_kind = Json::object();
+  double exposed = 0;
+  for (std::size_t i = 1; i <= model::kCommunicationKindCount; ++i) {
+    const double share = fraction(static_cast<TimeClass>(i));
+    exposed += share;
+    by_kind[std::string(model::kTimeClassNames[i])] = share;
+  }
+  return {{"compute", fraction(TimeClass::compute)},
+          {"exposed_communication", exposed},
+          {"waiting", fraction(TimeClass::waiting)},
+          {"idle", fraction(TimeClass::idle)},
+          {"exposed_communication_by_kind", std::move(by_kind)}};
+}
+Json breakdown(const Outcome& outcome, const ClassTotals& totals) {
+  return breakdown([&](TimeClass c) { return outcome.fraction(totals, c); });
+}
+
+// One entry a job, in the study's order.
+Json jobs_json(const RunReport& r) {
+  Json list = Json::array();
+  const std::vector<model::JobTotals> all = r.outcome->jobs();
+  for (std::size_t j = 0; j < all.size(); ++j) {
+    const model::JobTotals& job = all[j];
+    const model::TrainingFigures training = r.outcome->training_of(j);
+    Json entry{{"name", job.name},
+               {"devices", job.totals.devices},
+               {"placement", to_name(r.study->jobs[j].placement.kind)},
+               {"finished_devices", job.totals.finished},
+               {"start_ps", job.totals.start.ps},
+               {"finish_ps", job.totals.last_finish.ps},
+               {"duration_ps", job.duration.ps},
+               {"step_time_ps", job.step_time.ps},
+               {"tokens_per_s", training.tokens_per_s},
+               {"model_flops_utilisation", training.model_flops_utilisation},
+               {"breakdown", breakdown([&](TimeClass c) { return Outcome::fraction(job, c); })}};
+    if (j < r.alone.size()) {
+      entry["alone_ps"] = r.alone[j].ps;
+      entry["slowdown"] = slowdown_of(job, r.alone[j]);
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json background_json(const model::BackgroundTotals& b) {
+  return {{"sent_messages", b.sent_messages},
+          {"sent_bytes", b.sent_bytes},
+          {"received_messages", b.received_messages},
+          {"received_bytes", b.received_bytes}};
+}
+
+Json classes(const Outcome& outcome) {
+  Json list = Json::array();
+  for (const ClassTotals& totals : outcome.classes()) {
+    list.push_back({{"name", totals.name},
+                    {"devices", totals.devices},
+                    {"finished_devices", totals.finished},
+                    {"last_finish_ps", totals.last_finish.ps},
+                    {"breakdown", breakdown(outcome, totals)}});
+  }
+  return list;
+}
+
+Json load_of(const pdes::PartitionLoad& load, const pdes::HostTime& t) {
+  const double busy_s = static_cast<double>(load.busy_ns) * 1e-9;
+  return {{"partition", load.partition},
+          {"busy_s", busy_s},
+          {"times_mean", t.mean_busy_s > 0 ? busy_s / t.mean_busy_s : 1.0},
+          {"committed_events", load.committed_events}};
+}
+
+// Shares of the workers' time that add up to 1, and the extremes among the partitions.
+Json host_time(const pdes::HostTime& t) {
+  return {{"worker_s", t.worker_s},
+          {"executing", t.executing},
+          {"mailboxes", t.mailboxes},
+          {"fossil_collection", t.collecting},
+          {"gvt_and_exchange", t.synchronising},
+          {"waiting", t.waiting},
+          {"heaviest_partition", load_of(t.heaviest, t)},
+          {"lightest_partition", load_of(t.lightest, t)}};
+}
+
+// Traffic between partitions as model::Traffic weighs it, parts in events expected.
+Json placement_quality(const partition::Quality& quality) {
+  return {{"cut", quality.cut},
+          {"rank_cut", quality.rank_cut},
+          {"heaviest_part", quality.heaviest_part},
+          {"lightest_part", quality.lightest_part}};
+}
+
+// Of one rank: the least and the most over ranks.
+Json rank_memory(const pdes::RunResult& result) {
+  const auto range = [&](std::uint64_t pdes::RankMemory::*field) {
+    return Json{{"minimum", result.least_memory.*field}, {"maximum", result.most_memory.*field}};
+  };
+  return {{"lp_bytes", range(&pdes::RankMemory::lp_bytes)},
+          {"history_bytes", range(&pdes::RankMemory::history_bytes)},
+          {"event_bytes", range(&pdes::RankMemory::event_bytes)},
+          {"directory_bytes", range(&pdes::RankMemory::directory_bytes)}};
+}
+
+Json engine_statistics(const pdes::RunResult& result) {
+  const pdes::Statistics& s = result.total;
+  constexpr double kNanosecond = 1e-9;
+  const auto seconds = [](std::uint64_t ns) { return static_cast<double>(ns) * kNanosecond; };
+  return {{"efficiency", s.efficiency()},
+          {"primary_rollbacks", s.primary_rollbacks},
+          {"secondary_rollbacks", s.secondary_rollbacks},
+          {"longest_rollback_events", s.longest_rollback},
+          {"cancelled_events", s.cancelled_events},
+          {"anti_messages", s.anti_messages},
+          {"partition_crossing_events", s.remote_events},
+          {"rank_crossing_events", s.rank_events},
+          {"forced_rollbacks", s.forced_rollbacks},
+          {"audited_events", s.audited_events},
+          {"epochs", s.epochs},
+          {"pending_events_peak", s.pending_peak},
+          {"uncommitted_events_peak", s.history_peak},
+          {"history_bytes", s.log_bytes},
+          {"event_bytes", s.event_bytes},
+          {"memory_of_a_rank", rank_memory(result)},
+          {"process_s", seconds(s.process_ns)},
+          {"exchange_s", seconds(s.exchange_ns)},
+          {"collect_s", seconds(s.collect_ns)},
+          {"gvt_s", seconds(s.gvt_ns)},
+          {"last_event_ps", result.last_event.ps},
+          {"host_time", host_time(result.host_time)}};
+}
+
+// What the network did at packet fidelity.
+Json packets_json(const RunReport& r) {
+  Json json;
+  for (const auto& [key, value] : packet_counters(r.outcome->packets())) json[key] = value;
+  const double run_s = r.result->run_s;
+  const auto hops = static_cast<double>(r.outcome->packets().packet_hops);
+  json["packet_hops_per_s"] = run_s > 0 ? hops / run_s : 0;
+  return json;
+}
+
+void add_waiting(const Outcome& outcome, Json& summary) {
+  if (outcome.unfinished() == 0) return;
+  Json waiting = Json::array();
+  for (const model::WaitingDevice& device : outcome.waiting()) waiting.push_back(device.text);
+  summary["unfinished_devices"] = outcome.unfinished();
+  summary["waiting_devices"] = std::move(waiting);
+}
+
+void add_run(const RunReport& r, Json& summary) {
+  const pdes::RunResult& result = *r.result;
+  summary["committed_events"] = result.total.committed_events();
+  summary["processed_events"] = result.total.processed_events;
+  summary["rolled_back_events"] = result.total.rolled_back_events;
+  summary["rollbacks"] = result.total.rollbacks();
+  summary["gvt_rounds"] = result.total.gvt_rounds;
+  summary["events_per_s"] = events_per_s(result);
+  summary["setup_s"] = r.setup_s;
+  summary["run_s"] = result.run_s;
+  summary["peak_rss_bytes"] = r.peak_rss_bytes;
+  summary["digest"] = core::to_hex(result.digest);
+}
+
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+double events_per_s(const pdes::RunResult& result) {
+  return result.run_s > 0
+             ? static_cast<double>(result.total.committed_events()) / result.run_s
+             : 0;
+}
+
+double slowdown_of(const model::JobTotals& job, core::Time alone) {
+  return alone.ps == 0 ? 0 : static_cast<double>(job.duration.ps) / static_cast<double>(alone.ps);
+}
+
+std::string summary_json(const RunReport& r) {
+  const Study& study = *r.study;
+  const Outcome& outcome = *r.outcome;
+  const model::TrainingFigures training = outcome.training();
+  Json summary{{"schema", "exawarp-summary-1"},
+               {"exawarp_version", kVersion},
+               {"study", study.name},
+               {"study_file", study.file},
+               {"status", name_of(r.status)},
+               {"devices", r.cluster->device_count()},
+               {"switches", r.cluster->switch_count()},
+               {"system", study.system.name},
+               {"accelerator", study.system.accelerator.name},
+               {"network_fidelity", to_name(study.network_fidelity)},
+               {"compute_fidelity", to_name(study.compute_fidelity)},
+               {"compute_jitter", study.compute_jitter.deviation},
+               {"sync", to_name(r.sync)},
+               {"ranks", r.ranks},
+               {"threads", r.threads},
+               {"partitions", r.result->partition_count},
+               {"placement", to_name(study.placement)},
+               {"seed", study.engine.seed},
+               {"simulated_time_ps", outcome.simulated_time().ps},
+               {"iteration_time_ps", outcome.iteration_time().ps},
+               {"tokens_per_s", training.tokens_per_s},
+               {"model_flops_utilisation", training.model_flops_utilisation},
+               {"tflops_per_device", training.tflops_per_device}};
+  add_run(r, summary);
+  add_waiting(outcome, summary);
+  summary["breakdown"] = breakdown(outcome, outcome.total());
+  summary["classes"] = classes(outcome);
+  summary["jobs"] = jobs_json(r);
+  if (!study.backgrounds.empty()) summary["background"] = background_json(outcome.background());
+  if (r.cluster->has_packets()) summary["packets"] = packets_json(r);
+  summary["engine"] = engine_statistics(*r.result);
+  if (r.quality) summary["placement_quality"] = placement_quality(*r.quality);
+  return dump(summary);
+}
+
+std::string phold_json(const PholdReport& r) {
+  const pdes::RunResult& result = *r.result;
+  return dump(Json{{"committed_events", result.total.committed_events()},
+                   {"run_s", result.run_s},
+                   {"events_per_s", events_per_s(result)},
+                   {"rolled_back_events", result.total.rolled_back_events},
+                   {"digest", core::to_hex(result.digest)},
+                   {"peak_rss_bytes", r.peak_rss_bytes},
+                   {"processed_events", result.total.processed_events},
+                   {"rollbacks", result.total.rollbacks()},
+                   {"gvt_rounds", result.total.gvt_rounds},
+                   {"setup_s", result.setup_s},
+                   {"lp_state_bytes", pdes::kPholdStateBytes},
+                   {"event_payload_bytes", pdes::kPayloadBytes},
+                   {"sync", to_name(r.sync)},
+                   {"ranks", r.ranks},
+                   {"threads", result.threads},
+                   {"partitions", result.partition_count},
+                   {"engine", engine_statistics(result)}});
+}
+
+void prepare_directory(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    throw core::SystemError(fmt::format("{}: cannot create the directory of the results: {}",
+                                        directory, error.message()));
+  }
+  if (access(directory.c_str(), W_OK | X_OK) != 0) {
+    throw core::SystemError(
+        fmt::format("{}: cannot write results there: {}", directory, std::strerror(errno)));
+  }
+  for (const char* name : kSummaryFiles) {
+    const std::string path = directory + "/" + name;
+    const std::filesystem::file_status status = std::filesystem::status(path, error);
+    // A pipe is opened once, when there is something for its reader.
+    if (!std::filesystem::is_fifo(status)) const core::OutputFile trial(path);
+  }
+}
+
+void write_and_print(const std::function<void()>& write, const std::function<void()>& print) {
+  std::exception_ptr problem;
+  try {
+    write();
+  } catch (...) {
+    problem = std::current_exception();
+  }
+  print();
+  if (problem) std::rethrow_exception(problem);
+}
+
+// getrusage() counts what the process was before exec(), too: a copy of whatever started it. The
+// kernel's status file does not.
+std::uint64_t peak_rss_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    std::uint64_t kibibytes = 0;
+    if (std::sscanf(line.c_str(), "VmHWM: %" SCNu64 " kB", &kibibytes) == 1)
+      return kibibytes * 1'024;
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1'024;  // Linux counts in KiB
+}
+
+}  // namespace exawarp::io

@@ -1,0 +1,249 @@
+#include "io/report/text_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "core/units.h"
+
+namespace exawarp::io {
+namespace {
+
+using core::format_bytes;
+using core::format_count;
+using core::format_grouped;
+using model::ClassTotals;
+using model::Outcome;
+using model::TimeClass;
+
+constexpr std::size_t kClassRowsMax = 64;  // an imported trace may have a program for each device
+constexpr std::size_t kNameWidth = 18;
+
+auto append(std::string& out) { return std::back_inserter(out); }
+
+std::string plural(std::uint64_t n, const char* noun) {
+  return fmt::format("{} {}{}", format_grouped(n), noun, n == 1 ? "" : "s");
+}
+
+// Time classes that any device spent time in; compute and waiting always.
+std::vector<TimeClass> columns_of(const Outcome& outcome) {
+  std::vector<TimeClass> columns;
+  const ClassTotals total = outcome.total();
+  for (std::size_t i = 0; i < model::kTimeClassCount; ++i) {
+    const auto c = static_cast<TimeClass>(i);
+    if (c == TimeClass::compute || c == TimeClass::waiting || outcome.time_in(total, c) != 0) {
+      columns.push_back(c);
+    }
+  }
+  return columns;
+}
+
+std::string heading_of(TimeClass c) {
+  if (c == TimeClass::waiting) return "bubble";
+  return std::string(model::kTimeClassNames[model::index_of(c)]);
+}
+
+std::string row(const std::string& name, std::uint64_t devices, const ClassTotals& totals,
+                const Outcome& outcome, const std::vector<TimeClass>& columns) {
+  std::string line = fmt::format("  {:<{}.{}} {:>8}", name, kNameWidth, kNameWidth,
+                                 format_grouped(devices));
+  for (const TimeClass c : columns) {
+    fmt::format_to(append(line), " {:>9.2f}%", 100 * outcome.fraction(totals, c));
+  }
+  return line + "\n";
+}
+
+void add_breakdown(const Outcome& outcome, std::string& out) {
+  const std::vector<TimeClass> columns = columns_of(outcome);
+  out += "Device time (tensor, context, expert, data, pipeline: exposed communication)\n";
+  fmt::format_to(append(out), "  {:<{}} {:>8}", "class", kNameWidth, "devices");
+  for (const TimeClass c : columns) fmt::format_to(append(out), " {:>10}", heading_of(c));
+  out += "\n";
+  const auto all = outcome.classes();
+  for (const ClassTotals& totals : all.first(std::min(all.size(), kClassRowsMax))) {
+    out += row(totals.name, totals.devices, totals, outcome, columns);
+  }
+  if (all.size() > kClassRowsMax) {
+    fmt::format_to(append(out), "  ... and {} more classes, see summary.json\n",
+                   all.size() - kClassRowsMax);
+  }
+  if (all.size() != 1) {
+    const ClassTotals total = outcome.total();
+    out += row("all", total.devices, total, outcome, columns);
+  }
+}
+
+// Shares of each job's own devices and duration.
+void add_jobs(const RunReport& r, std::string& out) {
+  fmt::format_to(append(out), "{:<20} {:>8} {:<9} {:>11} {:>11} {:>11} {:>8} {:>8} {:>8} {:>8}",
+                 "Jobs", "devices", "placement", "start", "finish", "step", "compute", "exposed",
+                 "waiting", "idle");
+  if (!r.alone.empty()) fmt::format_to(append(out), " {:>11} {:>9}", "alone", "slow-down");
+  out += "\n";
+  const std::vector<model::JobTotals> all = r.outcome->jobs();
+  for (std::size_t j = 0; j < std::min(all.size(), kClassRowsMax); ++j) {
+    const model::JobTotals& job = all[j];
+    double exposed = 0;
+    for (std::size_t i = 1; i <= model::kCommunicationKindCount; ++i) {
+      exposed += Outcome::fraction(job, static_cast<TimeClass>(i));
+    }
+    fmt::format_to(append(out), "  {:<{}.{}} {:>8} {:<9} {:>11} {:>11} {:>11}", job.name,
+                   kNameWidth, kNameWidth, format_grouped(job.totals.devices),
+                   to_name(r.study->jobs[j].placement.kind), core::format_time(job.totals.start),
+                   core::format_time(job.totals.last_finish), core::format_time(job.step_time));
+    for (const double share : {Outcome::fraction(job, TimeClass::compute), exposed,
+                               Outcome::fraction(job, TimeClass::waiting),
+                               Outcome::fraction(job, TimeClass::idle)}) {
+      fmt::format_to(append(out), " {:>6.1f} %", 100 * share);
+    }
+    if (j < r.alone.size()) {
+      fmt::format_to(append(out), " {:>11} {:>9.4f}", core::format_time(r.alone[j]),
+                     slowdown_of(job, r.alone[j]));
+    }
+    out += "\n";
+  }
+  if (all.size() > kClassRowsMax) {
+    fmt::format_to(append(out), "  ... and {} more jobs, see summary.json\n",
+                   all.size() - kClassRowsMax);
+  }
+}
+
+void add_background(const model::BackgroundTotals& b, std::string& out) {
+  fmt::format_to(append(out), "Background  {} sent, {}; {} received\n",
+                 plural(b.sent_messages, "message"), format_bytes(b.sent_bytes),
+                 format_grouped(b.received_messages));
+}
+
+void add_training(const Outcome& outcome, std::string& out) {
+  const model::TrainingFigures t = outcome.training();
+  if (t.tokens_per_s <= 0) return;
+  fmt::format_to(append(out), "Throughput  {} tokens/s, {:.1f} TFLOP/s per device",
+                 format_count(t.tokens_per_s), t.tflops_per_device);
+  if (t.model_flops_utilisation > 0) {
+    fmt::format_to(append(out), ", MFU {:.1f} %", 100 * t.model_flops_utilisation);
+  }
+  out += "\n";
+}
+
+void add_step(const RunReport& r, std::string& out) {
+  const Outcome& outcome = *r.outcome;
+  if (r.status == RunStatus::finished) {
+    fmt::format_to(append(out), "Step time   {}", core::format_time(outcome.iteration_time()));
+    if (outcome.iteration_time() != outcome.simulated_time()) {
+      fmt::format_to(append(out), " ({} simulated)", core::format_time(outcome.simulated_time()));
+    }
+    out += "\n";
+    add_training(outcome, out);
+    return;
+  }
+  fmt::format_to(append(out), "{}  {} of {} unfinished at {}\n",
+                 r.status == RunStatus::deadlocked ? "Deadlock  " : "Stopped   ",
+                 format_grouped(outcome.unfinished()), plural(outcome.devices(), "device"),
+                 core::format_time(r.result->last_event));
+}
+
+void add_packets(const RunReport& r, std::string& out) {
+  if (!r.cluster->has_packets()) return;
+  const model::PacketTotals& n = r.outcome->packets();
+  const double run_s = r.result->run_s;
+  fmt::format_to(append(out), "Packets     {} hops ({}/s), {} dropped, {} sent again, {} marked\n",
+                 format_grouped(n.packet_hops),
+                 format_count(run_s > 0 ? static_cast<double>(n.packet_hops) / run_s : 0),
+                 format_grouped(n.drops), format_grouped(n.repeated), format_grouped(n.marks));
+  fmt::format_to(append(out), "            {}, deepest queue {} of its line\n",
+                 plural(n.pauses, "pause"), core::format_time(n.deepest_queue));
+}
+
+void add_engine(const pdes::RunResult& result, pdes::Sync sync, std::uint32_t ranks,
+                std::string& out) {
+  const pdes::Statistics& s = result.total;
+  fmt::format_to(append(out), "Engine      {}, {} x {}, {}\n", to_name(sync),
+                 plural(ranks, "rank"), plural(result.threads, "thread"),
+                 plural(result.partition_count, "partition"));
+  fmt::format_to(append(out), "Events      {} committed, {} events/s\n",
+                 format_grouped(s.committed_events()), format_count(events_per_s(result)));
+  if (sync != pdes::Sync::sequential) {
+    fmt::format_to(append(out),
+                   "            efficiency {:.2f} %, {} rolled back in {}, {}\n",
+                   100 * s.efficiency(), format_grouped(s.rolled_back_events),
+                   plural(s.rollbacks(), "rollback"), plural(s.gvt_rounds, "GVT round"));
+  }
+}
+
+// What the workers did all the time. Undoing an event counts with what found it wrong: executing,
+// or reading mailboxes.
+void add_host_time(const pdes::RunResult& result, std::string& out) {
+  const pdes::HostTime& t = result.host_time;
+  struct Row {
+    double share;
+    const char* text;
+  };
+  const Row rows[] = {{t.executing, "executing events, and undoing them"},
+                      {t.mailboxes, "reading mailboxes, and undoing what stragglers contradict"},
+                      {t.collecting, "fossil collection"},
+                      {t.synchronising, "GVT, exchange with other ranks, waiting for them"},
+                      {t.waiting, "waiting for other partitions"}};
+  fmt::format_to(append(out), "Worker time {:.2f} s, of which\n", t.worker_s);
+  for (const Row& row : rows) {
+    if (row.share >= 0.0005) {
+      fmt::format_to(append(out), "            {:>5.1f} % {}\n", 100 * row.share, row.text);
+    }
+  }
+  if (result.partition_count == 1 || t.mean_busy_s <= 0) return;
+  const auto times_mean = [&t](const pdes::PartitionLoad& load) {
+    return static_cast<double>(load.busy_ns) * 1e-9 / t.mean_busy_s;
+  };
+  fmt::format_to(append(out),
+                 "            partitions: {} worked {:.2f} times the mean, {} {:.2f} times\n",
+                 t.heaviest.partition, times_mean(t.heaviest), t.lightest.partition,
+                 times_mean(t.lightest));
+}
+
+void add_host(const pdes::RunResult& result, double setup_s, std::uint64_t peak_rss,
+              std::string& out) {
+  fmt::format_to(append(out), "Host        setup {:.2f} s, run {:.2f} s, peak memory {}\n",
+                 setup_s, result.run_s, format_bytes(peak_rss));
+  add_host_time(result, out);
+  fmt::format_to(append(out), "Digest      {}\n", core::to_hex(result.digest));
+}
+
+}  // namespace
+
+std::string text_summary(const RunReport& r) {
+  const Study& study = *r.study;
+  std::string out = study.name;
+  if (!study.description.empty()) out += ": " + study.description;
+  fmt::format_to(append(out), "\nCluster     {} ({}), {}; network {}, compute {}",
+                 plural(r.cluster->device_count(), "device"), study.system.accelerator.name,
+                 study.system.name, to_name(study.network_fidelity),
+                 to_name(study.compute_fidelity));
+  if (study.compute_jitter.deviation > 0) {
+    fmt::format_to(append(out), " with {:g} % jitter", 100 * study.compute_jitter.deviation);
+  }
+  out += "\n";
+  add_step(r, out);
+  out += "\n";
+  if (study.by_jobs || !r.alone.empty()) add_jobs(r, out);
+  if (!study.backgrounds.empty()) add_background(r.outcome->background(), out);
+  if (study.by_jobs || !r.alone.empty() || !study.backgrounds.empty()) out += "\n";
+  if (r.status == RunStatus::finished) {  // shares of an unfinished step would mean nothing
+    add_breakdown(*r.outcome, out);
+    out += "\n";
+  }
+  add_packets(r, out);
+  add_engine(*r.result, r.sync, r.ranks, out);
+  add_host(*r.result, r.setup_s, r.peak_rss_bytes, out);
+  fmt::format_to(append(out), "Results     {}/summary.json\n", r.directory);
+  return out;
+}
+
+std::string phold_text(const PholdReport& r) {
+  std::string out;
+  add_engine(*r.result, r.sync, r.ranks, out);
+  add_host(*r.result, r.result->setup_s, r.peak_rss_bytes, out);
+  return out;
+}
+
+}  // namespace exawarp::io

@@ -1,0 +1,104 @@
+#include "io/report/traffic_report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/units.h"
+#include "io/report/packet_counters.h"
+#include "io/study/study.h"
+
+namespace exawarp::io {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CompletionTimes {
+  core::Time least, median, p99, most;
+  std::int64_t mean_bytes_per_s = 0;  // of a flow: its bytes over its time, averaged
+};
+
+CompletionTimes times_of(const TrafficReport& r) {
+  CompletionTimes t;
+  if (r.flows->flows().empty()) return t;
+  t.least = r.flows->quantile(0);
+  t.median = r.flows->quantile(0.5);
+  t.p99 = r.flows->quantile(0.99);
+  t.most = r.flows->quantile(1);
+  double sum = 0;
+  for (const model::FlowTimes::Flow& flow : r.flows->flows()) {
+    sum += static_cast<double>(r.study->traffic.message_bytes) / core::to_seconds(flow.took);
+  }
+  t.mean_bytes_per_s =
+      static_cast<std::int64_t>(sum / static_cast<double>(r.flows->flows().size()));
+  return t;
+}
+
+double hops_per_cpu_s(const TrafficReport& r) {
+  return r.cpu_s > 0 ? static_cast<double>(r.totals->packet_hops) / r.cpu_s : 0;
+}
+
+}  // namespace
+
+std::string traffic_json(const TrafficReport& r) {
+  const CompletionTimes t = times_of(r);
+  const model::TrafficTotals& n = *r.totals;
+  Json json{{"schema", "exawarp-traffic-1"},
+              {"study", r.study->name},
+              {"devices", r.topology->devices()},
+              {"switches", r.topology->switches()},
+              {"messages", n.posted},
+              {"received", n.received},
+              {"completion_ps",
+               {{"min", t.least.ps}, {"median", t.median.ps}, {"p99", t.p99.ps},
+                {"max", t.most.ps}}},
+              {"mean_flow_bytes_per_s", t.mean_bytes_per_s},
+              {"simulated_time_ps", n.last_received.ps},
+              {"packet_hops_per_cpu_s", hops_per_cpu_s(r)},
+              {"committed_events", r.result->total.committed_events()},
+              {"rolled_back_events", r.result->total.rolled_back_events},
+              {"sync", to_name(r.sync)},
+              {"ranks", r.ranks},
+              {"threads", r.result->threads},
+              {"partitions", r.result->partition_count},
+              {"run_s", r.result->run_s},
+              {"cpu_s", r.cpu_s},
+              {"peak_rss_bytes", r.peak_rss_bytes},
+              {"digest", core::to_hex(r.result->digest)}};
+  for (const auto& [key, value] : packet_counters(n)) json[key] = value;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string traffic_text(const TrafficReport& r) {
+  const CompletionTimes t = times_of(r);
+  const model::TrafficTotals& n = *r.totals;
+  const auto rate = [](double bytes_per_s) { return core::format_count(bytes_per_s) + "B/s"; };
+  std::string out = fmt::format("{} on {}\n", r.study->name, r.topology->name());
+  const auto line = [&](const char* what, const std::string& text) {
+    out += fmt::format("  {:<20}{}\n", what, text);
+  };
+  line("messages", fmt::format("{} received of {}", core::format_grouped(n.received),
+                               core::format_grouped(n.posted)));
+  line("completion", fmt::format("min {}, median {}, p99 {}, max {}", core::format_time(t.least),
+                                 core::format_time(t.median), core::format_time(t.p99),
+                                 core::format_time(t.most)));
+  line("rate of a flow", rate(static_cast<double>(t.mean_bytes_per_s)) + " on average");
+  line("simulated time", core::format_time(n.last_received));
+  line("packets", fmt::format("{} marked, {} dropped, {} sent again, {} without a way",
+                              core::format_grouped(n.marks), core::format_grouped(n.drops),
+                              core::format_grouped(n.repeated), core::format_grouped(n.lost)));
+  line("pauses", core::format_grouped(n.pauses));
+  line("deepest queue", core::format_time(n.deepest_queue) + " of the line");
+  line("packet-hops", fmt::format("{}, {}/s of processor time",
+                                  core::format_grouped(n.packet_hops),
+                                  core::format_count(hops_per_cpu_s(r))));
+  line("events", fmt::format("{} committed, {} rolled back",
+                             core::format_grouped(r.result->total.committed_events()),
+                             core::format_grouped(r.result->total.rolled_back_events)));
+  line("host", fmt::format("{:.3f} s, {:.3f} s of processor time, {}", r.result->run_s, r.cpu_s,
+                           core::format_bytes(r.peak_rss_bytes)));
+  line("digest", core::to_hex(r.result->digest));
+  return out;
+}
+
+}  // namespace exawarp::io

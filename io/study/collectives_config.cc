@@ -1,0 +1,108 @@
+#include "io/study/collectives_config.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "io/study/quantities.h"
+
+namespace exawarp::io {
+namespace {
+
+using core::Dimension;
+using model::Algorithm;
+using model::schema::CollectiveType;
+
+const std::vector<Choice<CollectiveType>> kTypes{
+    {"all_reduce", CollectiveType::ALL_REDUCE}, {"reduce_scatter", CollectiveType::REDUCE_SCATTER},
+    {"all_gather", CollectiveType::ALL_GATHER}, {"all_to_all", CollectiveType::ALL_TO_ALL},
+    {"broadcast", CollectiveType::BROADCAST},   {"reduce", CollectiveType::REDUCE},
+    {"barrier", CollectiveType::BARRIER},       {"gather", CollectiveType::GATHER},
+    {"scatter", CollectiveType::SCATTER},       {"permute", CollectiveType::PERMUTE}};
+
+std::vector<Choice<Algorithm>> algorithms() {
+  std::vector<Choice<Algorithm>> all;
+  for (std::size_t i = 0; i < model::kAlgorithmNames.size(); ++i) {
+    all.push_back({std::string(model::kAlgorithmNames[i]), static_cast<Algorithm>(i)});
+  }
+  return all;
+}
+
+// How members of one node, and of different ones, differ.
+std::array<core::Time, 2> read_step(const YamlSection& section) {
+  return {read_latency(section, "node", 0, 0), read_latency(section, "scale_out", 0, 0)};
+}
+
+model::Choice read_choice(const YamlSection& rule) {
+  model::Choice choice;
+  choice.algorithm = rule.choice<Algorithm>("algorithm", algorithms());
+  choice.channels =
+      static_cast<std::uint32_t>(rule.integer("channels", {1, model::kLanesMax}, 1));
+  choice.chunk_bytes = rule.quantity("chunk", Dimension::size, 1, 0);
+  choice.both_ways = rule.flag("both_ways", false);
+  choice.hierarchical = rule.flag("hierarchical", false);
+  if (choice.hierarchical) {
+    choice.across = rule.choice<Algorithm>("across", algorithms(), choice.algorithm);
+  }
+  choice.start = read_latency(rule, "start", 0, 0);
+  if (const auto step = rule.optional_section("step")) choice.step = read_step(*step);
+  const double payload = rule.real("payload", {.min = 0.01, .max = 1}, 1.0);
+  choice.payload_ppm = static_cast<std::uint32_t>(std::lround(payload * model::kPayloadWhole));
+  if (!model::can_use_lanes(choice.algorithm)) {
+    for (const char* key : {"channels", "chunk", "both_ways"}) {
+      if (!rule.has(key)) continue;
+      rule.fail(key, "has no meaning here; expected algorithm ring or double_tree");
+    }
+  }
+  if (choice.both_ways && choice.algorithm != Algorithm::ring) {
+    rule.fail("both_ways", "has no meaning here; expected algorithm ring");
+  }
+  return choice;
+}
+
+model::CollectiveRule read_rule(const YamlSection& section) {
+  constexpr IntegerRange kMembers{1, std::int64_t{1} << 24};
+  model::CollectiveRule rule;
+  section.skip("source");
+  section.skip("description");
+  if (section.has("type")) rule.type = section.choice<CollectiveType>("type", kTypes);
+  rule.min_bytes = section.quantity("min_bytes", Dimension::size, 0, rule.min_bytes);
+  rule.max_bytes = section.quantity("max_bytes", Dimension::size, 0, rule.max_bytes);
+  rule.min_group = static_cast<std::uint32_t>(section.integer("min_group", kMembers, 1));
+  rule.max_group = static_cast<std::uint32_t>(
+      section.integer("max_group", kMembers, rule.max_group));
+  rule.choice = read_choice(section);
+  if (rule.min_bytes > rule.max_bytes) {
+    section.fail("max_bytes", "is below min_bytes, so that the rule fits nothing");
+  }
+  if (rule.min_group > rule.max_group) {
+    section.fail("max_group", "is below min_group, so that the rule fits nothing");
+  }
+  if (rule.type && rule.choice.hierarchical &&
+      !model::can_be_hierarchical(*rule.type, rule.choice)) {
+    section.fail("hierarchical", "cannot run this type by these algorithms; expected an "
+                                 "all_reduce, reduce_scatter, all_gather or barrier by ring, "
+                                 "halving, direct or in_network");
+  }
+  if (rule.type && !model::can_run(*rule.type, rule.choice.algorithm)) {
+    std::string able;
+    for (const Choice<Algorithm>& a : algorithms()) {
+      if (model::can_run(*rule.type, a.value)) able += (able.empty() ? "" : ", ") + a.name;
+    }
+    section.fail("algorithm", fmt::format("cannot run this type; expected one of: {}", able));
+  }
+  return rule;
+}
+
+}  // namespace
+
+model::CollectiveRules read_collectives(const YamlSection& section) {
+  section.skip("name");
+  section.skip("source");
+  section.skip("description");
+  model::CollectiveRules rules;
+  for (const YamlSection& rule : section.sections("rules")) rules.push_back(read_rule(rule));
+  return rules;
+}
+
+}  // namespace exawarp::io

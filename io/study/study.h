@@ -1,0 +1,64 @@
+// A study: one workload or several jobs on one system at chosen fidelities (configs/studies/).
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/study/jobs_config.h"
+#include "io/study/system_config.h"
+#include "model/cluster.h"
+#include "model/network/packet/port_counters.h"
+#include "pdes/engine.h"
+
+namespace exawarp::io {
+
+enum class NetworkFidelity { analytical, message, packet };
+enum class PlacementMethod { block, topology_aware, metis };
+
+struct Study {
+  std::string file;
+  std::string name;         // safe as the name of a directory
+  std::string description;  // may be empty
+  std::vector<JobConfig> jobs;  // at least one
+  bool by_jobs = false;         // given as `jobs:`, not as one `workload:`
+  std::uint32_t devices = 0;    // of the cluster; 0: as many as the jobs need
+  std::vector<BackgroundConfig> backgrounds;
+  SystemConfig system;
+  bool ignore_memory = false;  // goes on where the workload does not fit the accelerator
+  NetworkFidelity network_fidelity = NetworkFidelity::message;
+  model::PacketOptions packets;      // at fidelity packet; the seed is the study's
+  bool packets_inside_nodes = false;
+  std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();
+  model::CollectiveRules collectives;  // empty: the defaults of model/collective/choice.h
+  model::ComputeFidelity compute_fidelity = model::ComputeFidelity::roofline;
+  model::VariationSpec compute_jitter;
+  std::vector<model::Slowdown> slow_devices;
+  std::vector<model::LinkFaultSpec> link_faults;
+  model::LatencyJitterSpec latency_jitter;
+  model::PortCountersOptions counters;  // of --counters
+  PlacementMethod placement = PlacementMethod::topology_aware;
+  std::uint32_t partitions_per_rank = 0;   // 0: chosen by the number of workers
+  std::optional<std::uint32_t> threads;    // none: every core the process may use
+  pdes::EngineOptions engine;              // its `seed` is the study's; its `threads` is unset
+  Settings settings;                       // all of it as written, to compare ranks by
+};
+
+// Reads, overrides (`path.to.key=value`) and checks a study. Throws core::InputError.
+Study read_study(const std::string& path, const std::vector<std::string>& overrides);
+
+// By name and in words: what --sync, --placement and the YAML keys accept.
+std::span<const Choice<pdes::Sync>> sync_choices();
+std::span<const Choice<PlacementMethod>> placement_choices();
+// "optimistic", "topology-aware", "message", "roofline".
+std::string to_name(pdes::Sync sync);
+std::string to_name(PlacementMethod method);
+std::string to_name(NetworkFidelity fidelity);
+std::string to_name(model::ComputeFidelity fidelity);
+
+constexpr std::uint32_t kThreadsMax = 1'024;       // of a rank
+constexpr std::uint32_t kPartitionsMax = 65'536;   // of a rank, and of all ranks together
+
+}  // namespace exawarp::io

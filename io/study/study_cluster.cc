@@ -1,0 +1,85 @@
+#include "io/study/study_cluster.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace exawarp::io {
+namespace {
+
+std::shared_ptr<const model::WorkloadGraph> graph_of(
+    const JobConfig& job,
+    std::map<std::string, std::shared_ptr<const model::WorkloadGraph>>& mapped) {
+  const auto* path = std::get_if<std::string>(&job.workload);
+  if (path == nullptr) {
+    return std::make_shared<const model::WorkloadGraph>(
+        generate(std::get<WorkloadSpec>(job.workload)));
+  }
+  auto& graph = mapped[*path];
+  if (graph == nullptr) {
+    graph = std::make_shared<const model::WorkloadGraph>(open_workload(*path));
+  }
+  return graph;
+}
+
+std::vector<model::BackgroundSpec> backgrounds_of(const Study& study) {
+  std::vector<model::BackgroundSpec> all;
+  for (const BackgroundConfig& config : study.backgrounds) {
+    all.push_back(config.spec);
+    // Generators that say nothing of it differ all the same.
+    if (!config.seed_given) all.back().seed = study.engine.seed + all.size();
+  }
+  return all;
+}
+
+}  // namespace
+
+LoadedJobs load_jobs(const Study& study) {
+  LoadedJobs out;
+  std::map<std::string, std::shared_ptr<const model::WorkloadGraph>> mapped;
+  for (const JobConfig& job : study.jobs) {
+    out.graphs.push_back(graph_of(job, mapped));
+    out.jobs.push_back({.name = job.name,
+                        .graph = out.graphs.back().get(),
+                        .placement = job.placement,
+                        .start = job.start,
+                        .place = job.place});
+    if (!job.seed_given) out.jobs.back().placement.seed = study.engine.seed;
+  }
+  return out;
+}
+
+std::uint32_t devices_of(const Study& study, const LoadedJobs& loaded) {
+  if (study.devices != 0) return study.devices;
+  std::vector<model::PlacementRequest> requests;
+  for (const model::Job& job : loaded.jobs) {
+    requests.push_back({job.place, job.name, job.graph->device_count(), job.placement});
+  }
+  return model::devices_needed(requests, std::max(1u, study.system.fabric.node.devices));
+}
+
+std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs& loaded,
+                                           std::optional<std::uint32_t> only_job) {
+  model::ClusterOptions options{
+      .compute_fidelity = study.compute_fidelity,
+      .analytical_network = study.network_fidelity == NetworkFidelity::analytical,
+      .packets_inside_nodes = study.packets_inside_nodes,
+      .collectives = study.collectives,
+      .eager_max_bytes = study.eager_max_bytes,
+      .compute_jitter = study.compute_jitter,
+      .seed = study.engine.seed,
+      .slow_devices = study.slow_devices,
+      .link_faults = study.link_faults,
+      .latency_jitter = study.latency_jitter,
+      .devices = devices_of(study, loaded),
+      .only_job = only_job};
+  if (study.network_fidelity == NetworkFidelity::packet) {
+    options.packets = study.packets;
+    options.packets->routing.seed = study.engine.seed;
+  }
+  if (!only_job) options.backgrounds = backgrounds_of(study);
+  return std::make_unique<model::Cluster>(loaded.jobs, study.system.accelerator,
+                                          study.system.fabric, options);
+}
+
+}  // namespace exawarp::io

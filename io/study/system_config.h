@@ -1,0 +1,25 @@
+// Accelerators, fabrics and systems from YAML (configs/accelerators, configs/fabrics,
+// configs/systems). configs/README.md lists the keys.
+#pragma once
+
+#include <string>
+
+#include "io/study/yaml.h"
+#include "model/compute/accelerator.h"
+#include "model/network/fabric.h"
+
+namespace exawarp::io {
+
+struct SystemConfig {
+  std::string name;
+  model::Accelerator accelerator;
+  model::Fabric fabric;
+};
+
+// Each throws core::InputError naming file, line and key at the first thing that is wrong; what
+// they return is complete and in range. Unknown keys are YamlDocument::finish()'s to refuse.
+SystemConfig read_system(const YamlSection& section);
+model::Accelerator read_accelerator(const YamlSection& section);
+model::Fabric read_fabric(const YamlSection& section);
+
+}  // namespace exawarp::io

@@ -1,0 +1,13 @@
+// The mapping `transformer:` of a workload specification.
+#pragma once
+
+#include "io/study/yaml.h"
+#include "model/generate/transformer_spec.h"
+
+namespace exawarp::io {
+
+// Reads and checks it. Throws core::InputError, or model::SpecProblem for what the generator would
+// refuse.
+model::TransformerSpec read_transformer(const YamlSection& section);
+
+}  // namespace exawarp::io

@@ -1,0 +1,102 @@
+#include "model/generate/program_writer.h"
+
+#include <span>
+
+namespace exawarp::model {
+namespace {
+
+constexpr std::array<const char*, kStreamRoles> kStreamNames{
+    "compute",          "tensor",        "data",           "pipeline",        "embedding",
+    "context",          "expert",        "expert tensor",  "expert data",     "data gather",
+    "expert gather",    "data replica",  "expert replica", "receive forward", "send forward",
+    "receive gradient", "send gradient", "storage"};
+
+}  // namespace
+
+std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
+
+std::uint32_t ProgramWriter::compute(const OperationCost& cost, std::initializer_list<Node> after) {
+  NodeFields fields = context_;
+  fields.kind = schema::NodeKind::COMPUTE;
+  fields.stream = stream(kCompute);
+  fields.operation = cost.operation;
+  fields.name = name(cost.name);
+  fields.flops = cost.flops;
+  fields.bytes_read = cost.bytes_read;
+  fields.bytes_written = cost.bytes_written;
+  if (cost.data_type != schema::DataType::NONE) fields.data_type = cost.data_type;
+  const std::uint32_t node = add(fields, after);
+  last_compute_ = node;
+  return node;
+}
+
+std::uint32_t ProgramWriter::collective(const Collective& what, std::initializer_list<Node> after) {
+  NodeFields fields = context_;
+  fields.kind = schema::NodeKind::COLLECTIVE;
+  fields.stream = stream(what.stream);
+  fields.collective = what.type;
+  fields.group = what.group;
+  fields.name = name(what.name);
+  fields.comm_bytes = what.bytes;
+  fields.data_type = what.data_type;
+  fields.root = what.root;
+  fields.sizes = what.sizes;
+  return add(fields, after);
+}
+
+std::uint32_t ProgramWriter::storage(const char* text, std::uint64_t read, std::uint64_t written,
+                                     std::initializer_list<Node> after) {
+  NodeFields fields = context_;
+  fields.kind = schema::NodeKind::MEMORY;
+  fields.place = schema::MemoryPlace::HOST;
+  fields.stream = stream(kStorage);
+  fields.name = name(text);
+  fields.bytes_read = read;
+  fields.bytes_written = written;
+  return add(fields, after);
+}
+
+std::uint32_t ProgramWriter::marker(const char* text, std::initializer_list<Node> after) {
+  NodeFields fields = context_;
+  fields.kind = schema::NodeKind::MARKER;
+  fields.data_type = schema::DataType::NONE;
+  fields.stream = stream(kCompute);
+  fields.name = name(text);
+  return add(fields, after);
+}
+
+// Dependencies on the node's own stream are left out: its order says the same.
+std::uint32_t ProgramWriter::add(NodeFields fields, std::initializer_list<Node> after) {
+  std::array<std::uint32_t, 16> nodes{};
+  std::size_t count = 0;
+  for (const Node& node : after) {
+    if (node && program_.stream_of(*node) != fields.stream) nodes[count++] = *node;
+  }
+  if (fields.kind == schema::NodeKind::COMPUTE && !awaited_.empty()) {
+    for (const std::uint32_t node : awaited_) {
+      if (program_.stream_of(node) != fields.stream) nodes.at(count++) = node;
+    }
+    awaited_.clear();
+  }
+  return program_.add_node(fields, std::span(nodes.data(), count));
+}
+
+std::uint8_t ProgramWriter::stream(StreamRole role) {
+  std::optional<std::uint8_t>& index = streams_[role];
+  if (!index) {
+    index = program_.add_stream(kStreamNames[role], role == kCompute
+                                                        ? schema::StreamKind::COMPUTE
+                                                        : schema::StreamKind::COMMUNICATION);
+  }
+  return *index;
+}
+
+// Names are literals, so the same name is the same pointer, or at worst is looked up again.
+std::uint32_t ProgramWriter::name(const char* text) {
+  for (const auto& [known, index] : names_) {
+    if (known == text) return index;
+  }
+  return names_.emplace_back(text, workload_.name(text)).second;
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,62 @@
+// Pipeline schedules: which chunk of the model a stage works on, for which micro-batch, in which
+// order; and how many layers each chunk has.
+//
+// A pipeline of p stages with v chunks a stage has p * v chunks; chunk c of stage r is the
+// (c * p + r)-th part of the model. v = 1 is not interleaved.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/generate/transformer_spec.h"
+
+namespace exawarp::model {
+
+enum class Pass : std::uint8_t {
+  forward,
+  backward,         // gradients of input and weights
+  input_gradient,   // of the input alone,
+  weight_gradient,  // and of the weights, later
+};
+
+// One pass of one micro-batch through one chunk.
+struct Slot {
+  Pass pass = Pass::forward;
+  std::uint32_t micro_batch = 0;
+  std::uint32_t chunk = 0;  // of this stage, 0 to v - 1
+  friend constexpr bool operator==(const Slot&, const Slot&) = default;
+};
+
+struct PipelineShape {
+  std::uint32_t stages = 1;         // p
+  std::uint32_t chunks = 1;         // v
+  std::uint32_t micro_batches = 1;  // m; a multiple of p where v > 1
+};
+
+// The slots of `stage` (0 to p - 1) in order:
+//   gpipe    all forwards, then all backwards (Huang et al., NeurIPS 2019); with v > 1
+//   micro-batches
+//            go through the chunks in groups of p, as in the interleaved schedule
+//   1f1b     Narayanan et al., "Memory-efficient pipeline-parallel DNN training", ICML 2021; where
+//            v > 1 interleaved: Narayanan et al., "Efficient large-scale language model training on
+//            GPU clusters using Megatron-LM", SC 2021
+//   zb_h1    Qi et al., "Zero bubble pipeline parallelism", ICLR 2024: as 1f1b, but stage r puts
+//   the
+//            weight gradients off by r micro-batches, so no stage holds more than p. Requires v = 1
+std::vector<Slot> slots_of(ScheduleKind kind, const PipelineShape& shape, std::uint32_t stage);
+
+struct LayerSplit {
+  std::uint32_t layers = 0;
+  std::uint32_t chunks = 1;  // p * v
+  std::uint32_t first = 0;   // layers of the first chunk; 0: as the rule below says
+  std::uint32_t last = 0;    // of the last
+};
+
+// Layers of each chunk, in the model's order. As even as possible; where chunks differ, by one
+// layer, the last chunk gets fewer first (it has the head and the loss), then the first one (the
+// embedding), then those after it (an early stage holds the most activations). So 126 layers on 16
+// stages are 7, 14 times 8, 7, as Llama 3 405B was trained. Requires a split that leaves each chunk
+// at least one layer (check() of transformer.h).
+std::vector<std::uint32_t> layers_of_chunks(const LayerSplit& split);
+
+}  // namespace exawarp::model

@@ -1,0 +1,23 @@
+// Transformers in training: decoder-only (GPT, Llama, Mixtral, DeepSeek), encoder-decoder (T5) and
+// vision (ViT). One program per pipeline stage, shared by all devices of that stage; where experts
+// are not equally busy, one per stage and place among the ranks that share them.
+#pragma once
+
+#include "model/generate/transformer_spec.h"
+#include "model/workload/graph.h"
+
+namespace exawarp::model {
+
+// Throws SpecProblem naming the first key that makes `spec` impossible.
+void check(const TransformerSpec& spec);
+
+// The workload of `spec`, validated and indexed. Throws SpecProblem as check() does.
+// Throws WorkloadTooLarge (builder.h) where the file would have more than `bytes_max` bytes.
+WorkloadGraph generate_transformer(const TransformerSpec& spec,
+                       std::uint64_t bytes_max = ~std::uint64_t{0});
+
+// The model's own arithmetic of a step (docs/guide/training.md). Requires a spec that check()
+// accepts, but for sizes: throws SpecProblem where an operation reaches 2^62 FLOPs.
+double model_flops_of_step(const TransformerSpec& spec);
+
+}  // namespace exawarp::model

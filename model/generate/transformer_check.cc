@@ -1,0 +1,403 @@
+// What makes a transformer's specification impossible; check() of transformer.h.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "model/generate/transformer.h"
+#include "model/generate/transformer_costs.h"
+#include "model/generate/transformer_mesh.h"
+#include "model/workload/validate.h"
+
+namespace exawarp::model {
+namespace {
+
+constexpr std::int64_t kWidthMax = 1 << 24;      // hidden, ffn, vocabulary, sequence length
+constexpr std::int64_t kCountMax = 0xfffe;       // layers, heads, micro-batches: 16 bits a node
+constexpr std::int64_t kSequencesMax = 1 << 30;  // a step
+constexpr std::int64_t kStepsMax = 1000;
+constexpr std::int64_t kPartsMax = 64;
+constexpr std::int64_t kStateBytesMax = 64;
+constexpr double kCapacityMax = 1000;
+constexpr std::int64_t kRolesMax = 512;      // ranks with experts of their own
+constexpr double kSlotsMax = 0x1p40;         // token slots of a rank and micro-batch
+constexpr std::int64_t kNodesMax = 1 << 25;  // 3 GiB of file
+
+template <class... Values>
+[[noreturn]] void refuse(const char* key, fmt::format_string<Values...> text, Values&&... values) {
+  throw SpecProblem(key, fmt::format(text, std::forward<Values>(values)...));
+}
+
+void in_range(const char* key, std::int64_t value, std::int64_t first, std::int64_t last) {
+  if (value < first || value > last) {
+    refuse(key, "out of range: {}; expected {} to {}", value, first, last);
+  }
+}
+
+// `part` (a parallel size, named by key) must divide `whole`.
+void divides(const char* key, std::int64_t part, const char* what, std::int64_t whole) {
+  if (whole % part != 0)
+    refuse(key, "{} does not divide {}: {}; expected a divisor", part, what, whole);
+}
+
+// ---- the network
+
+void check_experts(const ModelSpec& model) {
+  const MoeSpec& moe = model.moe;
+  in_range("model.moe.experts", moe.experts, 0, kCountMax);
+  if (moe.experts == 0) return;
+  if (model.family != ModelFamily::kDecoder) {
+    refuse("model.moe", "stands in a model of another family; expected family: decoder");
+  }
+  in_range("model.moe.top_k", moe.top_k, 1, moe.experts);
+  in_range("model.moe.ffn", moe.ffn, 1, kWidthMax);
+  in_range("model.moe.shared_ffn", moe.shared_ffn, 0, kWidthMax);
+  in_range("model.moe.dense_layers", moe.dense_layers, 0, model.layers);
+  in_range("model.moe.every", moe.every, 1, kCountMax);
+}
+
+void check_latent_attention(const MlaSpec& mla) {
+  in_range("model.mla.key_value_rank", mla.key_value_rank, 0, kWidthMax);
+  if (mla.key_value_rank == 0) return;
+  in_range("model.mla.query_rank", mla.query_rank, 0, kWidthMax);
+  in_range("model.mla.nope_dim", mla.nope_dim, 1, kWidthMax);
+  in_range("model.mla.rope_dim", mla.rope_dim, 0, kWidthMax);
+  in_range("model.mla.value_dim", mla.value_dim, 1, kWidthMax);
+}
+
+void check_vision(const ModelSpec& model) {
+  in_range("model.image", model.image, 1, kCountMax);
+  in_range("model.patch", model.patch, 1, kCountMax);
+  in_range("model.channels", model.channels, 1, kCountMax);
+  in_range("model.classes", model.classes, 1, kWidthMax);
+  divides("model.patch", model.patch, "image", model.image);
+  if (model.tied_embeddings) {
+    refuse("model.tied_embeddings", "true in a vision model; expected false");
+  }
+}
+
+void check_model(const ModelSpec& model) {
+  in_range("model.layers", model.layers, 1, kCountMax);
+  in_range("model.hidden", model.hidden, 1, kWidthMax);
+  in_range("model.ffn", model.ffn, 1, kWidthMax);
+  in_range("model.heads", model.heads, 1, kCountMax);
+  in_range("model.kv_heads", model.kv_heads, 0, kCountMax);
+  in_range("model.head_dim", model.head_dim, 0, kWidthMax);
+  if (model.family == ModelFamily::kVision) {
+    check_vision(model);
+  } else {
+    in_range("model.vocabulary", model.vocabulary, 1, kWidthMax);
+  }
+  divides("model.kv_heads", kv_heads_of(model), "heads", model.heads);
+  if (model.head_dim == 0) divides("model.heads", model.heads, "hidden", model.hidden);
+  const bool has_encoder = model.family == ModelFamily::kEncoderDecoder;
+  in_range("model.encoder_layers", model.encoder_layers, has_encoder ? 1 : 0,
+           has_encoder ? kCountMax - model.layers : 0);
+  check_latent_attention(model.mla);
+  check_experts(model);
+}
+
+// ---- how it is split
+
+void check_order(const ParallelSpec& parallel) {
+  static const std::vector<std::string> kNeeded{"data", "pipeline", "tensor"};
+  static const std::vector<std::string> kOptional{"context", "expert", "replica"};
+  std::vector<std::string> order = parallel.order;
+  std::sort(order.begin(), order.end());
+  bool sound = std::adjacent_find(order.begin(), order.end()) == order.end() &&
+               std::includes(order.begin(), order.end(), kNeeded.begin(), kNeeded.end());
+  for (const std::string& name : order) {
+    sound = sound && (std::find(kNeeded.begin(), kNeeded.end(), name) != kNeeded.end() ||
+                      std::find(kOptional.begin(), kOptional.end(), name) != kOptional.end());
+  }
+  if (!sound) {
+    refuse("parallel.order",
+           "not an order of the axes: [{}]; expected tensor, data and pipeline, "
+           "each once, and at most once context, expert and replica",
+           printable(fmt::format("{}", fmt::join(parallel.order, ", "))));
+  }
+}
+
+void check_expert_parallel(const TransformerSpec& spec) {
+  const ParallelSpec& p = spec.parallel;
+  const MoeSpec& moe = spec.model.moe;
+  in_range("parallel.expert", p.expert, 1, kDevicesMax);
+  in_range("parallel.expert_tensor", p.expert_tensor, 0, p.tensor);
+  if (moe.experts == 0) {
+    if (p.expert > 1) refuse("parallel.expert", "{} without model.moe; expected 1", p.expert);
+    return;
+  }
+  divides("parallel.expert", p.expert, "model.moe.experts", moe.experts);
+  const std::int64_t within = expert_tensor_of(p);
+  divides("parallel.expert_tensor", within, "parallel.tensor", p.tensor);
+  divides("parallel.expert_tensor", within, "model.moe.ffn", moe.ffn);
+  if (moe.shared_ffn != 0) {
+    divides("parallel.tensor", p.tensor, "model.moe.shared_ffn", moe.shared_ffn);
+  }
+  if (p.tensor > 1 && !p.sequence_parallel) {
+    refuse("parallel.sequence_parallel",
+           "false with experts and parallel.tensor {}; expected true: ranks of a tensor group "
+           "send different tokens",
+           p.tensor);
+  }
+  const std::int64_t outer = p.tensor / within;
+  if (p.expert % outer != 0 || p.data % (p.expert / outer) != 0) {
+    refuse("parallel.expert",
+           "{} ranks are no product of parallel.tensor / parallel.expert_tensor, {}, and a divisor "
+           "of parallel.data, {}",
+           p.expert, outer, p.data);
+  }
+}
+
+void check_shards(const ParallelSpec& p, std::int64_t experts_in_data) {
+  in_range("parallel.shard_group", p.shard_group, 0, p.data);
+  in_range("parallel.prefetch_layers", p.prefetch_layers, 0, kCountMax);
+  if (p.shard_group == 0) return;
+  divides("parallel.shard_group", p.shard_group, "parallel.data", p.data);
+  if (p.shard_group % experts_in_data != 0) {
+    refuse("parallel.shard_group", "{} is no multiple of the {} data ranks that share experts",
+           p.shard_group, experts_in_data);
+  }
+  if (p.sharding == Sharding::kNone && p.shard_group != p.data) {
+    refuse("parallel.shard_group",
+           "{} where nothing is sharded; expected 0, or another "
+           "parallel.sharding",
+           p.shard_group);
+  }
+}
+
+void check_context(const TransformerSpec& spec) {
+  const std::int64_t context = spec.parallel.context;
+  if (context == 1) return;
+  if (spec.model.family != ModelFamily::kDecoder) {
+    refuse("parallel.context", "{} in a model of another family; expected 1, or family: decoder",
+           context);
+  }
+  if (spec.parallel.context_method != ContextMethod::kUlysses) return;
+  const std::int64_t heads = kv_heads_of(spec.model) / spec.parallel.tensor;
+  if (heads % context != 0) {
+    refuse("parallel.context",
+           "{} does not divide the {} kv_heads of a tensor-parallel rank; expected a divisor, or "
+           "another parallel.context_method",
+           context, heads);
+  }
+}
+
+void check_sizes(const ParallelSpec& parallel) {
+  in_range("parallel.tensor", parallel.tensor, 1, kDevicesMax);
+  in_range("parallel.pipeline", parallel.pipeline, 1, kDevicesMax);
+  in_range("parallel.data", parallel.data, 1, kDevicesMax);
+  in_range("parallel.context", parallel.context, 1, kDevicesMax);
+  std::int64_t devices = 1;
+  for (const std::int64_t size :
+       {parallel.tensor, parallel.pipeline, parallel.data, parallel.context}) {
+    devices *= size;
+    if (devices <= kDevicesMax) continue;
+    const std::string context = parallel.context == 1 ? "" : fmt::format(" x {}", parallel.context);
+    refuse("parallel", "{} x {} x {}{} devices are too many; expected at most {}", parallel.tensor,
+           parallel.pipeline, parallel.data, context, kDevicesMax);
+  }
+}
+
+void check_parallel(const TransformerSpec& spec) {
+  const ParallelSpec& parallel = spec.parallel;
+  check_sizes(parallel);
+  divides("parallel.tensor", parallel.tensor, "heads", spec.model.heads);
+  divides("parallel.tensor", parallel.tensor, "kv_heads", kv_heads_of(spec.model));
+  divides("parallel.tensor", parallel.tensor, "ffn", spec.model.ffn);
+  divides("parallel.tensor", parallel.tensor, "hidden", spec.model.hidden);
+  divides("parallel.tensor", parallel.tensor, "vocabulary", spec.model.vocabulary);
+  check_order(parallel);
+  check_context(spec);
+  check_expert_parallel(spec);
+  const std::int64_t outer = parallel.tensor / expert_tensor_of(parallel);
+  check_shards(parallel, std::max<std::int64_t>(parallel.expert / outer, 1));
+}
+
+// ---- the batch
+
+void check_sequence(const char* key, std::int64_t tokens, const ParallelSpec& p) {
+  const std::int64_t cut = p.context * (p.sequence_parallel ? p.tensor : 1);
+  if (tokens % cut == 0) return;
+  if (p.context == 1) {
+    refuse(key,
+           "{} is no multiple of parallel.tensor: {}, over which sequence parallelism splits it",
+           tokens, p.tensor);
+  }
+  refuse(key,
+         "{} is no multiple of {}, into which parallel.context and sequence parallelism "
+         "split it",
+         tokens, cut);
+}
+
+void check_precisions(const TransformerSpec& spec) {
+  if (bytes_of(spec.precision) == 0) refuse("precision", "none is given; expected one");
+  if (bytes_of(spec.gradient_precision) == 0) {
+    refuse("gradient_precision", "none is given; expected one");
+  }
+  in_range("optimizer.state_bytes", spec.optimizer.state_bytes, 0, kStateBytesMax);
+}
+
+void check_batch(const TransformerSpec& spec) {
+  const std::int64_t data = spec.parallel.data;
+  const bool vision = spec.model.family == ModelFamily::kVision;
+  in_range("sequence_length", spec.sequence_length, vision ? 0 : 1, vision ? 0 : kWidthMax);
+  in_range("encoder_sequence_length", spec.encoder_sequence_length, 0,
+           spec.model.family == ModelFamily::kEncoderDecoder ? kWidthMax : 0);
+  in_range("global_batch_sequences", spec.global_batch_sequences, 1, kSequencesMax);
+  in_range("micro_batch_sequences", spec.micro_batch_sequences, 1, kSequencesMax);
+  check_sequence(vision ? "model.patch" : "sequence_length", tokens_of(spec), spec.parallel);
+  if (spec.encoder_sequence_length != 0) {
+    check_sequence("encoder_sequence_length", spec.encoder_sequence_length, spec.parallel);
+  }
+  if (spec.global_batch_sequences % (data * spec.micro_batch_sequences) != 0) {
+    refuse("global_batch_sequences",
+           "{} is no multiple of parallel.data x micro_batch_sequences: {} x {}",
+           spec.global_batch_sequences, data, spec.micro_batch_sequences);
+  }
+  const std::int64_t micro_batches = micro_batches_of(spec);
+  if (micro_batches > kCountMax) {
+    refuse("global_batch_sequences", "makes {} micro-batches a step; expected at most {}",
+           micro_batches, kCountMax);
+  }
+  check_precisions(spec);
+  in_range("gradient_buckets", spec.gradient_buckets, 1, kCountMax);
+  in_range("steps", spec.steps, 1, kStepsMax);
+}
+
+void check_size(const TransformerSpec& spec) {
+  std::int64_t each = 36;  // nodes of a layer and micro-batch
+  if (spec.model.moe.experts != 0) each += 20;
+  if (spec.model.family == ModelFamily::kEncoderDecoder) each += 16;
+  if (spec.recompute.kind == Recompute::kFull) each += each / 2;
+  if (spec.parallel.sharding == Sharding::kZero3) each += 6;
+  if (spec.overlap.tensor == TensorOverlap::kPipelined) each += 16 * spec.overlap.tensor_parts;
+  if (spec.parallel.context_method == ContextMethod::kRing) each += 5 * (spec.parallel.context - 1);
+  const std::int64_t roles = spec.routing.imbalance > 0 ? spec.parallel.expert : 1;
+  // Each factor is checked; a double cannot overflow.
+  const double nodes = static_cast<double>(layers_of(spec.model) + 2 * spec.parallel.pipeline) *
+                       static_cast<double>(each) * static_cast<double>(micro_batches_of(spec)) *
+                       static_cast<double>(spec.steps) * static_cast<double>(roles);
+  if (nodes > static_cast<double>(kNodesMax)) {
+    refuse("global_batch_sequences", "makes a workload of about {:.0f} nodes; expected at most {}",
+           nodes, kNodesMax);
+  }
+}
+
+// ---- the schedule
+
+void check_chunk_layers(const TransformerSpec& spec, std::int64_t chunks) {
+  const std::vector<std::uint32_t>& given = spec.schedule.chunk_layers;
+  if (static_cast<std::int64_t>(given.size()) != chunks) {
+    refuse("schedule.chunk_layers", "has {} entries; expected {}, one a pipeline chunk",
+           given.size(), chunks);
+  }
+  if (spec.schedule.first_stage_layers != 0 || spec.schedule.last_stage_layers != 0) {
+    refuse("schedule.chunk_layers",
+           "stands beside first_stage_layers or last_stage_layers; expected one of them");
+  }
+  const std::int64_t sum = std::accumulate(given.begin(), given.end(), std::int64_t{0});
+  if (sum != layers_of(spec.model)) {
+    refuse("schedule.chunk_layers", "adds up to {} layers; expected {}", sum,
+           layers_of(spec.model));
+  }
+  for (std::size_t i = 1; i + 1 < given.size(); ++i) {
+    if (given[i] == 0) {
+      refuse("schedule.chunk_layers",
+             "gives chunk {} no layer; expected at least one but in the first and last", i);
+    }
+  }
+}
+
+void check_split(const TransformerSpec& spec, std::int64_t chunks) {
+  if (!spec.schedule.chunk_layers.empty()) return check_chunk_layers(spec, chunks);
+  const std::int64_t layers = layers_of(spec.model);
+  const std::int64_t first = spec.schedule.first_stage_layers;
+  const std::int64_t last = spec.schedule.last_stage_layers;
+  if (layers < chunks) {
+    refuse("model.layers",
+           "{} layers are fewer than {} pipeline chunks (parallel.pipeline {} x "
+           "schedule.virtual_stages {}); expected at least one each",
+           layers, chunks, spec.parallel.pipeline, spec.schedule.virtual_stages);
+  }
+  in_range("schedule.first_stage_layers", first, 0, layers);
+  in_range("schedule.last_stage_layers", last, 0, layers);
+  const std::int64_t fixed = (first != 0 ? 1 : 0) + (last != 0 ? 1 : 0);
+  const std::int64_t left = layers - first - last;
+  const std::int64_t others = chunks - fixed;
+  if (fixed > 0 && (others < 0 || left < others || (others == 0 && left != 0))) {
+    refuse(first != 0 ? "schedule.first_stage_layers" : "schedule.last_stage_layers",
+           "leaves {} of {} layers for the other {} pipeline chunks; expected at least one each",
+           left, layers, others);
+  }
+}
+
+void check_schedule(const TransformerSpec& spec) {
+  const std::int64_t virtual_stages = spec.schedule.virtual_stages;
+  in_range("schedule.virtual_stages", virtual_stages, 1, kCountMax);
+  const std::int64_t pipeline = spec.parallel.pipeline;
+  if (virtual_stages > 1 && pipeline == 1) {
+    refuse("schedule.virtual_stages", "{} with one pipeline stage; expected 1", virtual_stages);
+  }
+  if (virtual_stages > 1 && spec.schedule.kind == ScheduleKind::kZeroH1) {
+    refuse("schedule.virtual_stages", "{} with schedule.kind zb_h1; expected 1", virtual_stages);
+  }
+  check_split(spec, pipeline * virtual_stages);
+  const std::int64_t micro_batches = micro_batches_of(spec);
+  if (virtual_stages > 1 && micro_batches % pipeline != 0) {
+    refuse("schedule.virtual_stages",
+           "{} micro-batches are no multiple of parallel.pipeline: {}, as an interleaved schedule "
+           "needs; expected 1 virtual stage, or another batch",
+           micro_batches, pipeline);
+  }
+}
+
+// ---- the rest
+
+void check_options(const TransformerSpec& spec) {
+  in_range("recompute.layers", spec.recompute.layers, 0, kCountMax);
+  in_range("overlap.tensor_parts", spec.overlap.tensor_parts, 1, kPartsMax);
+  in_range("storage.bytes_per_sequence", spec.storage.bytes_per_sequence, 0, std::int64_t{1} << 31);
+  in_range("storage.checkpoint_every", spec.storage.checkpoint_every, 0, kStepsMax);
+  const RoutingSpec& routing = spec.routing;
+  if (!(routing.imbalance >= 0 && routing.imbalance <= 1)) {
+    refuse("routing.imbalance", "out of range: {}; expected 0 to 1", routing.imbalance);
+  }
+  if (!(routing.capacity_factor >= 0 && routing.capacity_factor <= kCapacityMax)) {
+    refuse("routing.capacity_factor", "out of range: {}; expected 0 to {}", routing.capacity_factor,
+           kCapacityMax);
+  }
+  if (routing.pad && routing.capacity_factor == 0) {
+    refuse("routing.pad", "true without routing.capacity_factor; expected false, or a factor");
+  }
+  if (routing.imbalance > 0 && spec.parallel.expert > kRolesMax) {
+    refuse("routing.imbalance", "{} with parallel.expert {}; expected 0, or at most {} ranks",
+           routing.imbalance, spec.parallel.expert, kRolesMax);
+  }
+  const double slots = static_cast<double>(spec.micro_batch_sequences) *
+                       static_cast<double>(tokens_of(spec)) *
+                       static_cast<double>(spec.model.moe.top_k);
+  if (spec.model.moe.experts != 0 && slots > kSlotsMax) {
+    refuse("micro_batch_sequences", "makes {:.3g} token slots; expected at most {:.3g}", slots,
+           kSlotsMax);
+  }
+}
+
+}  // namespace
+
+void check(const TransformerSpec& spec) {
+  check_model(spec.model);
+  check_parallel(spec);
+  check_batch(spec);
+  check_schedule(spec);
+  check_options(spec);
+  check_size(spec);
+  const ExpertRouting routing = route_experts(spec);
+  for (std::uint32_t rank = 0; rank < (routing.balanced ? 1 : routing.ranks); ++rank) {
+    static_cast<void>(transformer_costs(spec, routing, rank));
+  }
+  static_cast<void>(model_flops_of_step(spec));
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,165 @@
+// What each operation of a transformer costs on one rank: floating-point operations, bytes of
+// memory traffic, bytes sent. All for one micro-batch; formulas as in docs/guide/training.md.
+//
+// Symbols: S = sequence length, c = context-parallel size, T = micro-batch sequences * S/c (a
+// rank's tokens), H = hidden, F = ffn, q = heads * head dim (H unless a head dim is given), k = kv
+// heads * head dim, V = vocabulary, t = tensor-parallel size, e = bytes an element, g = 2 with a
+// gated ffn, else 1. With sequence parallelism (SP) norms and residuals see T/t tokens, else T;
+// below: T'.
+//
+// operation            FLOPs                           bytes read              bytes written
+// norm                 5 T' H                          e T' H                  e T' H
+//   backward           5 T' H                          2 e T' H                e T' H
+// GEMM (M, K, N)       2 M K N                         e (M K + K N)           e M N
+//   dX, dW             2 M K N each                    their two operands      their result
+// rotary, split        0 (a few an element)            e T (q + k)/t           as read
+// attention, forward   4 T S q/t, half if causal       e T (q + 2kc)/t         e T q/t
+//   backward (flash)   10 T S q/t, half if causal      e T (3q + 2kc)/t        e T (q + 2kc)/t
+//   not flash          backward 8; Z = T S heads/t scores: 2 e Z read and written more, backward
+//                      4 e Z read and 3 e Z written
+// residual             T' H                            2 e T' H                e T' H
+// activation           5 T F/t                         g e T F/t               e T F/t
+//   backward           5 T F/t                         (g + 1) e T F/t         g e T F/t
+// embedding            0 (backward T H: scatter-add)   e T H                   e T H
+// loss maximum         T V/t                           e T V/t                 4 T
+// loss sum             3 T V/t                         e T V/t                 8 T
+// loss gradient        2 T V/t                         e T V/t                 e T V/t
+//
+// Experts (E of them, K a token, x ranks share them, each split t_e ways; width F'):
+// router               2 T' H E                        GEMM                    GEMM
+// router.top_k         5 T' E                          e T' E                  e T' E
+// permute, unpermute   0, 2 T' K H                     e T' H, e T' K H        the other
+// expert products      as GEMMs of all slots of a rank, T' K t_e if experts are equally busy, with
+//                      the weights of its E/x experts
+// MLA: latents of widths r_q and r_k + rope, whole on each rank of the tensor group, from T'
+// tokens; products from them to the heads' queries (nope + rope), keys and values; in the attention
+// core the scores take q = heads (nope + rope), the values heads * value dim.
+//
+// Products read operands in the GEMM precision and write in the precision of activations.
+// Flash attention reads and writes no scores, and computes them again in backward: 10, not 8.
+// The model's own arithmetic (WorkloadGraph training totals) counts 8 and leaves the rest as is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "model/generate/expert_routing.h"
+#include "model/generate/transformer_spec.h"
+
+namespace exawarp::model {
+
+struct OperationCost {
+  schema::Operation operation = schema::Operation::OTHER;
+  const char* name = "";
+  std::uint64_t flops = 0;
+  std::uint64_t bytes_read = 0;
+  std::uint64_t bytes_written = 0;
+  schema::DataType data_type = schema::DataType::NONE;  // NONE: that of the nodes around it
+};
+
+// A matrix product of the forward pass and the two of its backward pass.
+struct GemmCosts {
+  OperationCost forward, input_gradient, weight_gradient;
+};
+
+struct OperationPair {
+  OperationCost forward, backward;
+};
+
+struct AttentionCosts {
+  OperationPair norm;
+  std::optional<GemmCosts> down;  // MLA: to the latents, on T' tokens
+  std::vector<GemmCosts> in;  // column-parallel: qkv; MLA: from each latent; cross-attention: q,
+                              // then keys and values of what the encoder said
+  OperationPair rotary, core;
+  GemmCosts projection;  // row-parallel
+  bool is_cross = false;
+  std::uint64_t gather_bytes = 0;     // a rank's shard of what `in` reads
+  std::uint64_t memory_bytes = 0;     // cross-attention: of the encoder's output
+  std::uint64_t key_value_bytes = 0;  // keys, or values, of a rank's tokens
+  std::uint64_t heads_bytes = 0;      // queries, keys and values of a rank's tokens
+  std::uint64_t output_bytes = 0;     // of the core
+};
+
+// A feed-forward block, or all shared experts.
+struct FfnCosts {
+  GemmCosts in;  // up, and gate where there is one
+  OperationPair activation;
+  GemmCosts out;
+};
+
+struct ExpertCosts {
+  GemmCosts router;
+  OperationPair top_k, permute, unpermute;
+  FfnCosts experts;                      // those of this rank
+  std::uint64_t dispatch_bytes = 0;      // all-to-all input with equal shares
+  std::uint64_t tensor_shard_bytes = 0;  // a rank's slots, before they are gathered over t_e ranks
+  std::uint64_t tensor_whole_bytes = 0;  // and all of them
+  std::uint32_t pattern = 0;             // of the routing
+};
+
+// Bytes that a micro-batch leaves behind for a layer's backward pass, on a rank.
+struct SavedBytes {
+  std::uint64_t input = 0;   // of the layer
+  std::uint64_t scores = 0;  // of attention that is not flash
+  std::uint64_t rest = 0;
+  [[nodiscard]] std::uint64_t all() const { return input + scores + rest; }
+};
+
+// One kind of layer.
+struct LayerCosts {
+  std::vector<AttentionCosts> attention;  // to itself, then to the encoder
+  OperationPair norm, residual;
+  std::optional<FfnCosts> ffn;  // dense, or shared experts beside `moe`
+  std::optional<ExpertCosts> moe;
+  std::uint64_t whole_bytes = 0;  // e T H: reduce-scatter input, all-reduce buffer
+  std::uint64_t shard_bytes = 0;  // e T H/t: all-gather input
+  SavedBytes saved;
+  // On one rank: all but routed experts, and those.
+  std::uint64_t parameters = 0;  // dense: (H (q + 2k) + q H + (g + 1) H F)/t + 2 H
+  std::uint64_t expert_parameters = 0;
+  double model_flops = 0;  // of the model's own arithmetic, forward and backward, on one rank
+};
+
+struct TransformerCosts {
+  std::vector<LayerCosts> kinds;
+  std::vector<std::uint8_t> kind_of_layer;
+
+  // Embedding, head and loss. Vision: `patches` in place of the embedding.
+  OperationPair norm, embedding;
+  std::optional<OperationPair> decoder_embedding;  // encoder-decoder
+  GemmCosts head;
+  OperationCost loss_maximum, loss_sum, loss_gradient;
+  bool is_vision = false;
+
+  // Bytes of one transfer, per rank (commBytes; see graph.h).
+  std::uint64_t whole_bytes = 0;  // of the embedding's output and the head's input: e T H
+  std::uint64_t shard_bytes = 0;  // e T H/t
+  std::uint64_t encoder_whole_bytes = 0, encoder_shard_bytes = 0;
+  std::uint64_t boundary_bytes = 0;  // between stages: e T' H
+  std::uint64_t encoder_boundary_bytes = 0;
+  std::uint64_t loss_bytes = 0;    // 4 T: one fp32 scalar a token
+  std::uint64_t logits_bytes = 0;  // saved by the head: its input, and logits in fp32
+
+  // Parameters on one rank. A norm has H, on every rank of its tensor group; biases are left out.
+  std::uint64_t embedding_parameters = 0;   // V H/t; vision: of the patches' product
+  std::uint64_t head_parameters = 0;        // V H/t; vision: H classes
+  std::uint64_t final_norm_parameters = 0;  // H
+  double edge_model_flops = 0;  // head, and patches, on one rank: as LayerCosts::model_flops
+
+  [[nodiscard]] const LayerCosts& layer(std::uint32_t index) const {
+    return kinds[kind_of_layer[index]];
+  }
+};
+
+// Of the rank at `expert_rank` among those that share a layer's experts.
+// Requires a spec that check() accepts, but for sizes: throws SpecProblem "model" where an
+// operation reaches 2^62 FLOPs or bytes.
+TransformerCosts transformer_costs(const TransformerSpec& spec, const ExpertRouting& routing,
+                                   std::uint32_t expert_rank);
+
+// Parameters of the whole model, each counted once.
+std::uint64_t parameter_count(const ModelSpec& model);
+
+}  // namespace exawarp::model

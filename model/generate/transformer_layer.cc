@@ -1,0 +1,358 @@
+// One layer of a program; see transformer_layer.h.
+//
+// A dense layer and micro-batch, with sequence parallelism (a star: on the tensor stream):
+//   forward   norm  *AG  qkv  rotary  attention  projection  *RS  residual
+//             norm  *AG  ffn_in  activation  ffn_out  *RS  residual
+//   backward  *AG(dY)  ffn_out.dx  ffn_out.dw  activation  *AG(x)  ffn_in.dx  *RS(dX)  ffn_in.dw
+//             norm  residual
+//             *AG(dY)  projection.dx  projection.dw  attention  rotary  *AG(x)  qkv.dx  *RS(dX)
+//             qkv.dw  norm  residual
+// Six all-gathers of a shard and four reduce-scatters of the whole. AG(x) starts when its product's
+// backward starts and runs beside dX; RS(dX) runs beside dW: as Megatron-LM does it. Without
+// sequence parallelism four all-reduces of the whole stand in for all ten: after projection and
+// ffn_out forward, and of dX backward.
+//
+// Experts (two stars: on the expert stream; three: on the expert tensor stream), beside which the
+// shared experts' products run:
+//   forward   norm  router  top_k  permute  **A2A  [shared]  ***AG  expert_in  activation
+//             expert_out  ***RS  **A2A  unpermute  residual
+//   backward  unpermute  **A2A  [shared]  ***AG  expert_out.dx .dw  activation  expert_in.dx .dw
+//             ***RS  **A2A  permute  top_k  router.dx .dw  norm  residual
+#include "model/generate/transformer_layer.h"
+
+namespace exawarp::model {
+namespace {
+
+using schema::CollectiveType;
+
+// An n-th of an operation; of bytes, rounded up.
+OperationCost part_of(OperationCost cost, std::uint32_t n) {
+  cost.flops = divide_up(cost.flops, n);
+  cost.bytes_read = divide_up(cost.bytes_read, n);
+  cost.bytes_written = divide_up(cost.bytes_written, n);
+  return cost;
+}
+
+}  // namespace
+
+// ---- whole layers
+
+LayerWriter::Node LayerWriter::forward(const LayerCosts& layer, Node input) {
+  for (const AttentionCosts& a : layer.attention) input = attention_forward(a, layer, input);
+  const std::uint32_t normed = out_.compute(layer.norm.forward, {input});
+  const Node reduced =
+      layer.moe ? experts_forward(layer, normed) : ffn_forward(*layer.ffn, layer, normed);
+  return out_.compute(layer.residual.forward, {reduced});
+}
+
+LayerWriter::Node LayerWriter::backward(const LayerCosts& layer, Node gradient, bool with_weights) {
+  const Node reduced = layer.moe ? experts_backward(layer, gradient, with_weights)
+                                 : ffn_backward(*layer.ffn, layer, gradient, with_weights);
+  out_.compute(layer.norm.backward, {reduced});
+  gradient = out_.compute(layer.residual.backward);
+  for (std::size_t i = layer.attention.size(); i-- > 0;) {
+    gradient = attention_backward(layer.attention[i], layer, gradient, with_weights);
+  }
+  return gradient;
+}
+
+void LayerWriter::weights(const LayerCosts& layer) {
+  if (layer.moe) {
+    out_.compute(layer.moe->experts.out.weight_gradient);
+    out_.compute(layer.moe->experts.in.weight_gradient);
+    out_.compute(layer.moe->router.weight_gradient);
+  }
+  if (layer.ffn) {
+    out_.compute(layer.ffn->out.weight_gradient);
+    column_weights({layer.ffn->in}, layer.shard_bytes);
+  }
+  for (std::size_t i = layer.attention.size(); i-- > 0;) {
+    const AttentionCosts& a = layer.attention[i];
+    out_.compute(a.projection.weight_gradient);
+    column_weights(a.in, a.gather_bytes + a.memory_bytes);
+    if (a.down) out_.compute(a.down->weight_gradient);
+  }
+}
+
+// ---- attention
+
+LayerWriter::Node LayerWriter::attention_forward(const AttentionCosts& a, const LayerCosts& layer,
+                                                 Node input) {
+  std::uint32_t last = out_.compute(a.norm.forward, {input});
+  if (a.down) last = out_.compute(a.down->forward);
+  column_forward(a.in, a.gather_bytes + a.memory_bytes, last);
+  if (!a.is_cross) out_.compute(a.rotary.forward);
+  core_forward(a);
+  return out_.compute(layer.residual.forward, {row_forward(a.projection, layer.whole_bytes)});
+}
+
+LayerWriter::Node LayerWriter::attention_backward(const AttentionCosts& a, const LayerCosts& layer,
+                                                  Node gradient, bool with_weights) {
+  row_backward(a.projection, layer.shard_bytes, gradient, with_weights);
+  if (plan_.spec.recompute.kind == Recompute::kSelective) out_.compute(a.core.forward);
+  core_backward(a);
+  if (!a.is_cross) out_.compute(a.rotary.backward);
+  Node reduced =
+      column_backward(a.in, a.gather_bytes + a.memory_bytes, out_.last_compute(), with_weights);
+  if (a.down) {
+    reduced = out_.compute(a.down->input_gradient, {reduced});
+    if (with_weights) out_.compute(a.down->weight_gradient);
+  }
+  out_.compute(a.norm.backward, {reduced});
+  return out_.compute(layer.residual.backward);
+}
+
+LayerWriter::Node LayerWriter::context_collective(const char* name, CollectiveType type,
+                                                  std::uint64_t bytes, Node after) {
+  return out_.collective({.name = name,
+                          .type = type,
+                          .stream = kContext,
+                          .group = plan_.mesh.context,
+                          .bytes = bytes,
+                          .data_type = plan_.spec.precision,
+                          .root = type == CollectiveType::PERMUTE ? 1u : 0u},
+                         {after});
+}
+
+// A sequence is dealt out so that a causal mask leaves every rank as much to do in every part
+// (first and last piece together, as Megatron-LM and Llama 3 do).
+void LayerWriter::core_forward(const AttentionCosts& a) {
+  if (plan_.context() == 1) {
+    out_.compute(a.core.forward);
+    return;
+  }
+  const Node ready = out_.last_compute();
+  switch (plan_.spec.parallel.context_method) {
+    case ContextMethod::kRing:
+      return ring(a, a.core.forward, false);
+    case ContextMethod::kAllGather:
+      for (const char* what : {"keys.all_gather", "values.all_gather"}) {
+        out_.wait_for(
+            context_collective(what, CollectiveType::ALL_GATHER, a.key_value_bytes, ready));
+      }
+      out_.compute(a.core.forward);
+      return;
+    case ContextMethod::kUlysses:
+      out_.wait_for(
+          context_collective("heads.all_to_all", CollectiveType::ALL_TO_ALL, a.heads_bytes, ready));
+      out_.wait_for(context_collective("output.all_to_all", CollectiveType::ALL_TO_ALL,
+                                       a.output_bytes, out_.compute(a.core.forward)));
+  }
+}
+
+void LayerWriter::core_backward(const AttentionCosts& a) {
+  if (plan_.context() == 1) {
+    out_.compute(a.core.backward);
+    return;
+  }
+  const Node ready = out_.last_compute();
+  switch (plan_.spec.parallel.context_method) {
+    case ContextMethod::kRing:
+      return ring(a, a.core.backward, true);
+    case ContextMethod::kAllGather: {
+      const std::uint32_t done = out_.compute(a.core.backward);
+      for (const char* what : {"keys.reduce_scatter", "values.reduce_scatter"}) {
+        out_.wait_for(context_collective(what, CollectiveType::REDUCE_SCATTER,
+                                         plan_.context() * a.key_value_bytes, done));
+      }
+      return;
+    }
+    case ContextMethod::kUlysses:
+      out_.wait_for(context_collective("output.all_to_all", CollectiveType::ALL_TO_ALL,
+                                       a.output_bytes, ready));
+      out_.wait_for(context_collective("heads.all_to_all", CollectiveType::ALL_TO_ALL,
+                                       a.heads_bytes, out_.compute(a.core.backward)));
+  }
+}
+
+// Part i works on the keys and values that came i hops round the ring, while they hop on for part
+// i + 1; in backward their gradients follow them and come home with the last hop.
+void LayerWriter::ring(const AttentionCosts& a, const OperationCost& cost, bool is_backward) {
+  const std::uint32_t n = plan_.context();
+  const OperationCost part = part_of(cost, n);
+  const Node ready = out_.last_compute();
+  Node arrived;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    Node next;
+    if (i + 1 < n) {
+      next = context_collective("keys_values.permute", CollectiveType::PERMUTE,
+                                2 * a.key_value_bytes, i == 0 ? ready : Node{});
+    }
+    const std::uint32_t done = out_.compute(part, {arrived});
+    arrived = next;
+    if (!is_backward || i == 0) continue;
+    const Node home = context_collective("gradients.permute", CollectiveType::PERMUTE,
+                                         2 * a.key_value_bytes, done);
+    if (i + 1 == n) out_.wait_for(home);
+  }
+}
+
+// ---- feed-forward block and experts
+
+LayerWriter::Node LayerWriter::ffn_forward(const FfnCosts& ffn, const LayerCosts& layer,
+                                           Node normed) {
+  column_forward({ffn.in}, layer.shard_bytes, normed);
+  out_.compute(ffn.activation.forward);
+  return row_forward(ffn.out, layer.whole_bytes);
+}
+
+LayerWriter::Node LayerWriter::ffn_backward(const FfnCosts& ffn, const LayerCosts& layer,
+                                            Node gradient, bool with_weights) {
+  row_backward(ffn.out, layer.shard_bytes, gradient, with_weights);
+  const std::uint32_t last = out_.compute(ffn.activation.backward);
+  return column_backward({ffn.in}, layer.shard_bytes, last, with_weights);
+}
+
+LayerWriter::Node LayerWriter::experts_forward(const LayerCosts& layer, Node normed) {
+  const ExpertCosts& moe = *layer.moe;
+  out_.compute(moe.router.forward);
+  out_.compute(moe.top_k.forward);
+  const Node dispatched = exchange(moe, true, out_.compute(moe.permute.forward));
+  Node shared;
+  if (layer.ffn) shared = ffn_forward(*layer.ffn, layer, normed);
+  out_.compute(moe.experts.in.forward, {gather_slots(moe, dispatched)});
+  out_.compute(moe.experts.activation.forward);
+  const Node combined =
+      exchange(moe, false, reduce_slots(moe, out_.compute(moe.experts.out.forward)));
+  out_.compute(moe.unpermute.forward, {combined});
+  return shared;
+}
+
+LayerWriter::Node LayerWriter::experts_backward(const LayerCosts& layer, Node gradient,
+                                                bool with_weights) {
+  const ExpertCosts& moe = *layer.moe;
+  const Node sent = exchange(moe, true, out_.compute(moe.unpermute.backward, {gradient}));
+  Node shared;
+  if (layer.ffn) shared = ffn_backward(*layer.ffn, layer, gradient, with_weights);
+  out_.compute(moe.experts.out.input_gradient, {gather_slots(moe, sent)});
+  if (with_weights) out_.compute(moe.experts.out.weight_gradient);
+  out_.compute(moe.experts.activation.backward);
+  const std::uint32_t dx = out_.compute(moe.experts.in.input_gradient);
+  const Node home = exchange(moe, false, reduce_slots(moe, dx));
+  if (with_weights) out_.compute(moe.experts.in.weight_gradient);
+  out_.compute(moe.permute.backward, {home});
+  out_.compute(moe.top_k.backward);
+  out_.compute(moe.router.input_gradient);
+  if (with_weights) out_.compute(moe.router.weight_gradient);
+  return shared;
+}
+
+LayerWriter::Node LayerWriter::exchange(const ExpertCosts& moe, bool to_experts, Node after) {
+  if (plan_.expert() == 1) return after;
+  const bool equal = plan_.routing.balanced;
+  const std::vector<std::uint32_t>& sizes = to_experts ? plan_.dispatch_sizes : plan_.combine_sizes;
+  return out_.collective({.name = to_experts ? "expert.dispatch" : "expert.combine",
+                          .type = CollectiveType::ALL_TO_ALL,
+                          .stream = kExpert,
+                          .group = plan_.mesh.expert,
+                          .bytes = equal ? moe.dispatch_bytes : 0,
+                          .data_type = plan_.spec.precision,
+                          .root = 0,
+                          .sizes = equal ? 0 : sizes[moe.pattern]},
+                         {after});
+}
+
+LayerWriter::Node LayerWriter::gather_slots(const ExpertCosts& moe, Node after) {
+  if (expert_tensor_of(plan_.spec.parallel) == 1) return after;
+  return out_.collective({"expert.all_gather", CollectiveType::ALL_GATHER, expert_tensor_stream(),
+                          plan_.mesh.expert_tensor, moe.tensor_shard_bytes, plan_.spec.precision},
+                         {after});
+}
+
+LayerWriter::Node LayerWriter::reduce_slots(const ExpertCosts& moe, Node after) {
+  if (expert_tensor_of(plan_.spec.parallel) == 1) return after;
+  return out_.collective(
+      {"expert.reduce_scatter", CollectiveType::REDUCE_SCATTER, expert_tensor_stream(),
+       plan_.mesh.expert_tensor, moe.tensor_whole_bytes, plan_.spec.precision},
+      {after});
+}
+
+// ---- tensor parallelism
+
+std::uint32_t LayerWriter::parts() const {
+  if (plan_.tensor() == 1 || plan_.spec.overlap.tensor != TensorOverlap::kPipelined) return 1;
+  return static_cast<std::uint32_t>(plan_.spec.overlap.tensor_parts);
+}
+
+void LayerWriter::column_forward(const std::vector<GemmCosts>& products, std::uint64_t shard_bytes,
+                                 Node input) {
+  const std::uint32_t n = plan_.splits_sequence() ? parts() : 1;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    Node gathered = gather(input, divide_up(shard_bytes, n));
+    for (const GemmCosts& product : products) {
+      out_.compute(part_of(product.forward, n), {gathered});
+      gathered.reset();
+    }
+  }
+}
+
+LayerWriter::Node LayerWriter::row_forward(const GemmCosts& product, std::uint64_t whole_bytes) {
+  const std::uint32_t n = parts();
+  Node reduced;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    reduced = reduce(out_.compute(part_of(product.forward, n)), divide_up(whole_bytes, n));
+  }
+  return reduced;
+}
+
+void LayerWriter::row_backward(const GemmCosts& product, std::uint64_t shard_bytes, Node gradient,
+                               bool with_weights) {
+  const std::uint32_t n = plan_.splits_sequence() ? parts() : 1;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    out_.compute(part_of(product.input_gradient, n), {gather(gradient, divide_up(shard_bytes, n))});
+  }
+  if (with_weights) out_.compute(product.weight_gradient);
+}
+
+LayerWriter::Node LayerWriter::column_backward(const std::vector<GemmCosts>& products,
+                                               std::uint64_t shard_bytes, Node produced_by,
+                                               bool with_weights) {
+  const bool exposed = plan_.spec.overlap.tensor == TensorOverlap::kNone;
+  const Node gathered = with_weights ? gather(produced_by, shard_bytes) : produced_by;
+  const std::uint32_t n = parts();
+  Node reduced;
+  for (std::uint32_t i = 0; i < n; ++i) {
+    Node last;
+    for (const GemmCosts& product : products) {
+      last = out_.compute(part_of(product.input_gradient, n), {exposed ? gathered : Node{}});
+    }
+    reduced = reduce(last, divide_up(shard_bytes * plan_.tensor(), n));
+  }
+  if (!with_weights) return reduced;
+  Node before = gathered;
+  for (const GemmCosts& product : products) {
+    out_.compute(product.weight_gradient, {before, exposed ? reduced : Node{}});
+    before.reset();
+  }
+  return reduced;
+}
+
+void LayerWriter::column_weights(const std::vector<GemmCosts>& products,
+                                 std::uint64_t shard_bytes) {
+  Node gathered = gather(out_.last_compute(), shard_bytes);
+  for (const GemmCosts& product : products) {
+    out_.compute(product.weight_gradient, {gathered});
+    gathered.reset();
+  }
+}
+
+LayerWriter::Node LayerWriter::gather(Node after, std::uint64_t shard_bytes) {
+  if (!plan_.splits_sequence()) return after;
+  return out_.collective({"tensor.all_gather", CollectiveType::ALL_GATHER, kTensor,
+                          plan_.mesh.tensor, shard_bytes, plan_.spec.precision},
+                         {after});
+}
+
+LayerWriter::Node LayerWriter::reduce(Node after, std::uint64_t whole_bytes) {
+  if (plan_.tensor() == 1) return after;
+  if (plan_.spec.parallel.sequence_parallel) {
+    return out_.collective({"tensor.reduce_scatter", CollectiveType::REDUCE_SCATTER, kTensor,
+                            plan_.mesh.tensor, whole_bytes, plan_.spec.precision},
+                           {after});
+  }
+  return out_.collective({"tensor.all_reduce", CollectiveType::ALL_REDUCE, kTensor,
+                          plan_.mesh.tensor, whole_bytes, plan_.spec.precision},
+                         {after});
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,70 @@
+// Inside the transformer generator: writes one layer of a program, forward and backward.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/generate/program_writer.h"
+#include "model/generate/transformer_costs.h"
+#include "model/generate/transformer_plan.h"
+
+namespace exawarp::model {
+
+class LayerWriter {
+ public:
+  using Node = ProgramWriter::Node;
+
+  LayerWriter(const TransformerPlan& plan, ProgramWriter& writer) : plan_(plan), out_(writer) {}
+
+  // Returns what the consumer of the layer's output, or of its input's gradient, waits for.
+  Node forward(const LayerCosts& layer, Node input);
+  Node backward(const LayerCosts& layer, Node gradient, bool with_weights);
+  // What backward() without weights left out.
+  void weights(const LayerCosts& layer);
+
+  // A column-parallel product, whose input is gathered from shards of `shard_bytes`, and the two of
+  // its backward pass: x is gathered again for dW and dX is reduced, both beside the products.
+  void column_forward(const std::vector<GemmCosts>& products, std::uint64_t shard_bytes,
+                      Node input);
+  Node column_backward(const std::vector<GemmCosts>& products, std::uint64_t shard_bytes,
+                       Node produced_by, bool with_weights);
+  void column_weights(const std::vector<GemmCosts>& products, std::uint64_t shard_bytes);
+
+  // Over the tensor group: all-gather of a shard (sequence parallelism alone), and what follows a
+  // row-parallel product (reduce-scatter, or all-reduce).
+  Node gather(Node after, std::uint64_t shard_bytes);
+  Node reduce(Node after, std::uint64_t whole_bytes);
+
+ private:
+  Node attention_forward(const AttentionCosts& a, const LayerCosts& layer, Node input);
+  Node attention_backward(const AttentionCosts& a, const LayerCosts& layer, Node gradient,
+                          bool with_weights);
+  void core_forward(const AttentionCosts& a);
+  void core_backward(const AttentionCosts& a);
+  void ring(const AttentionCosts& a, const OperationCost& cost, bool is_backward);
+  Node ffn_forward(const FfnCosts& ffn, const LayerCosts& layer, Node normed);
+  Node ffn_backward(const FfnCosts& ffn, const LayerCosts& layer, Node gradient, bool with_weights);
+  Node experts_forward(const LayerCosts& layer, Node normed);
+  Node experts_backward(const LayerCosts& layer, Node gradient, bool with_weights);
+  // A row-parallel product: its output is reduced; in backward its gradient is gathered before.
+  Node row_forward(const GemmCosts& product, std::uint64_t whole_bytes);
+  void row_backward(const GemmCosts& product, std::uint64_t shard_bytes, Node gradient,
+                    bool with_weights);
+  // The all-to-all to the experts, or back from them.
+  Node exchange(const ExpertCosts& moe, bool to_experts, Node after);
+  // All slots of an expert that is split over several ranks; and the sum of its parts.
+  Node gather_slots(const ExpertCosts& moe, Node after);
+  Node reduce_slots(const ExpertCosts& moe, Node after);
+  Node context_collective(const char* name, schema::CollectiveType type, std::uint64_t bytes,
+                          Node after);
+  [[nodiscard]] std::uint32_t parts() const;
+  // A communicator has one stream.
+  [[nodiscard]] StreamRole expert_tensor_stream() const {
+    return plan_.mesh.expert_tensor == plan_.mesh.tensor ? kTensor : kExpertTensor;
+  }
+
+  const TransformerPlan& plan_;
+  ProgramWriter& out_;
+};
+
+}  // namespace exawarp::model

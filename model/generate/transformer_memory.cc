@@ -1,0 +1,96 @@
+#include "model/generate/transformer_memory.h"
+
+#include <algorithm>
+
+namespace exawarp::model {
+namespace {
+
+std::uint64_t bytes(schema::DataType type) { return static_cast<std::uint64_t>(bytes_of(type)); }
+
+// What a micro-batch leaves behind for a layer's backward pass.
+std::uint64_t saved_of(const LayerCosts& layer, const TransformerSpec& spec,
+                       std::uint32_t in_chunk) {
+  if (recomputes_layer(spec, in_chunk)) return layer.saved.input;
+  const bool selective = spec.recompute.kind == Recompute::kSelective;
+  return layer.saved.input + layer.saved.rest + (selective ? 0 : layer.saved.scores);
+}
+
+}  // namespace
+
+bool recomputes_layer(const TransformerSpec& spec, std::uint32_t in_chunk) {
+  if (spec.recompute.kind != Recompute::kFull) return false;
+  return spec.recompute.layers == 0 || in_chunk < spec.recompute.layers;
+}
+
+ActivationMemory::ActivationMemory(const TransformerPlan& plan, const TransformerCosts& costs,
+                                   std::uint32_t stage, const StateWriter& state)
+    : plan_(plan), costs_(costs), stage_(stage) {
+  const TransformerSpec& spec = plan.spec;
+  const ParameterCount all = state.parameters();
+  const std::uint64_t parameters = all.dense + all.experts;
+  const std::uint64_t share = state.share();
+  const bool zero3 = spec.parallel.sharding == Sharding::kZero3;
+  const bool keeps = zero3 && !spec.parallel.reshard_after_forward;
+  const bool shards_gradients =
+      spec.parallel.sharding != Sharding::kNone && reduces_each_micro_batch(spec);
+  memory_.weights = bytes(spec.precision) *
+                    (zero3 ? share + (keeps && share != parameters ? parameters : 0) : parameters);
+  memory_.gradients = bytes(spec.gradient_precision) * (shards_gradients ? share : parameters);
+  memory_.optimizer = static_cast<std::uint64_t>(state_bytes_of(spec.optimizer)) * share;
+  if (zero3 && !keeps && share != parameters) {
+    const auto units = static_cast<std::uint64_t>(spec.parallel.prefetch_layers) + 1;
+    gathered_ = std::min(units * state.largest_unit(), parameters) * bytes(spec.precision);
+  }
+}
+
+std::uint64_t ActivationMemory::saved(std::uint32_t chunk) const {
+  const std::uint32_t at = chunk * plan_.shape.stages + stage_;
+  std::uint64_t sum = 0;
+  for (std::uint32_t i = 0; i < plan_.chunk_layers[at]; ++i) {
+    sum += saved_of(costs_.layer(plan_.first_layer[at] + i), plan_.spec, i);
+  }
+  if (at + 1 == plan_.chunk_layers.size()) sum += costs_.logits_bytes;
+  return sum;
+}
+
+std::uint64_t ActivationMemory::workspace(const Slot& slot) const {
+  const std::uint32_t at = slot.chunk * plan_.shape.stages + stage_;
+  std::uint64_t largest = 0;
+  for (std::uint32_t i = 0; i < plan_.chunk_layers[at]; ++i) {
+    const LayerCosts& layer = costs_.layer(plan_.first_layer[at] + i);
+    std::uint64_t needed = layer.whole_bytes;
+    if (slot.pass != Pass::forward) {
+      needed = 2 * layer.whole_bytes + layer.saved.all() - saved_of(layer, plan_.spec, i);
+    }
+    largest = std::max(largest, needed);
+  }
+  return largest;
+}
+
+void ActivationMemory::begin(const Slot& slot, std::uint32_t node) {
+  if (slot.pass == Pass::forward) activations_ += saved(slot.chunk);
+  point(node, activations_ + gathered_ + workspace(slot));
+}
+
+void ActivationMemory::end(const Slot& slot, std::uint32_t node) {
+  if (slot.pass == Pass::backward || slot.pass == Pass::weight_gradient) {
+    activations_ -= saved(slot.chunk);
+  }
+  point(node, activations_ + gathered_);
+}
+
+void ActivationMemory::point(std::uint32_t node, std::uint64_t bytes) {
+  std::vector<ProgramMemory::Point>& line = memory_.timeline;
+  if (!line.empty() && line.back().node == node) {
+    line.back().bytes = bytes;
+  } else {
+    line.push_back({node, bytes});
+  }
+}
+
+ProgramMemory ActivationMemory::take() {
+  point(memory_.timeline.empty() ? 0 : memory_.timeline.back().node + 1, 0);
+  return memory_;
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,234 @@
+// What generate_transformer() (transformer.h) is asked for: the network, how it is split over
+// devices, in which order a pipeline works, what is recomputed, kept, sent and stored.
+// Keys are as users write them; configs/README.md lists them with their defaults.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/generate/spec.h"
+
+namespace exawarp::model {
+
+enum class ModelFamily {
+  kDecoder,         // GPT, Llama, Mixtral, DeepSeek: embedding, blocks, head over the vocabulary
+  kEncoderDecoder,  // T5: encoder blocks first, then decoder blocks with cross-attention
+  kVision,          // ViT: patches, encoder blocks, a head over classes
+};
+
+// Multi-head latent attention (DeepSeek-V2, arXiv:2405.04434): keys, values and queries come from
+// narrow latents, which every tensor-parallel rank computes whole. Keys: model.mla.NAME.
+struct MlaSpec {
+  std::int64_t query_rank = 0;      // width of the queries' latent; 0: queries have none
+  std::int64_t key_value_rank = 0;  // width of the keys' and values' latent; 0: no MLA
+  std::int64_t nope_dim = 0;        // of a head: query and key without position
+  std::int64_t rope_dim = 0;        // with position; one key part, shared by all heads
+  std::int64_t value_dim = 0;
+};
+
+// Experts in place of the feed-forward block. Keys: model.moe.NAME.
+struct MoeSpec {
+  std::int64_t experts = 0;       // routed ones a layer; 0: none
+  std::int64_t top_k = 2;         // experts that a token goes to
+  std::int64_t ffn = 0;           // inner width of an expert
+  std::int64_t shared_ffn = 0;    // inner width of all shared experts together; 0: none
+  std::int64_t dense_layers = 0;  // the first so many layers have the dense block (model.ffn)
+  std::int64_t every = 1;         // of the rest, each so-manieth has experts
+};
+
+// Keys: model.NAME.
+struct ModelSpec {
+  std::string name;              // model.name
+  std::int64_t layers = 0;       // model.layers: transformer blocks; encoder-decoder: the decoder's
+  std::int64_t hidden = 0;       // model.hidden: width of the residual stream
+  std::int64_t ffn = 0;          // model.ffn: inner width of the feed-forward block
+  std::int64_t heads = 0;        // model.heads: query heads
+  std::int64_t kv_heads = 0;     // model.kv_heads: key and value heads; 0: as many as heads
+  std::int64_t head_dim = 0;     // model.head_dim; 0: hidden / heads
+  std::int64_t vocabulary = 0;   // model.vocabulary: rows of the embedding, padding included
+  bool gated_ffn = true;         // model.gated_ffn: up and gate (SwiGLU), or up alone (GELU)
+  bool tied_embeddings = false;  // model.tied_embeddings: input embedding and head share weights
+  bool causal = true;            // model.causal: attention skips what lies in the future
+  ModelFamily family = ModelFamily::kDecoder;  // model.family
+  std::int64_t encoder_layers = 0;             // model.encoder_layers: encoder-decoder alone
+  std::int64_t image = 0;                      // model.image: pixels of an edge; vision alone
+  std::int64_t patch = 0;                      // model.patch: pixels of a patch's edge
+  std::int64_t channels = 3;                   // model.channels
+  std::int64_t classes = 0;                    // model.classes: width of the vision head
+  MlaSpec mla = {};
+  MoeSpec moe = {};
+};
+
+// How the state of training is spread over the ranks that hold the same parameters.
+enum class Sharding {
+  kNone,   // "none": gradients all-reduced, every rank updates all parameters
+  kZero1,  // "zero1": optimizer state; gradients reduce-scattered, parameters gathered, once a step
+  kZero2,  // "zero2": and gradients, reduce-scattered after each micro-batch
+  kZero3,  // "zero3", "fsdp": and parameters, gathered layer by layer where they are used
+};
+
+enum class ContextMethod {
+  kRing,       // "ring": keys and values go round, a hop beside each part of the attention
+  kAllGather,  // "all_gather": of keys and values before; reduce-scatter of their gradients
+  kUlysses,    // "ulysses": all-to-all from a split sequence to split heads, and back
+};
+
+// Keys: parallel.NAME. devices = tensor * context * pipeline * data.
+struct ParallelSpec {
+  std::int64_t tensor = 1;        // parallel.tensor
+  std::int64_t pipeline = 1;      // parallel.pipeline
+  std::int64_t data = 1;          // parallel.data
+  bool sequence_parallel = true;  // parallel.sequence_parallel; no effect when tensor is 1
+  // parallel.order: mesh axes, fastest-varying first: tensor, data and pipeline, and where there
+  // are any context, expert and replica; left out, context follows tensor, expert precedes data
+  // and replica follows it.
+  std::vector<std::string> order = {"tensor", "data", "pipeline"};
+  std::int64_t context = 1;  // parallel.context
+  // parallel.expert: ranks that share the experts of a layer, out of the data-parallel ones and,
+  // where expert_tensor is below tensor, the tensor-parallel ones before them.
+  std::int64_t expert = 1;
+  std::int64_t expert_tensor = 0;  // parallel.expert_tensor: splits an expert; 0: as tensor
+  ContextMethod context_method = ContextMethod::kRing;  // parallel.context_method
+  Sharding sharding = Sharding::kZero1;                 // parallel.sharding
+  // parallel.shard_group: data-parallel ranks that share one copy (hybrid sharding); 0: all.
+  std::int64_t shard_group = 0;
+  bool reshard_after_forward = true;  // parallel.reshard_after_forward: zero3 gathers for backward
+                                      // again; false: gathers once a step and keeps
+  std::int64_t prefetch_layers = 1;   // parallel.prefetch_layers: zero3 gathers so far ahead
+};
+
+enum class ScheduleKind {
+  kGpipe,   // "gpipe": all forwards, then all backwards
+  k1F1B,    // "1f1b", "interleaved" (with virtual stages)
+  kZeroH1,  // "zb_h1": backward split in two, weight gradients fill the bubble
+};
+
+// Keys: schedule.NAME.
+struct ScheduleSpec {
+  ScheduleKind kind = ScheduleKind::k1F1B;
+  std::int64_t virtual_stages = 1;  // schedule.virtual_stages: chunks a device; > 1: interleaved
+  // schedule.first_stage_layers, schedule.last_stage_layers: layers of the first and the last
+  // pipeline chunk (there are pipeline * virtual_stages chunks). 0: the automatic rule of
+  // schedule.h: as even as possible, the last chunk first and then the first one getting fewer.
+  std::int64_t first_stage_layers = 0;
+  std::int64_t last_stage_layers = 0;
+  // schedule.chunk_layers: layers of each chunk, in the model's order; empty: by the rule. The
+  // first and the last may have none: they have the embedding and the head.
+  std::vector<std::uint32_t> chunk_layers = {};
+};
+
+enum class Recompute {
+  kNone,
+  kSelective,  // the attention core, in backward
+  kFull,       // the layer's forward pass, its tensor-parallel collectives included
+};
+
+// Keys: recompute.NAME.
+struct RecomputeSpec {
+  Recompute kind = Recompute::kNone;
+  std::int64_t layers = 0;  // recompute.layers: the first so many layers of a chunk; 0: all
+};
+
+enum class OptimizerKind {
+  kAdam,  // fp32 master weight and two moments
+  kSgd,   // fp32 master weight and momentum
+};
+
+// Keys: optimizer.NAME.
+struct OptimizerSpec {
+  OptimizerKind kind = OptimizerKind::kAdam;
+  std::int64_t state_bytes = 0;  // optimizer.state_bytes: a parameter; 0: 12 (adam), 8 (sgd)
+  bool gradient_norm = true;     // optimizer.gradient_norm: clipped by the norm of all gradients
+};
+
+enum class TensorOverlap {
+  kNone,       // "none": products wait for their collectives
+  kBackward,   // "backward": the gather of x runs beside dX, the reduce-scatter of dX beside dW
+  kPipelined,  // "pipelined": and a product and its collective go in parts, one beside another
+};
+
+// Keys: overlap.NAME.
+struct OverlapSpec {
+  bool gradients = true;    // overlap.gradients: reduced while backward goes on; false: after it
+  bool parameters = false;  // overlap.parameters: gathered while the next step's forward goes on
+  TensorOverlap tensor = TensorOverlap::kBackward;  // overlap.tensor
+  std::int64_t tensor_parts = 4;                    // overlap.tensor_parts, of "pipelined"
+};
+
+// How tokens come to experts. Keys: routing.NAME.
+struct RoutingSpec {
+  // routing.imbalance: experts' shares are drawn evenly from 1 - imbalance to 1 + imbalance times
+  // the mean, 0 to 1. Above 0 each expert-parallel rank of a stage has its own program.
+  double imbalance = 0;
+  std::int64_t seed = 1;       // routing.seed, of the imbalance
+  double capacity_factor = 0;  // routing.capacity_factor: an expert takes at most so many times
+                               // the mean, other tokens are dropped; 0: no limit
+  bool pad = false;            // routing.pad: experts compute their whole capacity
+};
+
+// Reading and writing of files, over the link to the host. Keys: storage.NAME.
+struct StorageSpec {
+  std::int64_t bytes_per_sequence = 0;  // storage.bytes_per_sequence: input read; 0: none
+  std::int64_t checkpoint_every = 0;    // storage.checkpoint_every: steps; 0: no checkpoints
+  bool checkpoint_wait = true;          // storage.checkpoint_wait: the next step waits for it
+};
+
+enum class GradientReduction { kAuto, kStep, kMicroBatch };
+
+// One or more training steps. Generated by generate_transformer() (transformer.h).
+struct TransformerSpec {
+  ModelSpec model;
+  ParallelSpec parallel;
+  ScheduleSpec schedule;
+  std::int64_t sequence_length = 0;          // tokens a sequence (vision: of the patches, computed)
+  std::int64_t encoder_sequence_length = 0;  // encoder-decoder: the encoder's; 0: sequence_length
+  std::int64_t global_batch_sequences = 0;   // sequences a step, over all data-parallel ranks
+  std::int64_t micro_batch_sequences = 1;    // sequences a micro-batch
+  schema::DataType precision = schema::DataType::BF16;  // weights, activations, their transfers
+  // gradient_precision: what gradients are reduced in. fp32 is Megatron-LM's default for bf16
+  // training (accumulate_allreduce_grads_in_fp32).
+  schema::DataType gradient_precision = schema::DataType::FP32;
+  // gemm_precision: what products of a layer read; NONE: precision. fp8 with bf16 around it, say.
+  schema::DataType gemm_precision = schema::DataType::NONE;
+  // parameter_precision: what gathers of parameters carry; NONE: precision.
+  schema::DataType parameter_precision = schema::DataType::NONE;
+  bool flash_attention = true;        // flash_attention: scores stay on chip, and are computed
+                                      // again in backward
+  bool dropout = false;               // dropout: backward needs its masks (memory; no time)
+  std::int64_t gradient_buckets = 4;  // gradient reductions a stage and step; at most one a layer
+                                      // of the stage is made
+  // gradient_reduction: once a step, or after each micro-batch, layer by layer. kAuto: after each
+  // micro-batch with zero2 and with zero3 that reshards, else once a step.
+  GradientReduction gradient_reduction = GradientReduction::kAuto;
+  std::int64_t steps = 1;  // training steps, one after the other
+  RecomputeSpec recompute = {};
+  OptimizerSpec optimizer = {};
+  OverlapSpec overlap = {};
+  RoutingSpec routing = {};
+  StorageSpec storage = {};
+};
+
+// By the names users write; throw SpecProblem under `key`.
+ModelFamily family_from_name(const std::string& key, const std::string& name);
+Sharding sharding_from_name(const std::string& key, const std::string& name);
+ContextMethod context_method_from_name(const std::string& key, const std::string& name);
+ScheduleKind schedule_from_name(const std::string& key, const std::string& name);
+Recompute recompute_from_name(const std::string& key, const std::string& name);
+OptimizerKind optimizer_from_name(const std::string& key, const std::string& name);
+TensorOverlap tensor_overlap_from_name(const std::string& key, const std::string& name);
+GradientReduction reduction_from_name(const std::string& key, const std::string& name);
+
+// What the zeros and NONEs above stand for.
+[[nodiscard]] std::int64_t kv_heads_of(const ModelSpec& model);
+[[nodiscard]] std::int64_t head_dim_of(const ModelSpec& model);
+[[nodiscard]] std::int64_t tokens_of(const TransformerSpec& spec);  // a sequence, of the decoder
+[[nodiscard]] std::int64_t encoder_tokens_of(const TransformerSpec& spec);
+[[nodiscard]] std::int64_t layers_of(const ModelSpec& model);  // the encoder's included
+[[nodiscard]] std::int64_t expert_tensor_of(const ParallelSpec& parallel);
+[[nodiscard]] std::int64_t state_bytes_of(const OptimizerSpec& optimizer);
+[[nodiscard]] schema::DataType parameter_precision_of(const TransformerSpec& spec);
+[[nodiscard]] bool reduces_each_micro_batch(const TransformerSpec& spec);
+[[nodiscard]] std::int64_t micro_batches_of(const TransformerSpec& spec);
+
+}  // namespace exawarp::model

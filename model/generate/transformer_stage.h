@@ -1,0 +1,70 @@
+// Inside transformer.cc: writes the program of one pipeline stage, slot by slot.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/generate/program_writer.h"
+#include "model/generate/transformer_costs.h"
+#include "model/generate/transformer_layer.h"
+#include "model/generate/transformer_memory.h"
+#include "model/generate/transformer_plan.h"
+#include "model/generate/transformer_state.h"
+#include "model/workload/builder.h"
+
+namespace exawarp::model {
+
+class StageWriter {
+ public:
+  // `costs` of the stage's devices (they may differ by their experts).
+  StageWriter(const TransformerPlan& plan, const TransformerCosts& costs, std::uint32_t stage,
+              WorkloadBuilder& workload, ProgramBuilder& program);
+
+  // All steps.
+  void write();
+
+ private:
+  using Node = ProgramWriter::Node;
+
+  void step(std::int64_t index);
+  void forward(const Slot& slot);
+  void backward(const Slot& slot);
+  void weights(const Slot& slot);
+  Node forward_embedding(std::uint32_t unit);
+  void backward_embedding(std::uint32_t unit, Node gradient);
+  void forward_head(Node input, std::uint32_t micro_batch);
+  void forward_loss(std::uint32_t micro_batch);
+  Node backward_head(std::uint32_t micro_batch, bool with_weights);
+  void read_data(const Slot& slot);
+  // A layer of this pass is over; `unit` may be an embedding or the head.
+  void finished(std::uint32_t unit);
+
+  Node receive(bool is_forward, std::uint32_t chunk);
+  void send(bool is_forward, std::uint32_t chunk, Node after);
+  void transfer(schema::NodeKind kind, bool is_forward, std::uint32_t chunk, std::int32_t peer,
+                Node after);
+  // Bytes between a chunk of the model and the one before it.
+  [[nodiscard]] std::uint64_t boundary_bytes(std::uint32_t model_chunk) const;
+
+  [[nodiscard]] std::uint32_t model_chunk(std::uint32_t chunk) const {
+    return chunk * plan_.shape.stages + stage_;
+  }
+  [[nodiscard]] bool is_first(std::uint32_t chunk) const { return model_chunk(chunk) == 0; }
+  [[nodiscard]] bool is_last(std::uint32_t chunk) const {
+    return model_chunk(chunk) + 1 == plan_.chunk_layers.size();
+  }
+
+  const TransformerPlan& plan_;
+  const TransformerCosts& costs_;
+  std::uint32_t stage_;
+  std::vector<Slot> slots_;
+  ProgramWriter out_;
+  LayerWriter layers_;
+  StateWriter state_;
+  ActivationMemory memory_;
+  std::vector<Node> losses_;  // by micro-batch: the last node of its forward pass
+  std::vector<Node> reads_;   // by micro-batch: its data is there
+  bool last_micro_batch_ = false;
+};
+
+}  // namespace exawarp::model

@@ -1,0 +1,333 @@
+// Parameters and gradients of one stage; see transformer_state.h.
+//
+// A bucket is a part of the stage's layers, in the order in which their backward passes end; the
+// head goes with the first, the embedding with the last. With zero3, and where gradients are
+// reduced after each micro-batch, a layer is a unit of its own.
+#include "model/generate/transformer_state.h"
+
+#include <algorithm>
+
+namespace exawarp::model {
+namespace {
+
+constexpr std::uint64_t kAdamFlops = 10;  // a parameter; at least 10 (docs/guide/training.md)
+constexpr std::uint64_t kSgdFlops = 4;
+constexpr std::uint64_t kNormBytes = 4;  // the gradient norm: one fp32 scalar
+
+std::uint64_t bytes(schema::DataType type) { return static_cast<std::uint64_t>(bytes_of(type)); }
+
+}  // namespace
+
+StateWriter::StateWriter(const TransformerPlan& plan, const TransformerCosts& costs,
+                         std::uint32_t stage, const std::vector<Slot>& slots, ProgramWriter& writer)
+    : plan_(plan), costs_(costs), stage_(stage), out_(writer) {
+  plan_buckets();
+  if (gathers_units()) plan_units(slots);
+}
+
+// Streams of collectives come first, in one order, so that every stage numbers them alike: members
+// of a group run its collectives on the same stream (device/supported.h).
+void StateWriter::begin_program() {
+  out_.stream(kCompute);
+  if (plan_.tensor() > 1) out_.stream(kTensor);
+  if (plan_.mesh.dense.shards > 1) out_.stream(kData);
+  if (plan_.shape.stages > 1) out_.stream(kPipeline);
+  if (ties_embeddings()) out_.stream(kEmbedding);
+  out_.program().set_parameter_count(total_.dense + total_.experts);
+}
+
+void StateWriter::begin_step(std::int64_t step) {
+  step_ = step;
+  layers_finished_ = 0;
+  buckets_reduced_ = 0;
+  gathered_ = used_ = 0;
+  reduced_ = {};
+  out_.marker("step.begin", {step_end_, checkpoint_});
+  checkpoint_.reset();
+}
+
+// ---- planning
+
+ParameterCount StateWriter::parameters_of(std::uint32_t unit) const {
+  const bool head_is_shared = plan_.spec.model.tied_embeddings && plan_.shape.stages == 1;
+  switch (unit) {
+    case kEmbeddingUnit:
+    case kDecoderEmbeddingUnit:
+      return {costs_.embedding_parameters, 0};
+    case kHeadUnit:
+      return {costs_.final_norm_parameters + (head_is_shared ? 0 : costs_.head_parameters), 0};
+    default:
+      return {costs_.layer(unit).parameters, costs_.layer(unit).expert_parameters};
+  }
+}
+
+std::uint64_t StateWriter::largest_unit() const {
+  std::uint64_t largest = 0;
+  for (const std::uint32_t unit : uses_) {
+    const ParameterCount count = parameters_of(unit);
+    largest = std::max(largest, count.dense + count.experts);
+  }
+  return largest;
+}
+
+void StateWriter::plan_buckets() {
+  std::vector<ParameterCount> layers;  // in the order in which they finish
+  ParameterCount first, last;
+  chunk_start_.resize(plan_.shape.chunks);
+  for (std::uint32_t chunk = plan_.shape.chunks; chunk-- > 0;) {
+    const std::uint32_t at = model_chunk(chunk);
+    chunk_start_[chunk] = static_cast<std::uint32_t>(layers.size());
+    for (std::uint32_t i = plan_.chunk_layers[at]; i-- > 0;) {
+      layers.push_back(parameters_of(plan_.first_layer[at] + i));
+    }
+    if (at == 0) last += parameters_of(kEmbeddingUnit);
+    if (plan_.starts_decoder(at) && plan_.stage_of(0) != stage_) {
+      last += parameters_of(kDecoderEmbeddingUnit);
+    }
+    if (at + 1 == plan_.chunk_layers.size()) first += parameters_of(kHeadUnit);
+  }
+  const auto count = std::max<std::size_t>(
+      1,
+      std::min<std::size_t>(static_cast<std::size_t>(plan_.spec.gradient_buckets), layers.size()));
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t end = layers.size() * (i + 1) / count;
+    Bucket bucket{.layers_end = static_cast<std::uint32_t>(end), .parameters = {}};
+    for (; begin < end; ++begin) bucket.parameters += layers[begin];
+    if (i == 0) bucket.parameters += first;
+    if (i + 1 == count) bucket.parameters += last;
+    total_ += bucket.parameters;
+    buckets_.push_back(bucket);
+  }
+}
+
+bool StateWriter::gathers_units() const {
+  return plan_.spec.parallel.sharding == Sharding::kZero3 &&
+         (plan_.mesh.dense.shards > 1 || plan_.mesh.experts.shards > 1);
+}
+
+void StateWriter::plan_units(const std::vector<Slot>& slots) {
+  const auto add = [this](std::uint32_t unit) {
+    if (!plan_.spec.parallel.reshard_after_forward &&
+        std::find(uses_.begin(), uses_.end(), unit) != uses_.end()) {
+      return;
+    }
+    uses_.push_back(unit);
+  };
+  for (const Slot& slot : slots) {
+    const std::uint32_t at = model_chunk(slot.chunk);
+    const std::uint32_t begin = plan_.first_layer[at];
+    const std::uint32_t end = begin + plan_.chunk_layers[at];
+    const bool has_head = at + 1 == plan_.chunk_layers.size();
+    if (slot.pass == Pass::forward) {
+      if (at == 0) add(kEmbeddingUnit);
+      for (std::uint32_t layer = begin; layer < end; ++layer) add(layer);
+      if (has_head) add(kHeadUnit);
+    } else if (slot.pass != Pass::weight_gradient) {
+      if (has_head) add(kHeadUnit);
+      for (std::uint32_t layer = end; layer-- > begin;) add(layer);
+    }
+  }
+}
+
+// ---- parameters
+
+void StateWriter::use(std::uint32_t unit) {
+  if (used_ == uses_.size() || uses_[used_] != unit) return;  // there already
+  const auto ahead = static_cast<std::size_t>(plan_.spec.parallel.prefetch_layers);
+  while (gathered_ < uses_.size() && gathered_ <= used_ + ahead) gather_unit(uses_[gathered_]);
+  for (const Node& node : ready_[used_]) out_.wait_for(node);
+  ++used_;
+}
+
+void StateWriter::gather_unit(std::uint32_t unit) {
+  const ParameterCount count = parameters_of(unit);
+  ready_.resize(std::max(ready_.size(), gathered_ + 1));
+  const NodeFields before = out_.context();
+  out_.context().layer = kNoLayer;
+  ready_[gathered_++] = {
+      gather_in(plan_.mesh.dense, count.dense, kDataGather, false, out_.last_compute()),
+      gather_in(plan_.mesh.experts, count.experts, kExpertGather, true, out_.last_compute())};
+  out_.context() = before;
+}
+
+StateWriter::Node StateWriter::gather_in(const ParameterGroup& group, std::uint64_t parameters,
+                                         StreamRole stream, bool experts, Node after) {
+  if (group.shards == 1 || parameters == 0) return {};
+  const schema::DataType type = parameter_precision_of(plan_.spec);
+  return out_.collective(
+      {experts ? "expert_parameter.all_gather" : "parameter.all_gather",
+       schema::CollectiveType::ALL_GATHER, stream,
+       stream == kDataGather || stream == kExpertGather ? group.gather : group.reduce,
+       divide_up(parameters, group.shards) * bytes(type), type},
+      {after});
+}
+
+void StateWriter::gather_bucket(Bucket& bucket, Node after) {
+  bucket.gathered = {
+      gather_in(plan_.mesh.dense, bucket.parameters.dense, kData, false, after),
+      gather_in(plan_.mesh.experts, bucket.parameters.experts, kExpertData, true, after)};
+}
+
+void StateWriter::use_chunk(std::uint32_t chunk) {
+  if (!plan_.spec.overlap.parameters) return;
+  for (const Bucket& bucket : buckets_) {  // gathers go from the last bucket to the first
+    if (bucket.layers_end <= chunk_start_[chunk] && &bucket != &buckets_.back()) continue;
+    for (const Node& node : bucket.gathered) out_.wait_for(node);
+    return;
+  }
+}
+
+// ---- gradients
+
+void StateWriter::finished(std::uint32_t unit, bool last_micro_batch) {
+  if (reduces_each_micro_batch(plan_.spec)) {
+    return reduce(parameters_of(unit), last_micro_batch);
+  }
+  if (!last_micro_batch || unit >= kEmbeddingUnit) return;
+  ++layers_finished_;
+  if (!plan_.spec.overlap.gradients) return;
+  const bool is_stage_last = buckets_reduced_ + 1 == buckets_.size();
+  if (is_stage_last && stage_ == 0) return;  // waits for the embedding: backward_over()
+  if (layers_finished_ == buckets_[buckets_reduced_].layers_end) reduce_bucket();
+}
+
+void StateWriter::backward_over() {
+  if (reduces_each_micro_batch(plan_.spec)) return;
+  while (buckets_reduced_ < buckets_.size()) reduce_bucket();
+}
+
+void StateWriter::reduce_bucket() { reduce(buckets_[buckets_reduced_++].parameters, true); }
+
+void StateWriter::reduce(const ParameterCount& what, bool last) {
+  const NodeFields before = out_.context();
+  out_.context().layer = kNoLayer;
+  reduce_in(plan_.mesh.dense, what.dense, last, false);
+  reduce_in(plan_.mesh.experts, what.experts, last, true);
+  out_.context() = before;
+}
+
+// Reduce-scatter: after it each rank holds the sum of its own share, padded to equal shares as
+// Megatron-LM's distributed optimizer does. Copies of a share are then summed, once a step.
+void StateWriter::reduce_in(const ParameterGroup& group, std::uint64_t parameters, bool last,
+                            bool experts) {
+  if (group.ranks() == 1 || parameters == 0) return;
+  const schema::DataType type = plan_.spec.gradient_precision;
+  const std::uint64_t share = divide_up(parameters, group.shards);
+  const std::size_t which = experts ? 1 : 0;
+  const StreamRole stream = experts ? kExpertData : kData;
+  if (group.shards > 1) {
+    const bool whole = plan_.spec.parallel.sharding == Sharding::kNone;
+    const char* const name =
+        whole ? (experts ? "expert_gradient.all_reduce" : "gradient.all_reduce")
+              : (experts ? "expert_gradient.reduce_scatter" : "gradient.reduce_scatter");
+    reduced_[which] = out_.collective(
+        {name, whole ? schema::CollectiveType::ALL_REDUCE : schema::CollectiveType::REDUCE_SCATTER,
+         stream, group.reduce, (whole ? parameters : share * group.shards) * bytes(type), type},
+        {out_.last_compute()});
+  }
+  if (group.replicas == 1 || !last) return;
+  const Node summed = group.shards > 1 ? reduced_[which] : out_.last_compute();
+  reduced_[2 + which] = out_.collective(
+      {"gradient.replica.all_reduce", schema::CollectiveType::ALL_REDUCE,
+       experts ? kExpertReplica : kDataReplica, group.replica, share * bytes(type), type},
+      {summed});
+}
+
+// ---- the end of a step
+
+bool StateWriter::ties_embeddings() const {
+  const std::vector<std::uint32_t>& stages = plan_.embedding_stages;
+  return stages.size() > 1 && std::find(stages.begin(), stages.end(), stage_) != stages.end();
+}
+
+std::uint64_t StateWriter::share_of(const ParameterCount& what) const {
+  if (plan_.spec.parallel.sharding == Sharding::kNone) return what.dense + what.experts;
+  return divide_up(what.dense, plan_.mesh.dense.shards) +
+         divide_up(what.experts, plan_.mesh.experts.shards);
+}
+
+std::uint64_t StateWriter::share() const {
+  std::uint64_t sum = 0;
+  for (const Bucket& bucket : buckets_) sum += share_of(bucket.parameters);
+  return sum;
+}
+
+// One axis after the other, as a collective library's tree over the machine's levels would: a ring
+// over tens of thousands of ranks takes as many steps for its one scalar.
+StateWriter::Node StateWriter::sum_over_ranks(Node local) {
+  struct Axis {
+    std::uint32_t size;
+    StreamRole stream;
+    std::uint16_t group;
+  };
+  const bool whole = plan_.spec.parallel.sharding == Sharding::kNone;
+  const TransformerMesh& mesh = plan_.mesh;
+  const std::array<Axis, 3> axes{{{plan_.tensor(), kTensor, mesh.tensor},
+                                  {plan_.shape.stages, kPipeline, mesh.pipeline},
+                                  {whole ? 1 : mesh.dense.shards, kData, mesh.dense.reduce}}};
+  for (const Axis& axis : axes) {
+    if (axis.size == 1) continue;
+    local = out_.collective({"gradient_norm.all_reduce", schema::CollectiveType::ALL_REDUCE,
+                             axis.stream, axis.group, kNormBytes, schema::DataType::FP32},
+                            {local});
+  }
+  return local;
+}
+
+StateWriter::Node StateWriter::reduce_tied_embedding(Node ready) {
+  const schema::DataType type = plan_.spec.gradient_precision;
+  return out_.collective({"embedding.all_reduce", schema::CollectiveType::ALL_REDUCE, kEmbedding,
+                          plan_.mesh.embedding, costs_.embedding_parameters * bytes(type), type},
+                         {ready, out_.last_compute()});
+}
+
+// Once a step: sum of tied gradients, norm of all gradients, the optimizer on this rank's share,
+// then the new parameters to all data-parallel ranks.
+void StateWriter::finish_step() {
+  const TransformerSpec& spec = plan_.spec;
+  out_.context() = {.phase = schema::Phase::OPTIMIZER, .data_type = spec.precision};
+  const std::uint64_t gradient = bytes(spec.gradient_precision);
+  const auto state = static_cast<std::uint64_t>(state_bytes_of(spec.optimizer));
+  const std::uint64_t mine = share();
+  Node ready = reduced_[0];
+  if (ties_embeddings()) ready = reduce_tied_embedding(ready);
+  for (std::size_t i = 1; i < reduced_.size(); ++i) out_.wait_for(reduced_[i]);
+  if (spec.optimizer.gradient_norm) {
+    ready = out_.compute(
+        {schema::Operation::ELEMENTWISE, "gradient_norm", 2 * mine, mine * gradient, kNormBytes},
+        {ready});
+    ready = sum_over_ranks(ready);
+  }
+  const bool adam = spec.optimizer.kind == OptimizerKind::kAdam;
+  const std::uint32_t updated = out_.compute(
+      {schema::Operation::OPTIMIZER, adam ? "adam" : "sgd", (adam ? kAdamFlops : kSgdFlops) * mine,
+       (state + gradient) * mine, (state + bytes(spec.precision)) * mine},
+      {ready});
+  write_checkpoint(updated);
+  std::array<Node, 2> gathered;
+  const bool gathers =
+      spec.parallel.sharding == Sharding::kZero1 || spec.parallel.sharding == Sharding::kZero2;
+  for (std::size_t i = 0; gathers && i < buckets_.size(); ++i) {
+    Bucket& bucket = buckets_[spec.overlap.parameters ? buckets_.size() - 1 - i : i];
+    gather_bucket(bucket, updated);
+    if (!spec.overlap.parameters) gathered = bucket.gathered;
+  }
+  out_.context() = {};
+  step_end_ = out_.marker("step.end", {gathered[0], gathered[1]});
+}
+
+// Every rank writes its share of master weights, optimizer state and weights, so that all of them
+// together write each once.
+void StateWriter::write_checkpoint(Node updated) {
+  const StorageSpec& storage = plan_.spec.storage;
+  if (storage.checkpoint_every == 0 || (step_ + 1) % storage.checkpoint_every != 0) return;
+  const std::uint64_t once = divide_up(total_.dense, plan_.mesh.dense.ranks()) +
+                             divide_up(total_.experts, plan_.mesh.experts.ranks());
+  const std::uint64_t each = static_cast<std::uint64_t>(state_bytes_of(plan_.spec.optimizer)) +
+                             bytes(plan_.spec.precision);
+  const Node written = out_.storage("checkpoint.write", 0, once * each, {updated});
+  if (storage.checkpoint_wait) checkpoint_ = written;
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,152 @@
+#include "model/guests/goal/agenda.h"
+
+namespace exawarp::model::goal {
+
+using pdes::Context;
+
+void Agenda::push(Context& ctx, const AgendaItem& item, LaneId lane_id, std::int64_t lane_free) {
+  Lane& lane = lane_of(ctx, lane_id.bits());
+  const bool timed = item.due > lane_free;
+  // Where its lane's newest run was created together with it, it goes on with this. A slot that
+  // was freed since holds a run of other creation, other lane or other due time.
+  const std::uint32_t newest = timed ? lane.timed : lane.last;
+  if (newest != kNone && !item.is_message()) {
+    const Run& run = runs_[newest];
+    if (run.first.order == item.order && run.lane == lane_id.bits() &&
+        run.first.due == (timed ? item.due : 0))
+      return append(ctx, newest, item);
+  }
+  const std::uint32_t at =
+      add_run(ctx, {.first = item, .last = item.which.op, .lane = lane_id.bits()});
+  if (!timed) return join(ctx, lane, at);
+  ctx.set(lane.timed, at);
+  timed_.push(ctx, runs_, at);
+}
+
+void Agenda::append(Context& ctx, std::uint32_t at, const AgendaItem& item) {
+  Run& run = runs_.at(at);
+  ctx.set(followers_[run.last], item.which);
+  ctx.set(run.last, item.which.op);
+}
+
+void Agenda::take(Context& ctx, const Turn& turn) {
+  Run& run = runs_.at(turn.run);
+  Lane* const lane = turn.in_lane ? lanes_.find(turn.lane.bits()) : nullptr;
+  if (run.first.which.op == run.last) {
+    if (lane != nullptr) {
+      leave(ctx, *lane, turn.run);
+    } else {
+      timed_.pop(ctx, runs_);
+    }
+    return free_run(ctx, turn.run);
+  }
+  ctx.set(run.first.which, followers_[run.first.which.op]);
+  if (lane == nullptr) return timed_.sink(ctx, runs_, turn.run);
+  if (lane->first != turn.run) return lane->out_of_order.sink(ctx, runs_, turn.run);
+  // What was created together, but came to the lane at different times, may alternate.
+  if (run.next == kNone || run.first < runs_[run.next].first) return;
+  leave(ctx, *lane, turn.run);
+  join(ctx, *lane, turn.run);
+}
+
+void Agenda::wait_in_lane(Context& ctx, const Turn& turn) {
+  timed_.pop(ctx, runs_);
+  join(ctx, lane_of(ctx, turn.lane.bits()), turn.run);
+}
+
+void Agenda::join(Context& ctx, Lane& lane, std::uint32_t at) {
+  Run& run = runs_.at(at);
+  if (run.first.due != 0) ctx.set(run.first.due, 0);
+  if (lane.last != kNone && run.first < runs_[lane.last].first)
+    return lane.out_of_order.push(ctx, runs_, at);
+  if (run.next != kNone) ctx.set(run.next, kNone);
+  if (lane.last == kNone) {
+    ctx.set(lane.first, at);
+  } else {
+    ctx.set(runs_.at(lane.last).next, at);
+  }
+  ctx.set(lane.last, at);
+}
+
+// Requires that the run is the least of its lane.
+void Agenda::leave(Context& ctx, Lane& lane, std::uint32_t at) {
+  if (lane.first != at) return lane.out_of_order.pop(ctx, runs_);
+  ctx.set(lane.first, runs_[at].next);
+  if (lane.first == kNone) ctx.set(lane.last, kNone);
+}
+
+std::uint32_t Agenda::add_run(Context& ctx, const Run& run) {
+  if (free_ == kNone) {
+    runs_.extend(ctx, run);
+    return runs_.size() - 1;
+  }
+  const std::uint32_t at = free_;
+  ctx.set(free_, runs_[at].next);
+  runs_.assign(ctx, at, run);
+  return at;
+}
+
+void Agenda::free_run(Context& ctx, std::uint32_t at) {
+  ctx.set(runs_.at(at).next, free_);
+  ctx.set(free_, at);
+}
+
+void Agenda::Heap::push(Context& ctx, const Runs& runs, std::uint32_t run) {
+  std::uint32_t at = slots_.size();
+  slots_.push_back(ctx, run);
+  while (at != 0) {
+    const std::uint32_t parent = (at - 1) / 2;
+    if (!(runs[run].first < runs[slots_[parent]].first)) break;
+    slots_.assign(ctx, at, slots_[parent]);
+    at = parent;
+  }
+  if (at + 1 != slots_.size()) slots_.assign(ctx, at, run);
+}
+
+void Agenda::Heap::pop(Context& ctx, const Runs& runs) {
+  const std::uint32_t last = slots_[slots_.size() - 1];
+  slots_.erase(ctx, slots_.size() - 1);
+  if (!slots_.empty()) sink(ctx, runs, last);
+}
+
+void Agenda::Heap::sink(Context& ctx, const Runs& runs, std::uint32_t run) {
+  std::uint32_t at = 0;
+  for (;;) {
+    std::uint32_t child = 2 * at + 1;
+    if (child >= slots_.size()) break;
+    if (child + 1 < slots_.size() && runs[slots_[child + 1]].first < runs[slots_[child]].first)
+      ++child;
+    if (!(runs[slots_[child]].first < runs[run].first)) break;
+    slots_.assign(ctx, at, slots_[child]);
+    at = child;
+  }
+  if (slots_[at] != run) slots_.assign(ctx, at, run);
+}
+
+void Agenda::add_to(core::Hasher& hash) const {
+  for (const std::uint32_t at : timed_.slots()) add_run_to(hash, at);
+  lanes_.visit([&](const Lane& lane) {
+    hash.word(lane.key);
+    for (std::uint32_t at = lane.first; at != kNone; at = runs_[at].next) add_run_to(hash, at);
+    for (const std::uint32_t at : lane.out_of_order.slots()) add_run_to(hash, at);
+  });
+}
+
+void Agenda::add_run_to(core::Hasher& hash, std::uint32_t at) const {
+  const Run& run = runs_[at];
+  const CreationOrder& order = run.first.order;
+  for (const std::int64_t time : {run.first.due, order.created, order.creator_created})
+    hash.word(static_cast<std::uint64_t>(time));
+  hash.word((std::uint64_t{order.host} << 32) | order.sequence);
+  hash.word(run.lane);
+  Which member = run.first.which;
+  for (;;) {
+    hash.word((std::uint64_t{member.op} << 32) | member.ordinal);
+    if (member.op == run.last) return;
+    const Which next = followers_[member.op];
+    if (next.ordinal <= member.ordinal) return;  // damaged: the audit is to say so, not to hang
+    member = next;
+  }
+}
+
+}  // namespace exawarp::model::goal

@@ -1,0 +1,90 @@
+#include "model/network/faults/message_trouble.h"
+
+#include <algorithm>
+
+#include "model/network/packet/routing.h"
+
+namespace exawarp::model {
+
+using core::DeviceId;
+using core::Time;
+
+MessageTrouble::MessageTrouble(std::unique_ptr<Topology> topology,
+                               const std::vector<LinkFaultSpec>& faults,
+                               const LatencyJitterSpec& jitter, std::uint64_t seed)
+    : topology_(std::move(topology)),
+      faults_(*topology_, faults),
+      routes_(*topology_, faults_, WaysAround::Kind::any),
+      jitter_(jitter, seed) {}
+
+std::optional<Travel> MessageTrouble::travel(DeviceId from, DeviceId to,
+                                             const UsualWay& usual) const {
+  Travel out{usual.ready, usual.wire, usual.latency};
+  if (faults_.links() != 0) {
+    out.start = routes_.connected_from(from, to, usual.ready);
+    if (out.start == Time::max()) return std::nullopt;
+    const Path path = follow(from, to, usual, out.start);
+    const Time ends = topology_->distances()[topology_->message_route(from, to).distance].endpoint;
+    out.wire = std::max(out.wire, path.wire);
+    out.latency = std::max(out.latency, path.latency + ends);
+  }
+  if (!jitter_.off()) {
+    out.latency += jitter_.extra(from.value, to.value, core::sum_to_end(out.start, out.wire));
+  }
+  return out;
+}
+
+std::optional<DeviceId> MessageTrouble::cut_off_from(DeviceId to, Time at) const {
+  for (std::uint32_t d = 0; d < topology_->devices(); ++d) {
+    if (d == to.value) continue;
+    if (routes_.connected_from({d}, to, at) == Time::max()) return DeviceId{d};
+  }
+  return std::nullopt;
+}
+
+MessageTrouble::Path MessageTrouble::follow(DeviceId from, DeviceId to, const UsualWay& usual,
+                                            Time start) const {
+  const VertexId at{from.value}, end{to.value};
+  Path path{};
+  if (!routes_.ports(at, end, start).empty()) {
+    leg(at, end, {.start = start, .wire = usual.wire}, path);
+    return path;
+  }
+  const std::optional<VertexId> over = routes_.detour(at, from, to, start);
+  if (!over) {
+    leg(at, end, {.start = start, .wire = usual.wire, .around = true}, path);
+    return path;
+  }
+  const std::int64_t rate = leg(at, *over, {.start = start, .wire = usual.wire}, path);
+  path.latency += topology_->forwarding_latency(*over);
+  leg(*over, end, {.start = start, .wire = usual.wire, .rate = rate}, path);
+  return path;
+}
+
+// Follows live ports. Returns the rate of the first link of all, which a wire is reckoned with; a
+// link of twice that rate has to be slower by more than two before anyone notices.
+std::int64_t MessageTrouble::leg(VertexId at, VertexId to, Sent sent, Path& path) const {
+  const VertexId from = at;
+  while (at != to) {
+    const PortChoices choices = sent.around
+                                    ? routes_.ways_around().ports(at, false, to, sent.start)
+                                    : routes_.ports(at, to, sent.start);
+    if (choices.empty()) break;  // there was a way at the leg's begin, so this is not reached
+    const std::uint32_t port = destination_port(choices, topology_->spread(at, to));
+    const Link link = topology_->link(at, port);
+    if (at != from) path.latency += topology_->forwarding_latency(at);
+    const LinkKind& kind = topology_->link_kinds()[link.kind];
+    path.latency += kind.latency;
+    if (sent.rate == 0) sent.rate = kind.bandwidth_bytes_per_s;
+    if (faults_.touches(at, port)) {
+      const std::int64_t rate = std::max(sent.rate, kind.bandwidth_bytes_per_s);
+      const Time here = core::time_to_end(
+          (static_cast<core::WidePs>(sent.wire.ps) * sent.rate + rate - 1) / rate);
+      path.wire = std::max(path.wire, faults_.end_if_up(at, port, sent.start, here) - sent.start);
+    }
+    at = link.peer;
+  }
+  return sent.rate;
+}
+
+}  // namespace exawarp::model

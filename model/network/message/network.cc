@@ -1,0 +1,180 @@
+#include "model/network/message/network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/error.h"
+
+namespace exawarp::model {
+namespace {
+
+constexpr core::Time kLatencyMax{core::kPicosecondsPerSecond};  // 1 s: far beyond any fabric
+
+void require(bool condition, const std::string& fabric, const char* what) {
+  if (!condition) throw core::InputError(fmt::format("fabric \"{}\": {}", fabric, what));
+}
+
+bool is_latency(core::Time t) { return t >= core::Time{0} && t <= kLatencyMax; }
+
+const Fabric& checked(const Fabric& fabric) {
+  const NodeFabric& n = fabric.node;
+  require(n.devices >= 1, n.name, "devices per node: 0; expected at least 1");
+  require(n.bandwidth_bytes_per_s > 0, n.name, "bandwidth: not above 0 B/s");
+  require(is_latency(n.latency) && n.latency.ps > 0, n.name,
+          "latency: out of range; expected 1 ps to 1 s");
+  const ScaleOutFabric& s = fabric.scale_out;
+  require(s.bandwidth_bytes_per_s > 0, s.name, "bandwidth: not above 0 B/s");
+  require(is_latency(s.endpoint_latency) && is_latency(s.switch_latency) &&
+              is_latency(s.link_latency),
+          s.name, "latency: out of range; expected 0 to 1 s each");
+  require((s.endpoint_latency + s.switch_latency + s.link_latency).ps > 0, s.name,
+          "latency: 0 in all; expected an endpoint, switch or link latency of at least 1 ps");
+  require(s.devices_per_leaf >= 1, s.name, "devices per leaf: 0; expected at least 1");
+  require(s.leaves_per_pod >= 1, s.name, "leaves per pod: 0; expected at least 1");
+  constexpr std::uint32_t kWidthMax = 1u << 12;
+  require(s.leaves_per_pod <= kWidthMax && s.spines_per_pod <= kWidthMax &&
+              s.cores <= kWidthMax * kWidthMax,
+          s.name, "more than 4096 leaves or spines per pod, or 2^24 cores");
+  return fabric;
+}
+
+// Equal ports of a device that all lead everywhere.
+std::uint32_t rails_of(const TopologySpec& spec) {
+  if (spec.networks.size() != 1) return 1;
+  const FamilySpec& family = spec.networks.front();
+  std::uint32_t ports = 1;
+  if (const auto* one = std::get_if<SingleSwitchSpec>(&family.shape)) ports = one->planes;
+  if (const auto* clos = std::get_if<ClosSpec>(&family.shape)) {
+    ports = clos->leaves_per_device * family.planes;
+  }
+  return std::min(ports, kRailsMax);
+}
+
+// Ports of any device out of its node, but for the first.
+std::uint32_t further_ports(const Topology& topology, std::uint32_t first_port) {
+  std::uint32_t most = first_port + 1;
+  for (std::uint32_t d = 0; d < topology.devices(); ++d) {
+    most = std::max(most, topology.ports({d}));
+  }
+  return most - first_port - 1;
+}
+
+}  // namespace
+
+Network::Network(const Fabric& fabric, std::uint32_t devices, PortRates rates)
+    : layout_(std::max(1u, fabric.node.devices)), devices_(devices), bandwidth_bytes_per_s_{} {
+  if (fabric.topology) {
+    use_topology(fabric, rates);
+  } else {
+    use_tree(checked(fabric));
+  }
+}
+
+void Network::use_tree(const Fabric& fabric) {
+  const ScaleOutFabric& s = fabric.scale_out;
+  tree_.emplace(s, devices_);
+  bandwidth_bytes_per_s_ = {fabric.node.bandwidth_bytes_per_s, s.bandwidth_bytes_per_s};
+  latency_.push_back(fabric.node.latency);
+  for (const Tier tier : {Tier::leaf, Tier::pod, Tier::core}) {
+    const Path path = FatTree::path(tier);
+    latency_.push_back(s.endpoint_latency + path.switches * s.switch_latency +
+                       path.links * s.link_latency);
+  }
+  least_across_ = s.devices_per_leaf > layout_.devices() ? latency(Tier::leaf)
+                  : s.leaves_per_pod > 1                 ? latency(Tier::pod)
+                                                         : latency(Tier::core);
+}
+
+void Network::use_topology(const Fabric& fabric, PortRates rates) {
+  const TopologySpec& spec = *fabric.topology;
+  topology_ = make_topology(spec, devices_);
+  rails_ = rails_of(spec);
+  const bool has_nodes = spec.nodes.has_value();
+  first_class_ = has_nodes ? 0 : 1;  // class 0 is Tier::node
+  const auto distances = topology_->distances();
+  constexpr std::size_t kClassesMax = 1u << 16;  // of a Tier
+  if (distances.size() + first_class_ > kClassesMax) {
+    throw core::InputError(
+        spec.place, fmt::format("{} different paths; expected at most {} at network.fidelity "
+                                "message: a smaller diameter",
+                                distances.size(), kClassesMax - first_class_));
+  }
+  std::int64_t rate = 0;
+  first_port_ = has_nodes && fabric.node.devices > 1 ? fabric.node.planes : 0;
+  further_ = rails_ > 1 ? rails_ - 1 : further_ports(*topology_, first_port_);
+  for (std::uint32_t p = first_port_; p < topology_->ports({0}); ++p) {
+    const std::int64_t of_port =
+        topology_->link_kinds()[topology_->link({0}, p).kind].bandwidth_bytes_per_s;
+    if (rate != 0 && of_port != rate && rates == PortRates::one) {
+      throw core::InputError(
+          spec.place, fmt::format("a device has links of {} and {} B/s; expected one bandwidth at "
+                                  "network.fidelity message",
+                                  rate, of_port));
+    }
+    rate = rate == 0 ? of_port : std::min(rate, of_port);
+  }
+  const std::int64_t inside = has_nodes ? fabric.node.bandwidth_bytes_per_s : rate;
+  bandwidth_bytes_per_s_ = {inside, rate != 0 ? rate : std::max<std::int64_t>(1, inside)};
+  if (bandwidth_bytes_per_s_[0] == 0) bandwidth_bytes_per_s_[0] = 1;  // one device, no port at all
+  core::Time least_endpoint = core::Time::max();
+  if (!has_nodes) latency_.push_back(core::Time{0});
+  for (const Distance& d : distances) {
+    latency_.push_back(std::max(core::Time{1}, d.latency + d.endpoint));
+    if (latency_.size() > 1) least_endpoint = std::min(least_endpoint, d.endpoint);
+  }
+  find_slow_ways();
+  if (!has_nodes) latency_[0] = *std::max_element(latency_.begin(), latency_.end());
+  while (latency_.size() < kTierCount) latency_.push_back(latency_.back());
+  if (least_endpoint == core::Time::max()) least_endpoint = core::Time{0};
+  least_across_ = topology_->least_latency(layout_.atom_shift()) + least_endpoint;
+}
+
+// A way that crosses its own node first has no port of its own out of it.
+Ends Network::ends_across(core::DeviceId a, core::DeviceId b, std::uint32_t connection) const {
+  const auto interface = [](std::uint32_t index) {
+    return static_cast<Interface>(static_cast<std::uint32_t>(Interface::scale_out) + index);
+  };
+  if (rails_ > 1) {
+    const Interface rail = interface((a.value + b.value + connection) % rails_);
+    return {rail, rail};
+  }
+  const MessageRoute route = topology_->message_route(a, b);
+  const auto of_port = [&](std::uint32_t port) {
+    return interface(port < first_port_ ? 0 : port - first_port_);
+  };
+  return {of_port(route.tx_port), of_port(route.rx_port)};
+}
+
+void Network::find_slow_ways() {
+  bool any = false;
+  std::vector<std::int64_t> slowest(std::max<std::size_t>(latency_.size(), kTierCount),
+                                    bandwidth_bytes_per_s_.back());
+  if (first_class_ == 0) slowest[0] = bandwidth_bytes_per_s_[0];
+  for (std::size_t c = 0; c < topology_->distances().size(); ++c) {
+    const std::size_t tier = c + first_class_;
+    if (static_cast<Tier>(tier) == Tier::node) continue;
+    const std::int64_t rate = topology_->distances()[c].bandwidth_bytes_per_s;
+    if (rate <= 0 || rate >= slowest[tier]) continue;
+    slowest[tier] = rate;
+    any = true;
+  }
+  if (any) slowest_ = std::move(slowest);
+}
+
+// A slower link passes the message on as it comes, so the tail is late by the difference alone.
+core::Time Network::lag(Tier tier, core::Time wire) const {
+  const std::int64_t slow = slowest_[static_cast<std::size_t>(tier)];
+  const std::int64_t rate = bandwidth_bytes_per_s_[static_cast<std::size_t>(interface_of(tier))];
+  return core::time_to_end(
+      (static_cast<core::WidePs>(wire.ps) * (rate - slow) + slow - 1) / slow);
+}
+
+core::Time Network::least_latency_between_atoms() const {
+  const bool node_is_split = layout_.devices() > 1 && layout_.atom_shift() == 0;
+  if (devices_ <= layout_.devices() && layout_.devices() > 1) return latency(Tier::node);
+  return node_is_split ? std::min(latency(Tier::node), least_across_) : least_across_;
+}
+
+}  // namespace exawarp::model

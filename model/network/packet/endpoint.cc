@@ -1,0 +1,374 @@
+// Sending. A message is due at the earliest time that its next packet may start; each port keeps
+// the messages that are due in a heap, and whoever is due first sends a packet and is due again
+// when that has left, or later where its rate says so. So equal messages take turns.
+//
+// A line is given packets up to LinkFigures::commit ahead, and the endpoint wakes when half of
+// that has left: one event of its own for a few packets, none where nothing is to be sent. What
+// waits for credits, a release or an acknowledgement waits for their event. Where a device passes
+// packets of others on, its own and theirs take turns.
+#include "model/network/packet/endpoint.h"
+
+#include <algorithm>
+#include <new>
+
+#include "model/network/packet/packet_routing.h"
+
+namespace exawarp::model {
+namespace {
+
+using core::Time;
+
+static_assert(std::has_unique_object_representations_v<Sending>);
+static_assert(std::has_unique_object_representations_v<Receiving>);
+static_assert(std::has_unique_object_representations_v<Packet>);
+static_assert(std::has_unique_object_representations_v<Due>);
+
+void hash_side(core::Hasher& hasher, const SendSide& side) {
+  hasher.word(static_cast<std::uint64_t>(side.wake_at.ps));
+  hasher.word(side.due.size());
+  for (const Due& due : side.due) hasher.bytes(&due, sizeof(Due));
+  hasher.word(side.control.size());
+  for (std::uint32_t i = 0; i < side.control.size(); ++i) {
+    hasher.bytes(&side.control[i], sizeof(Packet));
+  }
+}
+
+bool contains(const PacketSet& set, std::uint32_t number) {
+  return (set[number / 64 % set.size()] >> (number % 64) & 1) != 0;
+}
+
+}  // namespace
+
+Endpoint::Endpoint(const PacketNetwork& network, EndpointState& state, pdes::Context& ctx,
+                   EndpointListener& listener)
+    : network_(network),
+      state_(state),
+      parts_(state),
+      ctx_(ctx),
+      listener_(listener),
+      ports_(network, {state.vertex}, parts_.ports, parts_.buffers, state.ports, ctx),
+      forwarder_(network, {state.vertex}, ports_, ctx) {}
+
+void Endpoint::initialise(const PacketNetwork& network, VertexId at, EndpointState& state) {
+  ::new (&state) EndpointState{};
+  state.vertex = at.value;
+  state.ports = static_cast<std::uint16_t>(network.topology().ports(at));
+  state.channels = static_cast<std::uint8_t>(network.has_queues() ? network.channels() : 0);
+  const EndpointParts<EndpointState> parts(state);
+  Ports::connect(network, at, parts.ports, parts.buffers);
+  for (std::uint32_t p = 0; p < state.ports; ++p) ::new (&parts.sides[p]) SendSide{};
+}
+
+std::uint32_t Endpoint::state_bytes(const PacketNetwork& network) {
+  std::uint32_t ports = 0;
+  const Topology& topology = network.topology();
+  for (std::uint32_t d = 0; d < topology.devices(); ++d) {
+    ports = std::max(ports, topology.ports({d}));
+  }
+  return EndpointState::bytes(ports, network.has_queues() ? network.channels() : 0);
+}
+
+void Endpoint::hash(core::Hasher& hasher, const EndpointState& state) {
+  const EndpointParts<const EndpointState> parts(state);
+  hasher.word(std::uint64_t{state.messages} << 32 | state.repeated);
+  Ports::hash(hasher, parts.ports, state.ports, parts.buffers, state.channels);
+  for (std::uint32_t p = 0; p < state.ports; ++p) hash_side(hasher, parts.sides[p]);
+  state.sending.visit([&](const Sending& s) { hasher.bytes(&s, sizeof s); });
+  state.receiving.visit([&](const Receiving& r) { hasher.bytes(&r, sizeof r); });
+}
+
+void Endpoint::handle(const pdes::Event& event) {
+  switch (static_cast<PacketEvent>(event.kind)) {
+    case PacketEvent::packet: return on_packet(event.as<Packet>());
+    case PacketEvent::credit:
+    case PacketEvent::pause:
+    case PacketEvent::wake: return on_port_event(event);
+    case PacketEvent::header: {
+      const auto header = event.as<MessageHeader>();
+      const std::uint64_t key = std::uint64_t{event.source.value} << 32 | header.message;
+      const bool is_new = state_.receiving.find(key) == nullptr;
+      ctx_.check(is_new, "a message's header came twice");
+      if (!is_new) return;
+      state_.receiving.insert(ctx_,
+                              {.key = key, .body = header.body, .packets = header.packets});
+      return;
+    }
+    case PacketEvent::timeout: return on_timeout(event.as<Timeout>());
+  }
+  ctx_.check(false, "an endpoint received an event of unknown kind");
+}
+
+void Endpoint::on_port_event(const pdes::Event& event) {
+  std::uint32_t port = 0;
+  if (event.kind == kind_of(PacketEvent::credit)) {
+    const auto credit = event.as<CreditReturn>();
+    port = credit.port;
+    forwarder_.on_credit(credit);
+  } else if (event.kind == kind_of(PacketEvent::pause)) {
+    const auto pause = event.as<Pause>();
+    port = pause.port;
+    forwarder_.on_pause(pause);
+  } else {
+    const auto wake = event.as<PortWake>();
+    port = wake.port;
+    if (port < state_.ports && wake.of_endpoint != 0) {
+      SendSide& side = parts_.sides[port];
+      if (side.wake_at != ctx_.now()) return;  // void: an earlier one was set since
+      ctx_.set(side.wake_at, Time{-1});
+    } else {
+      forwarder_.on_wake(port);
+    }
+  }
+  if (port < state_.ports) pump(port);
+}
+
+CongestionControl Endpoint::control_of(std::uint32_t port) const {
+  return {options(), network_.figures(parts_.ports[port].kind).bytes_per_s,
+          network_.full_bytes()};
+}
+
+void Endpoint::send(const OutgoingMessage& message) {
+  const bool sane = message.to.value < network_.topology().devices() &&
+                    message.to.value != at().value && message.bytes >= 0 &&
+                    options().can_carry(message.bytes);
+  ctx_.check(sane, "a message to nobody, or of no possible size");
+  if (!sane) return;
+  const std::int64_t whole = std::max<std::int64_t>(message.bytes - 1, 0) / options().packet_bytes;
+  const std::int64_t last = message.bytes - whole * options().packet_bytes + options().header_bytes;
+  Sending s{.key = state_.messages, .body = message.body, .to = message.to.value};
+  s.packets = static_cast<std::uint32_t>(whole + 1);
+  s.last_bytes = static_cast<std::uint32_t>(std::max<std::int64_t>(last, 1));
+  ctx_.set(state_.messages, state_.messages + 1);
+
+  const Route route = route_of(s);
+  ctx_.check(route.port < state_.ports, "a message has no way to its destination");
+  if (route.port >= state_.ports) return;
+  const std::uint32_t port = route.port;
+  s.port = static_cast<std::uint16_t>(port);
+  s.waypoint = route.waypoint;
+  s.channel = static_cast<std::uint8_t>(route.channel);
+  if (options().transport != Transport::plain) {
+    const core::DeviceId here{at().value};
+    s.congestion = control_of(port).start(core::sum_to_end(
+        message.overhead + network_.unloaded_delay(here, message.to, network_.full_bytes()),
+        network_.unloaded_delay(message.to, here, options().control_bytes)));
+  }
+  s.endpoint_delay = network_.endpoint_delay({at().value}, message.to) + message.overhead;
+  s.not_before = ctx_.now();
+  make_due(state_.sending.insert(ctx_, s));
+  if (options().recovery != Recovery::none) set_timeout(s);
+  pump(port);
+}
+
+// By which port a message leaves, and over which waypoint. Where failures leave no way, as if there
+// were none: its packets are lost, and a timer tries again.
+Endpoint::Route Endpoint::route_of(const Sending& s) {
+  Packet first = packet_of(s, 0);
+  first.waypoint = kNoWaypoint;
+  first.channel = 0;
+  first.bits &= static_cast<std::uint8_t>(~(Packet::kDetourBit | Packet::kAroundBit));
+  std::uint32_t port = choose_port(network_, ports_, at(), first);
+  if (port >= state_.ports && network_.faults() != nullptr) {
+    port = usual_port(network_, ports_, at(), first);
+  }
+  if (port >= state_.ports) return {port, kNoWaypoint, 0};
+  return {port, first.waypoint, network_.next_channel(at(), state_.ports, port, first)};
+}
+
+Packet Endpoint::packet_of(const Sending& s, std::uint32_t number) const {
+  Packet p{.source = at().value,
+           .destination = s.to,
+           .message = static_cast<std::uint32_t>(s.key),
+           .number = number,
+           .bytes = number + 1 == s.packets ? s.last_bytes
+                                            : static_cast<std::uint32_t>(network_.full_bytes()),
+           .waypoint = s.waypoint};
+  p.channel = s.channel;
+  if (s.channel == network_.around_channel()) p.bits |= Packet::kAroundBit;
+  // Of several ports the message has chosen one, and with it the way.
+  if (state_.ports > 1) p.bits |= Packet::kDetourBit;
+  return p;
+}
+
+// ---- who sends next
+
+void Endpoint::make_due(Sending& s) {
+  if (s.due != 0 || !may_send(s)) return;
+  ctx_.set(s.due, std::uint8_t{1});
+  push_due(parts_.sides[s.port], {std::max(s.not_before, ctx_.now()), s.key});
+}
+
+bool Endpoint::may_send(const Sending& s) const {
+  if (s.next >= s.packets) return false;
+  if (!acknowledges()) return true;
+  if (s.restart != 0 && s.next - s.acked >= s.restart) return false;
+  if (options().recovery == Recovery::selective_repeat) {
+    if (s.next < s.sent) return true;
+    if (s.next - s.acked >= kRepeatWindow) return false;
+  }
+  return s.next - s.acked < control_of(s.port).packets_max(s.congestion);
+}
+
+void Endpoint::pump(std::uint32_t port) {
+  pump_control(port);
+  SendSide& side = parts_.sides[port];
+  const PortState& line = parts_.ports[port];
+  const Time limit = ctx_.now() + network_.figures(line.kind).commit;
+  while (!side.due.empty()) {
+    const Due first = side.due[0];
+    Sending* s = state_.sending.find(first.message);
+    const bool moved = s != nullptr && s->port != port;  // to another port, by a failure
+    if (s == nullptr || moved || !may_send(*s)) {
+      if (s != nullptr && !moved) ctx_.set(s->due, std::uint8_t{0});
+      pop_due(side);
+      continue;
+    }
+    if (line.free > limit || first.at > limit) return set_wake(port, line.free, first.at);
+    const bool behind_others =
+        !side.control.empty() ||
+        (network_.devices_forward() && network_.has_queues() &&
+         !ports_.buffer(port, s->channel).queue.empty());
+    const std::uint32_t bytes = static_cast<std::uint32_t>(network_.full_bytes());
+    if (behind_others || !forwarder_.can_commit(port, s->channel, bytes)) return;
+    send_next(port, *s, first.at);
+  }
+}
+
+// A packet of others has gone on the line. They are given to it as they come, so that it may stay
+// busy for longer than the endpoint is given it ahead; then one of its own follows each of theirs.
+void Endpoint::take_turn(std::uint32_t port) {
+  const SendSide& side = parts_.sides[port];
+  if (side.due.empty() || network_.has_queues()) return;
+  const PortState& line = parts_.ports[port];
+  const LinkFigures& figures = network_.figures(line.kind);
+  const Due first = side.due[0];
+  if (line.free <= ctx_.now() + figures.commit || first.at > line.free) return;
+  Sending* s = state_.sending.find(first.message);
+  if (s == nullptr || s->port != port || !may_send(*s)) return;
+  if (ports_.depth(port) > figures.buffer - ports_.wire(port, network_.full_bytes())) return;
+  send_next(port, *s, first.at);
+}
+
+void Endpoint::send_next(std::uint32_t port, Sending& s, Time due_at) {
+  const std::uint32_t number = s.next;
+  const bool again = number < s.sent;
+  Packet packet = packet_of(s, number);
+  if (state_.ports == 1 && takes_waypoints(options().routing.policy)) {
+    static_cast<void>(choose_port(network_, ports_, at(), packet));
+  }
+  if (number == 0 && !again) {
+    ctx_.send({s.to}, network_.lookahead(), kind_of(PacketEvent::header),
+              MessageHeader{static_cast<std::uint32_t>(s.key), s.packets, s.body});
+  }
+  ctx_.set(s.next, number + 1);
+  if (again) {
+    ctx_.add(state_.repeated, 1u);
+    packet.bits |= Packet::kAckNowBit;
+    settle_next(s);
+  } else if (acknowledges()) {
+    ctx_.set(s.sent, number + 1);
+  }
+  if (!may_send(s)) packet.bits |= Packet::kAckNowBit;
+  const Time eligible = std::max(due_at, ctx_.now());
+  const Time start = std::max(eligible, parts_.ports[port].free);
+  packet.stamp = stamp_of(start);
+  const Time end = forwarder_.commit(port, packet, eligible,
+                                     delay_at_ends(s.endpoint_delay, {s.to}, start));
+  Time next_at = end;
+  if (options().transport != Transport::plain) {
+    Congestion c = s.congestion;
+    next_at = control_of(port).packet_sent(c, start, end, packet.bytes);
+    ctx_.set(s.congestion, c);
+  }
+  SendSide& side = parts_.sides[port];
+  const bool over = number + 1 == s.packets && !again;
+  const MessageBody body = s.body;
+  if (may_send(s)) {
+    replace_due(side, {next_at, s.key});
+  } else {
+    pop_due(side);
+    ctx_.set(s.due, std::uint8_t{0});
+    ctx_.set(s.not_before, next_at);
+    if (over && !acknowledges()) state_.sending.erase(ctx_, &s);
+  }
+  if (over) listener_.left(body, end);
+}
+
+// After a packet was repeated: on to the next hole, or back to what was never sent.
+void Endpoint::settle_next(Sending& s) {
+  if (options().recovery != Recovery::selective_repeat) return;
+  std::uint32_t next = s.next;
+  while (next < s.repair_end && contains(s.received, next)) ++next;
+  if (next >= s.repair_end) next = s.sent;
+  ctx_.set(s.next, next);
+}
+
+void Endpoint::pump_control(std::uint32_t port) {
+  SendSide& side = parts_.sides[port];
+  while (!side.control.empty()) {
+    const Packet packet = side.control.front();
+    if (!forwarder_.can_commit(port, packet.channel, packet.bytes)) {
+      const PortState& line = parts_.ports[port];
+      const bool line_is_busy = options().flow_control == FlowControl::pfc &&
+                                (line.paused >> packet.channel & 1) == 0;
+      if (line_is_busy) set_wake(port, line.free, ctx_.now());
+      return;
+    }
+    side.control.pop_front(ctx_);
+    const core::DeviceId to{packet.destination};
+    const Time start = std::max(ctx_.now(), parts_.ports[port].free);
+    forwarder_.commit(port, packet, ctx_.now(),
+                      delay_at_ends(network_.endpoint_delay({at().value}, to), to, start));
+  }
+}
+
+// Wakes when half of what was committed has left, and not long before the next one is due.
+void Endpoint::set_wake(std::uint32_t port, Time line_free, Time due_at) {
+  SendSide& side = parts_.sides[port];
+  const Time half{network_.figures(parts_.ports[port].kind).commit.ps / 2};
+  const Time at = std::max(std::max(line_free, due_at) - half, ctx_.now() + Time{1});
+  if (side.wake_at > ctx_.now() && side.wake_at <= at) return;
+  ctx_.set(side.wake_at, at);
+  ctx_.send(ctx_.self(), at - ctx_.now(), kind_of(PacketEvent::wake), PortWake{port, 1});
+}
+
+// ---- the heap
+
+void Endpoint::push_due(SendSide& side, const Due& due) {
+  side.due.push_back(ctx_, due);
+  std::uint32_t i = side.due.size() - 1;
+  while (i > 0) {
+    const std::uint32_t parent = (i - 1) / 2;
+    if (side.due[parent] <= due) break;
+    side.due.assign(ctx_, i, side.due[parent]);
+    i = parent;
+  }
+  if (i + 1 != side.due.size()) side.due.assign(ctx_, i, due);
+}
+
+void Endpoint::replace_due(SendSide& side, const Due& due) {
+  sift_down(side, side.due.size(), due);
+}
+
+void Endpoint::pop_due(SendSide& side) {
+  const std::uint32_t last = side.due.size() - 1;
+  const Due moved = side.due[last];
+  side.due.erase(ctx_, last);
+  if (last > 0) sift_down(side, last, moved);
+}
+
+// Puts `value` in the place of the root.
+void Endpoint::sift_down(SendSide& side, std::uint32_t size, const Due& value) {
+  std::uint32_t i = 0;
+  for (;;) {
+    std::uint32_t child = 2 * i + 1;
+    if (child >= size) break;
+    if (child + 1 < size && side.due[child + 1] < side.due[child]) ++child;
+    if (value <= side.due[child]) break;
+    side.due.assign(ctx_, i, side.due[child]);
+    i = child;
+  }
+  side.due.assign(ctx_, i, value);
+}
+
+}  // namespace exawarp::model

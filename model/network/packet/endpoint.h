@@ -1,0 +1,115 @@
+// A device's network interfaces at packet fidelity: cuts messages into packets, paces and
+// acknowledges them, repairs losses, and puts messages together again, in whatever order their
+// packets come. State and functions for a logical process to embed:
+//
+//   Endpoint endpoint(network, state, ctx, listener);
+//   endpoint.send({.to = peer, .bytes = n, .body = ...});          // in a handler
+//   if (Endpoint::handles(event.kind)) endpoint.handle(event);     // events of its own
+//
+// Messages of a device share its lines packet by packet, in turn.
+#pragma once
+
+#include <cstdint>
+
+#include "model/network/packet/endpoint_state.h"
+#include "model/network/packet/forwarder.h"
+
+namespace exawarp::model {
+
+struct OutgoingMessage {
+  core::DeviceId to;       // another device
+  std::int64_t bytes = 0;  // payload; 0 travels as one packet of headers
+  MessageBody body;        // delivered with it
+  core::Time overhead{};   // of its software, on top of the network's endpoint latency
+};
+
+// What an endpoint tells the logical process it is part of, during handle() or send().
+class EndpointListener {
+ public:
+  EndpointListener() = default;
+  EndpointListener(const EndpointListener&) = delete;
+  EndpointListener& operator=(const EndpointListener&) = delete;
+  virtual ~EndpointListener() = default;
+  // All of a message has come. `bytes` is what its packets took on the wire.
+  virtual void delivered(core::DeviceId from, const MessageBody& body, std::uint64_t bytes) = 0;
+  // The last packet of a message was given to the line; its tail leaves at `at` (> now). Must not
+  // call send(): what follows from it belongs to that time, hence to an event of its own.
+  virtual void left(const MessageBody& body, core::Time at) = 0;
+};
+
+// One endpoint during one event.
+class Endpoint {
+ public:
+  Endpoint(const PacketNetwork& network, EndpointState& state, pdes::Context& ctx,
+           EndpointListener& listener);
+
+  // Start state of device `at`.
+  static void initialise(const PacketNetwork& network, VertexId at, EndpointState& state);
+  // Bytes of state of the device with most ports.
+  [[nodiscard]] static std::uint32_t state_bytes(const PacketNetwork& network);
+  static void hash(core::Hasher& hasher, const EndpointState& state);
+
+  [[nodiscard]] static bool handles(pdes::EventKind kind) { return kind >= kFirstPacketEvent; }
+  void handle(const pdes::Event& event);
+  void send(const OutgoingMessage& message);
+
+ private:
+  [[nodiscard]] VertexId at() const { return {state_.vertex}; }
+  [[nodiscard]] const PacketOptions& options() const { return network_.options(); }
+  [[nodiscard]] bool acknowledges() const {
+    return options().recovery != Recovery::none || options().transport == Transport::window;
+  }
+  [[nodiscard]] CongestionControl control_of(std::uint32_t port) const;
+  // What both ends' interfaces add to a packet that starts at `start`, jitter included.
+  [[nodiscard]] core::Time delay_at_ends(core::Time usual, core::DeviceId to,
+                                         core::Time start) const {
+    const LatencyJitter& jitter = network_.latency_jitter();
+    return jitter.off() ? usual : usual + jitter.extra(at().value, to.value, start);
+  }
+
+  // endpoint.cc: sending
+  struct Route {
+    std::uint32_t port, waypoint, channel;
+  };
+  [[nodiscard]] Route route_of(const Sending& s);
+  void pump(std::uint32_t port);
+  void pump_control(std::uint32_t port);
+  void take_turn(std::uint32_t port);
+  bool may_send(const Sending& s) const;
+  void send_next(std::uint32_t port, Sending& s, core::Time due_at);
+  [[nodiscard]] Packet packet_of(const Sending& s, std::uint32_t number) const;
+  void make_due(Sending& s);
+  void settle_next(Sending& s);
+  void set_wake(std::uint32_t port, core::Time line_free, core::Time due_at);
+  void push_due(SendSide& side, const Due& due);
+  void replace_due(SendSide& side, const Due& due);
+  void pop_due(SendSide& side);
+  void sift_down(SendSide& side, std::uint32_t size, const Due& value);
+  void on_port_event(const pdes::Event& event);
+
+  // endpoint_receive.cc: receiving, acknowledging, repairing
+  void on_packet(const Packet& packet);
+  void on_data(const Packet& packet);
+  bool take_in(Receiving& r, const Packet& packet);
+  void notify(Receiving& r, const Packet& packet);
+  void reply(const Packet& to, PacketType type, std::uint32_t number);
+  void on_reply(const Packet& packet);
+  void on_ack(Sending& s, const Packet& packet);
+  void on_selective_ack(Sending& s, const Packet& packet);
+  void on_nack(Sending& s, const Packet& packet);
+  void on_timeout(const Timeout& timeout);
+  void set_timeout(const Sending& s);
+  [[nodiscard]] bool is_cut_off(const Sending& s) const;
+  void take_another_way(Sending& s);
+  void advance(Sending& s, std::uint32_t acked, const Packet& packet);
+
+  const PacketNetwork& network_;
+  EndpointState& state_;
+  EndpointParts<EndpointState> parts_;
+  pdes::Context& ctx_;
+  EndpointListener& listener_;
+  Ports ports_;
+  Forwarder forwarder_;
+};
+
+}  // namespace exawarp::model

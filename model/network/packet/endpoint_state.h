@@ -1,0 +1,114 @@
+// What a device's network interfaces remember at packet fidelity: one block, hot first. It grows
+// with what is in flight only, in blocks of the partition.
+//
+//   48 bytes  tables of messages    with the engine's 16-byte header: one cache line
+//   64 each   ports                 model/network/packet/port.h
+//   48 each   channels of ports     with flow control only
+//   48 each   send sides of ports   who may send next
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "model/network/packet/congestion.h"
+#include "model/network/packet/packet.h"
+#include "model/network/packet/port.h"
+#include "pdes/undo_table.h"
+#include "pdes/undo_vector.h"
+
+namespace exawarp::model {
+
+constexpr std::uint32_t kRepeatWindow = 256;  // packets; selective repeat keeps a bit for each
+using PacketSet = std::array<std::uint64_t, kRepeatWindow / 64>;  // by number modulo the window
+
+// A message that is being sent, or waits to be acknowledged.
+struct Sending {
+  std::uint64_t key = 0;  // its number
+  MessageBody body{};
+  std::uint32_t to = 0;
+  std::uint32_t packets = 0;
+  std::uint32_t next = 0;        // packet to be sent
+  std::uint32_t sent = 0;        // packets that were sent at least once
+  std::uint32_t acked = 0;
+  std::uint32_t repair_end = 0;  // selective repeat: holes below are sent again
+  std::uint32_t last_bytes = 0;  // of the last packet, on the wire
+  std::uint32_t waypoint = kNoWaypoint;
+  std::uint16_t port = 0;
+  std::uint8_t channel = 0;
+  std::uint8_t due = 0;          // is in its port's list of who may send
+  std::uint16_t timeouts = 0;    // in a row; each doubles the next one's time
+  std::uint16_t restart = 0;     // after a timeout: packets that may be under way; 0: any number
+  core::Time endpoint_delay{};   // of both ends' interfaces
+  core::Time not_before{};       // of the next packet, where a rate or small window paces it
+  Congestion congestion{};
+  PacketSet received{};          // selective repeat: acknowledged out of order
+};
+
+// A message that is being received.
+struct Receiving {
+  std::uint64_t key = 0;  // sender and number
+  MessageBody body{};
+  std::uint32_t packets = 0;
+  std::uint32_t received = 0;  // packets; with recovery: all before this one
+  std::uint64_t bytes = 0;     // on the wire
+  core::Time notified{-1};     // when a congestion notification was last sent; negative: never
+  std::uint32_t unacknowledged = 0;
+  std::uint32_t nacked = 0;    // go-back-n: the packet asked for, plus 1; not asked for twice
+  PacketSet ahead{};           // selective repeat: came out of order
+};
+
+// A message that may send its next packet at `at`, or later if the line is busy.
+struct Due {
+  core::Time at;
+  std::uint64_t message = 0;
+  friend constexpr auto operator<=>(const Due&, const Due&) = default;
+};
+
+struct SendSide {
+  core::Time wake_at{-1};            // of the wake that counts; earlier ones are void
+  pdes::UndoVector<Due> due;         // a binary heap, least first
+  pdes::UndoRing<Packet> control;    // acknowledgements and the like that wait for the line
+};
+static_assert(sizeof(SendSide) == 48);
+
+struct EndpointState {
+  std::uint32_t vertex = 0;
+  std::uint16_t ports = 0;
+  std::uint8_t channels = 0;  // stored for each port; 0 without flow control
+  std::uint8_t unused = 0;
+  std::uint32_t messages = 0;  // sent so far: the next one's number
+  std::uint32_t repeated = 0;  // packets sent again
+  pdes::UndoTable<Sending> sending;
+  pdes::UndoTable<Receiving> receiving;
+
+  static std::uint32_t bytes(std::uint32_t ports, std::uint32_t channels) {
+    return static_cast<std::uint32_t>(
+        sizeof(EndpointState) +
+        ports * (sizeof(PortState) + channels * sizeof(ChannelBuffer) + sizeof(SendSide)));
+  }
+};
+static_assert(sizeof(EndpointState) == 48);
+
+// The parts of an endpoint's block. Requires ports and channels to be set.
+template <class State>  // EndpointState or const EndpointState
+struct EndpointParts {
+  template <class T>
+  using Like = std::conditional_t<std::is_const_v<State>, const T, T>;
+
+  explicit EndpointParts(State& s) {
+    auto* at = reinterpret_cast<Like<std::byte>*>(&s) + sizeof(EndpointState);
+    ports = reinterpret_cast<Like<PortState>*>(at);
+    at += s.ports * sizeof(PortState);
+    buffers = reinterpret_cast<Like<ChannelBuffer>*>(at);
+    at += std::size_t{s.ports} * s.channels * sizeof(ChannelBuffer);
+    sides = reinterpret_cast<Like<SendSide>*>(at);
+  }
+
+  Like<PortState>* ports;
+  Like<ChannelBuffer>* buffers;
+  Like<SendSide>* sides;
+};
+
+}  // namespace exawarp::model

@@ -1,0 +1,60 @@
+// Passing packets on, as switches do, and devices where they have links to each other.
+//
+// Cost: without flow control one event a packet and hop, the arrival. Credits add one for each
+// PacketNetwork::credit_quantum() bytes. Pauses add those that stop and start a port, and while
+// packets wait one wake for each stretch of line that is committed at once.
+#pragma once
+
+#include <cstdint>
+
+#include "model/network/packet/port.h"
+
+namespace exawarp::model {
+
+// One vertex during one event.
+class Forwarder {
+ public:
+  Forwarder(const PacketNetwork& network, VertexId at, Ports& ports, pdes::Context& ctx)
+      : network_(network), at_(at), ports_(ports), ctx_(ctx) {}
+
+  struct Passed {
+    bool had_way;        // false: the topology gives it none
+    std::uint32_t port;  // that it leaves by; kNoPort: it was dropped
+  };
+  // A packet for another vertex arrived.
+  Passed forward(Packet packet);
+  // A packet that arrived here stays here: its room is free.
+  void consumed(const Packet& packet) {
+    owe(packet.in_port, packet.channel, packet.bytes, ctx_.now());
+  }
+  void on_credit(const CreditReturn& credit);
+  void on_pause(const Pause& pause);
+  void on_wake(std::uint32_t port);
+
+  // Whether a packet on channel c may be given to the line of port p now.
+  [[nodiscard]] bool can_commit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes);
+  // Gives it to the line. Requires can_commit.
+  core::Time commit(std::uint32_t p, const Packet& packet, core::Time eligible,
+                    core::Time extra_delay = core::Time{0});
+
+ private:
+  [[nodiscard]] bool is_credit() const {
+    return network_.options().flow_control == FlowControl::credit;
+  }
+  [[nodiscard]] core::Time eligible_at(const Packet& packet, std::uint32_t out) const;
+  bool store(std::uint32_t out, const Packet& packet, core::Time eligible, std::uint8_t in_channel);
+  void serve(std::uint32_t p);
+  bool serve_one(std::uint32_t p);
+  void set_wake(std::uint32_t p);
+  void owe(std::uint32_t p, std::uint32_t c, std::uint32_t bytes, core::Time at);
+  void hold(std::uint32_t p, std::uint32_t c, std::uint32_t bytes);
+  void release(std::uint32_t p, std::uint32_t c, std::uint32_t bytes);
+  void send_pause(std::uint32_t p, std::uint32_t c, bool on);
+
+  const PacketNetwork& network_;
+  VertexId at_;
+  Ports& ports_;
+  pdes::Context& ctx_;
+};
+
+}  // namespace exawarp::model

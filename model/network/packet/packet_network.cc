@@ -1,0 +1,287 @@
+#include "model/network/packet/packet_network.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/error.h"
+#include "core/units.h"
+
+namespace exawarp::model {
+namespace {
+
+using core::Time;
+
+constexpr std::uint32_t kRunsMax = 64;  // an irregular graph: all switches as the widest
+constexpr std::uint32_t kPortsMax = 1u << 15;
+constexpr std::uint32_t kChannelsMax = 8;  // bits of PortState::paused
+constexpr std::int64_t kPacketBytesMax = std::int64_t{1} << 24;
+constexpr std::int64_t kBufferBytesMax = std::int64_t{1} << 30;
+constexpr std::int64_t kHeadroomMax = std::int64_t{1} << 61;     // bytes
+constexpr Time kPeriodMax{3'600 * core::kPicosecondsPerSecond};  // sums with it fit
+
+void require(bool condition, const char* option, const std::string& what) {
+  if (!condition) throw core::InputError(fmt::format("packet network: {}: {}", option, what));
+}
+
+void check_sizes(const PacketOptions& o) {
+  require(o.packet_bytes >= 64 && o.packet_bytes <= kPacketBytesMax, "packet_size",
+          fmt::format("\"{} B\"; expected 64 B to 16 MiB", o.packet_bytes));
+  require(o.header_bytes >= 0 && o.header_bytes <= 4096, "header_size",
+          fmt::format("\"{} B\"; expected 0 to 4096 B", o.header_bytes));
+  require(o.control_bytes >= 1 && o.control_bytes <= o.packet_bytes, "control_size",
+          fmt::format("\"{} B\"; expected 1 B to the packet size", o.control_bytes));
+  require(o.ack_every >= 1 && o.ack_every <= 128, "ack_every",
+          fmt::format("\"{}\"; expected 1 to 128 packets", o.ack_every));
+  require(o.queue_pairs >= 1, "queue_pairs", "\"0\"; expected at least 1");
+  require(o.commit_packets <= 1024, "commit_packets", "expected at most 1024");
+}
+
+void check_flow_control(const PacketOptions& o) {
+  const std::int64_t full = o.packet_bytes + o.header_bytes;
+  require(o.buffer_bytes >= 0 && o.buffer_bytes <= kBufferBytesMax, "buffer",
+          fmt::format("\"{} B\"; expected at most 1 GiB", o.buffer_bytes));
+  if (o.flow_control == FlowControl::credit) {
+    require(o.buffer_bytes >= 4 * full, "buffer",
+            fmt::format("\"{} B\" an input and channel; credits need 4 packets, {} B, at least",
+                        o.buffer_bytes, 4 * full));
+  }
+  if (o.flow_control == FlowControl::none && o.buffer_bytes > 0) {
+    require(o.buffer_bytes >= 2 * full, "buffer",
+            fmt::format("\"{} B\" a queue; expected 2 packets, {} B, at least, or 0 for unbounded",
+                        o.buffer_bytes, 2 * full));
+    require(o.recovery != Recovery::none, "recovery",
+            "\"none\" with queues that drop; expected go_back_n or selective_repeat");
+  }
+  if (o.flow_control == FlowControl::pfc) {
+    require(o.xoff_bytes >= full && o.xoff_bytes <= kBufferBytesMax, "xoff",
+            fmt::format("\"{} B\"; expected one packet, {} B, at least", o.xoff_bytes, full));
+    require(o.xon_bytes >= 0 && o.xon_bytes < o.xoff_bytes, "xon",
+            fmt::format("\"{} B\"; expected less than xoff, {} B", o.xon_bytes, o.xoff_bytes));
+  }
+}
+
+void check_control_loops(const PacketOptions& o) {
+  require(o.ecn.kmin_bytes >= 0 && o.ecn.kmax_bytes >= o.ecn.kmin_bytes, "ecn.kmin",
+          "above kmax; expected kmin <= kmax");
+  require(o.ecn.pmax_per_mille <= 1000, "ecn.pmax", "above 1; expected 0 to 1");
+  const DcqcnOptions& d = o.dcqcn;
+  require(d.cnp_interval.ps > 0 && d.alpha_period.ps > 0 && d.increase_period.ps > 0, "dcqcn",
+          "an interval of 0; expected 1 ps at least");
+  require(d.increase_bytes > 0 && d.additive_bytes_per_s > 0 && d.hyper_bytes_per_s > 0 &&
+              d.least_bytes_per_s > 0,
+          "dcqcn", "an increase or least rate of 0; expected more");
+  require(d.gain_shift >= 1 && d.gain_shift <= 16, "dcqcn.gain_shift",
+          fmt::format("\"{}\"; expected 1 to 16", d.gain_shift));
+  require(o.transport != Transport::dcqcn || o.ecn.kmax_bytes > 0, "ecn",
+          "no marking; dcqcn needs kmin and kmax");
+  const WindowOptions& w = o.window;
+  require(w.additive_packets >= 1 && w.beta_per_mille <= 1000 && w.most_decrease_per_mille >= 1 &&
+              w.most_decrease_per_mille <= 900,
+          "window", "out of range; expected additive >= 1, beta <= 1, most decrease 0.001 to 0.9");
+  require(o.retransmit_timeout.ps > 0, "retransmit_timeout", "\"0 s\"; expected more");
+  const auto at_most_an_hour = [](Time period, const char* option) {
+    require(period <= kPeriodMax, option, "expected at most an hour");
+  };
+  at_most_an_hour(o.retransmit_timeout, "retransmit_timeout");
+  at_most_an_hour(std::max({d.cnp_interval, d.alpha_period, d.increase_period}), "dcqcn");
+  at_most_an_hour(std::max({w.target_delay, w.queueing_delay, w.flow_scaling}), "window");
+}
+
+Time depth_of(std::int64_t bytes, const LinkKind& kind) {
+  return bytes == 0 ? Time::max() : core::transfer_time(bytes, kind.bandwidth_bytes_per_s);
+}
+
+LinkFigures figures_of(const LinkKind& kind, const PacketOptions& o, Time passing) {
+  require(kind.bandwidth_bytes_per_s > 0, "link", kind.name + ": bandwidth of 0 B/s");
+  require(kind.latency.ps >= 1, "link", kind.name + ": latency of 0; packets need 1 ps at least");
+  const std::int64_t full = o.packet_bytes + o.header_bytes;
+  const Time full_wire = core::transfer_time(full, kind.bandwidth_bytes_per_s);
+  const bool pfc = o.flow_control == FlowControl::pfc;
+  const std::uint32_t ahead = o.commit_packets != 0 ? o.commit_packets : pfc ? 2 : 8;
+  const bool drops = o.flow_control == FlowControl::none;
+  LinkFigures f{.bytes_per_s = kind.bandwidth_bytes_per_s,
+                .latency = kind.latency,
+                .full_wire = full_wire,
+                .commit = core::product_to_end(ahead, full_wire),
+                .buffer = drops ? depth_of(o.buffer_bytes, kind) : Time::max(),
+                .kmin = o.ecn.kmax_bytes == 0 ? Time::max() : depth_of(o.ecn.kmin_bytes, kind),
+                .kmax = depth_of(o.ecn.kmax_bytes, kind)};
+  if (o.ecn.kmax_bytes != 0 && o.ecn.kmin_bytes == 0) f.kmin = Time{0};
+  // From Xoff on: the pause frame's way there, what was under way or committed, the packet on the
+  // line, and what is in the sender's pipeline.
+  const Time control = core::transfer_time(o.control_bytes, kind.bandwidth_bytes_per_s);
+  const Time packets = core::sum_to_end(f.commit, core::product_to_end(3, full_wire));
+  const Time reaction =
+      core::sum_to_end(core::sum_to_end(kind.latency * 2 + passing, control), packets);
+  const core::WidePs headroom = static_cast<core::WidePs>(reaction.ps) *
+                                kind.bandwidth_bytes_per_s / core::kPicosecondsPerSecond;
+  f.headroom_bytes =
+      static_cast<std::int64_t>(std::min<core::WidePs>(headroom, kHeadroomMax)) + 2 * full;
+  return f;
+}
+
+std::uint32_t aligned(std::uint32_t id, std::uint32_t shift) {
+  const std::uint32_t atom = 1u << shift;
+  return (id + atom - 1) / atom * atom;
+}
+
+}  // namespace
+
+PacketNetwork::PacketNetwork(const Topology& topology, const PacketOptions& options,
+                             std::uint32_t atom_shift)
+    : topology_(&topology),
+      options_(options),
+      channels_(topology.virtual_channels()),
+      latency_jitter_(options.latency_jitter, options.routing.seed) {
+  check_sizes(options);
+  check_flow_control(options);
+  check_control_loops(options);
+  require(channels_ >= 1 && channels_ <= kChannelsMax, "topology",
+          fmt::format("{} virtual channels; expected 1 to {}", channels_, kChannelsMax));
+  lookahead_ = Time::max();
+  Time passing{0};
+  for (const Distance& d : topology.distances()) passing = std::max(passing, d.endpoint);
+  for (std::uint32_t v = 0; v < topology.devices() + topology.switches(); ++v) {
+    passing = std::max(passing, topology.forwarding_latency({v}));
+  }
+  for (const LinkKind& kind : topology.link_kinds()) {
+    figures_.push_back(figures_of(kind, options, passing));
+    lookahead_ = std::min(lookahead_, kind.latency);
+  }
+  require(!figures_.empty(), "topology", "no links");
+  const std::int64_t full = full_bytes();
+  credit_quantum_ =
+      static_cast<std::uint32_t>(std::max(full, std::min(options.buffer_bytes / 4, 8 * full)));
+  for (std::uint32_t d = 0; d < topology.devices(); ++d) {
+    for (std::uint32_t p = 0; p < topology.ports({d}); ++p) {
+      devices_forward_ = devices_forward_ || topology.is_device(topology.link({d}, p).peer);
+    }
+  }
+  check_routing();
+  look_at_faults();
+  check_queues();
+  check_timeout();
+  lay_out(atom_shift);
+}
+
+namespace {
+
+WaysAround::Kind ways_around_of(const Topology& topology, const PacketOptions& options) {
+  if (options.flow_control == FlowControl::none) return WaysAround::Kind::any;
+  return topology.virtual_channels() < kChannelsMax ? WaysAround::Kind::up_then_down
+                                                    : WaysAround::Kind::none;
+}
+
+}  // namespace
+
+PacketNetwork::Trouble::Trouble(const Topology& topology, const PacketOptions& options)
+    : faults(topology, options.link_faults),
+      routes(topology, faults, ways_around_of(topology, options)) {}
+
+void PacketNetwork::look_at_faults() {
+  if (options_.link_faults.empty()) return;
+  trouble_ = std::make_shared<const Trouble>(*topology_, options_);
+  const bool around = routes()->ways_around().kind() != WaysAround::Kind::none;
+  if (around && faults()->any_failure()) ++channels_;
+  if (failures_drop() || !faults()->fails_for_ever_later()) return;
+  throw core::InputError(options_.link_faults.front().place,
+                         "a link fails for ever while packets may be on it, and nothing sends them "
+                         "again; expected packet.recovery: go_back_n or selective_repeat, an "
+                         "\"until\", or no \"from\"");
+}
+
+void PacketNetwork::check_routing() const {
+  const RoutingPolicy policy = options_.routing.policy;
+  const bool waits = has_queues();
+  require(!waits || topology_->every_port_is_safe() || keeps_to_first_port(policy), "routing",
+          "this topology's channels keep deterministic, valiant and ugal routes free of deadlock; "
+          "expected one of them, or flow_control: none");
+}
+
+// What waits at a port is counted by its time on the line, whose sum has to be a time.
+void PacketNetwork::check_queues() const {
+  if (!has_queues()) return;
+  std::uint32_t widest = 1;
+  for (std::uint32_t v = 0; v < topology_->devices() + topology_->switches(); ++v) {
+    widest = std::max(widest, topology_->ports({v}));
+  }
+  std::int64_t buffer = options_.buffer_bytes;
+  if (options_.flow_control == FlowControl::pfc) {
+    for (const LinkFigures& f : figures_) {
+      buffer = std::max(buffer, options_.xoff_bytes + f.headroom_bytes);
+    }
+  }
+  for (std::size_t k = 0; k < figures_.size(); ++k) {
+    const Time one = core::transfer_time(buffer, figures_[k].bytes_per_s);
+    if (core::product_to_end(std::int64_t{widest} * channels_, one) < core::kEndOfTime) continue;
+    throw core::InputError(
+        fmt::format("packet network: simulated time passes {}: links of kind {} take that for what "
+                    "the buffers of {} ports and {} channels hold, at {} B/s; expected faster "
+                    "links, or smaller buffers or packets",
+                    core::kEndOfTimeText, topology_->link_kinds()[k].name, widest, channels_,
+                    figures_[k].bytes_per_s));
+  }
+}
+
+// A timer that runs out thousands of times while one packet is on a line does nothing but keep the
+// run from ending.
+void PacketNetwork::check_timeout() const {
+  if (options_.recovery == Recovery::none) return;
+  constexpr std::int64_t kTimeoutsMax = 65'536;
+  for (const LinkFigures& f : figures_) {
+    const Time most = core::product_to_end(kTimeoutsMax, options_.retransmit_timeout);
+    require(f.full_wire <= most, "retransmit_timeout",
+            fmt::format("\"{}\" is far too short for packets that take {} at {} B/s; expected more",
+                        core::format_time(options_.retransmit_timeout),
+                        core::format_time(f.full_wire), f.bytes_per_s));
+  }
+}
+
+void PacketNetwork::lay_out(std::uint32_t atom_shift) {
+  const Topology& t = *topology_;
+  std::uint32_t widest = 0;
+  for (std::uint32_t s = 0; s < t.switches(); ++s) {
+    const std::uint32_t ports = t.ports(t.vertex_of_switch(s));
+    require(ports <= kPortsMax, "topology",
+            fmt::format("switch {} has {} ports; expected at most {}", s, ports, kPortsMax));
+    widest = std::max(widest, ports);
+    if (runs_.empty() || (runs_.back().ports != ports && runs_.size() <= kRunsMax)) {
+      runs_.push_back({.first = s, .count = 1, .ports = ports, .first_lp = {}});
+    } else {
+      ++runs_.back().count;
+    }
+  }
+  if (runs_.size() > kRunsMax) runs_ = {{0, t.switches(), widest, {}}};
+  lp_count_ = t.devices();
+  for (SwitchRun& run : runs_) {
+    run.first_lp = {aligned(lp_count_, atom_shift)};
+    lp_count_ = run.first_lp.value + run.count;
+  }
+}
+
+core::LpId PacketNetwork::lp_of(VertexId v) const {
+  if (topology_->is_device(v)) return {v.value};
+  const std::uint32_t s = v.value - topology_->devices();
+  std::size_t r = runs_.size() - 1;
+  while (runs_[r].first > s) --r;
+  return {runs_[r].first_lp.value + (s - runs_[r].first)};
+}
+
+VertexId PacketNetwork::vertex_of(core::LpId lp) const {
+  if (is_device(lp)) return {lp.value};
+  std::size_t r = runs_.size() - 1;
+  while (runs_[r].first_lp > lp) --r;
+  return topology_->vertex_of_switch(runs_[r].first + (lp.value - runs_[r].first_lp.value));
+}
+
+Time PacketNetwork::unloaded_delay(core::DeviceId from, core::DeviceId to,
+                                   std::int64_t bytes) const {
+  const Distance& d = topology_->distances()[topology_->message_route(from, to).distance];
+  const Time wire = core::transfer_time(bytes, d.bandwidth_bytes_per_s);
+  return core::sum_to_end(d.endpoint + d.latency,
+                          core::product_to_end(options_.cut_through ? 1 : d.links, wire));
+}
+
+}  // namespace exawarp::model

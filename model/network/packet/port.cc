@@ -1,0 +1,150 @@
+#include "model/network/packet/port.h"
+
+#include <algorithm>
+#include <new>
+
+#include "core/random.h"
+#include "model/network/packet/port_counters.h"
+
+namespace exawarp::model {
+namespace {
+
+using core::Time;
+
+constexpr std::uint64_t kMarkStream = 0xec4;
+
+// Of this packet at this vertex, whatever else happens: a pure function of who meets whom.
+std::uint64_t draw_of(std::uint64_t seed, std::uint32_t at, const Packet& p) {
+  const std::uint64_t ends = std::uint64_t{p.source} << 32 | p.destination;
+  const std::uint64_t which = std::uint64_t{p.message} << 32 | p.number;
+  return core::random_bits(core::stream_of(seed ^ kMarkStream, ends, which), at);
+}
+
+}  // namespace
+
+void Ports::connect(const PacketNetwork& network, VertexId at, PortState* ports,
+                    ChannelBuffer* buffers) {
+  const Topology& topology = network.topology();
+  const std::uint32_t count = topology.ports(at);
+  for (std::uint32_t p = 0; p < count; ++p) {
+    const Link link = topology.link(at, p);
+    PortState& port = *::new (&ports[p]) PortState{};
+    port.peer = network.lp_of(link.peer).value;
+    port.peer_port = static_cast<std::uint16_t>(link.peer_port);
+    port.kind = link.kind;
+    port.connected = 1;
+    const LinkFaults* faults = network.faults();
+    port.faulty = faults != nullptr && faults->touches(at, p) ? 1 : 0;
+  }
+  if (!network.has_queues()) return;
+  for (std::uint32_t b = 0; b < count * network.channels(); ++b) {
+    ChannelBuffer& buffer = *::new (&buffers[b]) ChannelBuffer{};
+    buffer.credit_bytes = static_cast<std::uint32_t>(network.options().buffer_bytes);
+  }
+}
+
+void Ports::hash(core::Hasher& hasher, const PortState* ports, std::uint32_t count,
+                 const ChannelBuffer* buffers, std::uint32_t channels) {
+  static_assert(std::has_unique_object_representations_v<PortState>);
+  static_assert(std::has_unique_object_representations_v<WaitingPacket>);
+  hasher.bytes(ports, count * sizeof(PortState));
+  for (std::uint32_t b = 0; b < count * channels; ++b) {
+    const ChannelBuffer& buffer = buffers[b];
+    hasher.word(std::uint64_t{buffer.credit_bytes} << 32 | buffer.owed_bytes);
+    hasher.word(static_cast<std::uint64_t>(buffer.owed_at.ps));
+    hasher.word(std::uint64_t{buffer.held_bytes} << 32 | buffer.pausing);
+    hasher.word(buffer.queue.size());
+    for (std::uint32_t i = 0; i < buffer.queue.size(); ++i) {
+      hasher.bytes(&buffer.queue[i], sizeof(WaitingPacket));
+    }
+  }
+}
+
+void Ports::note_depth(std::uint32_t p) {
+  const Time met = depth(p);
+  if (met > ports_[p].peak) ctx_.set(ports_[p].peak, met);
+  if (network_.options().count_ports && met.ps > 0) {
+    PortCounters::emit(ctx_, PortRecord::queued, p, 0, met);
+  }
+}
+
+void Ports::mark(std::uint32_t p, Packet& packet) {
+  PortState& port = ports_[p];
+  const Time met = depth(p);
+  const LinkFigures& figures = network_.figures(port.kind);
+  if (met <= figures.kmin || packet.type() != PacketType::data) return;
+  if (met < figures.kmax) {
+    __extension__ using Wide = unsigned __int128;
+    const auto above = static_cast<std::uint64_t>((met - figures.kmin).ps);
+    const auto range = static_cast<std::uint64_t>((figures.kmax - figures.kmin).ps);
+    const Wide share =
+        (Wide{above} * network_.options().ecn.pmax_per_mille << 32) / (Wide{range} * 1000);
+    const std::uint64_t draw =
+        draw_of(network_.options().routing.seed, ctx_.self().value, packet) >> 32;
+    if (draw >= static_cast<std::uint64_t>(share)) return;
+  }
+  packet.bits |= Packet::kMarkedBit;
+  ctx_.add(port.marks, 1u);
+  if (network_.options().count_ports) PortCounters::emit(ctx_, PortRecord::marked, p);
+}
+
+bool Ports::has_credit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes) {
+  return network_.is_sink({ports_[p].peer}) || buffer(p, c).credit_bytes >= bytes;
+}
+
+void Ports::use_credit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes) {
+  if (network_.is_sink({ports_[p].peer})) return;
+  ChannelBuffer& there = buffer(p, c);
+  ctx_.set(there.credit_bytes, there.credit_bytes - bytes);
+}
+
+Time Ports::time_on_line(std::uint32_t p, std::int64_t bytes, Time start) const {
+  const Time usual = wire(p, bytes);
+  if (ports_[p].faulty == 0) return usual;
+  return network_.faults()->end_if_up(at_, p, start, usual) - start;
+}
+
+bool Ports::meets_failure(std::uint32_t p, std::int64_t bytes, Time start) const {
+  const Time down = network_.faults()->down_from(at_, p, start);
+  if (down == Time::max()) return false;
+  if (!network_.failures_drop()) {  // held, unless it never comes back
+    return network_.faults()->end_of(at_, p, start, Time{0}) == Time::max();
+  }
+  return down < start + time_on_line(p, bytes, start) + network_.figures(ports_[p].kind).latency;
+}
+
+void Ports::drop(std::uint32_t p) {
+  ctx_.add(ports_[p].drops, 1u);
+  if (network_.options().count_ports) PortCounters::emit(ctx_, PortRecord::dropped, p);
+}
+
+// A line that is down takes packets at its usual rate and loses them, or, where nothing sends them
+// again, keeps them until it is back.
+Time Ports::commit(std::uint32_t p, Packet packet, Time eligible, Time extra_delay) {
+  PortState& port = ports_[p];
+  Time start = std::max(port.free, eligible);
+  Time end = core::sum_to_end(start, wire(p, packet.bytes));
+  if (port.faulty != 0) [[unlikely]] {
+    if (meets_failure(p, packet.bytes, start)) {
+      end = core::sum_to_end(start, time_on_line(p, packet.bytes, start));
+      ctx_.set(port.free, end);
+      drop(p);
+      return end;
+    }
+    end = network_.faults()->end_of(at_, p, start, wire(p, packet.bytes));
+    start = network_.faults()->end_of(at_, p, start, Time{0});
+  }
+  ctx_.set(port.free, end);
+  ctx_.set(port.bytes, port.bytes + packet.bytes);
+  ctx_.set(port.packets, port.packets + 1);
+  if (network_.options().count_ports) {
+    PortCounters::emit(ctx_, PortRecord::sent, p, packet.bytes, start, end);
+  }
+  packet.in_port = port.peer_port;
+  const bool at_head = network_.options().cut_through && port.peer != packet.destination;
+  const Time seen = (at_head ? start : end) + network_.figures(port.kind).latency + extra_delay;
+  ctx_.send({port.peer}, seen - ctx_.now(), kind_of(PacketEvent::packet), packet);
+  return end;
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,208 @@
+#include "model/network/packet/traffic.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <new>
+
+#include "core/error.h"
+#include "core/exponential.h"
+#include "core/random.h"
+#include "model/switch/packet_switch.h"
+
+namespace exawarp::model {
+namespace {
+
+using core::DeviceId;
+using core::Time;
+using pdes::Context;
+
+constexpr pdes::EventKind kPost = 0;  // to itself: time for the next message
+constexpr std::uint64_t kStarts = 0x57a7;
+constexpr std::uint64_t kIntervals = 0x147;
+
+// One device during one event.
+class Sender final : public EndpointListener {
+ public:
+  Sender(const TrafficModel& traffic, TrafficDevice& state, Context& ctx)
+      : plan_(traffic.plan()),
+        mean_interval_(traffic.mean_interval()),
+        state_(state),
+        ctx_(ctx),
+        endpoint_(traffic.packet_network(), state.endpoint(), ctx, *this) {}
+
+  void handle(const pdes::Event& event) {
+    if (Endpoint::handles(event.kind)) return endpoint_.handle(event);
+    post();
+  }
+
+  void start() {
+    const std::uint32_t messages = plan_.messages_of(self());
+    if (messages == 0) return;
+    const Time spread = plan_.options().start_spread;
+    const std::uint64_t bits =
+        core::random_bits(core::stream_of(plan_.options().seed, self().value, kStarts), 0);
+    __extension__ using Wide = unsigned __int128;
+    const Time delay{static_cast<std::int64_t>(Wide{bits} * static_cast<std::uint64_t>(spread.ps) >>
+                                               64)};
+    if (plan_.is_open()) return post_in(delay + interval());
+    for (std::uint32_t k = 0; k < std::min(plan_.options().concurrent, messages); ++k) {
+      if (delay.ps == 0) {
+        post();
+      } else {
+        post_in(delay);
+      }
+    }
+  }
+
+  void delivered(DeviceId from, const MessageBody& body, std::uint64_t bytes) override {
+    ctx_.set(state_.received, state_.received + 1);
+    ctx_.set(state_.last_received, ctx_.now());
+    ctx_.emit(kTrafficChannel, std::uint64_t{from.value} << 32 | self().value, body.words[0],
+              bytes);
+  }
+  void left(const MessageBody&, Time at) override {
+    if (state_.last_left < at) ctx_.set(state_.last_left, at);
+    if (!plan_.is_open() && state_.posted < plan_.messages_of(self())) post_in(at - ctx_.now());
+  }
+
+ private:
+  [[nodiscard]] DeviceId self() const { return {ctx_.self().value}; }
+  void post_in(Time delay) { ctx_.send(ctx_.self(), delay, kPost); }
+  [[nodiscard]] Time interval() const {
+    const std::uint64_t stream = core::stream_of(plan_.options().seed, self().value, kIntervals);
+    return core::exponential(mean_interval_, core::random_bits(stream, state_.posted));
+  }
+  void post() {
+    const std::uint64_t k = state_.posted;
+    if (k >= plan_.messages_of(self())) return;
+    ctx_.set(state_.posted, k + 1);
+    if (plan_.is_open() && k + 1 < plan_.messages_of(self())) post_in(interval());
+    endpoint_.send({.to = plan_.destination(self(), static_cast<std::uint32_t>(k)),
+                    .bytes = plan_.options().message_bytes,
+                    .body = {{static_cast<std::uint64_t>(ctx_.now().ps), k, 0}}});
+  }
+
+  const TrafficPlan& plan_;
+  Time mean_interval_;
+  TrafficDevice& state_;
+  Context& ctx_;
+  Endpoint endpoint_;
+};
+
+void handle_device(void* memory, const pdes::Event& event, Context& ctx) {
+  Sender(ctx.model<TrafficModel>(), *static_cast<TrafficDevice*>(memory), ctx).handle(event);
+}
+
+std::uint64_t digest_device(const void* memory) {
+  const auto& state = *static_cast<const TrafficDevice*>(memory);
+  core::Hasher hasher;
+  hasher.bytes(&state, sizeof state);
+  Endpoint::hash(hasher, state.endpoint());
+  return hasher.value();
+}
+
+}  // namespace
+
+TrafficModel::TrafficModel(const Topology& topology, const PacketOptions& network,
+                 const TrafficOptions& traffic, std::uint32_t atom_shift)
+    : network_(topology, network, atom_shift), plan_(traffic, topology.devices()) {
+  check_ways();
+  check_sizes();
+  const Link first = topology.link({0}, 0);
+  const Time wire = core::transfer_time(std::max<std::int64_t>(traffic.message_bytes, 1),
+                                        network_.figures(first.kind).bytes_per_s);
+  check_intervals(first);
+  if (plan_.is_open()) {
+    mean_interval_ = Time{std::llround(static_cast<double>(wire.ps) / traffic.load)};
+  }
+  types_.push_back({"device",
+                    static_cast<std::uint32_t>(sizeof(TrafficDevice)) +
+                        Endpoint::state_bytes(network_),
+                    [](void* state) { ::new (state) TrafficDevice{}; }, handle_device,
+                    digest_device});
+  ranges_.push_back({core::LpId{0}, topology.devices(), 0});
+  for (const SwitchRun& run : network_.switch_runs()) {
+    ranges_.push_back({run.first_lp, run.count, static_cast<std::uint32_t>(types_.size())});
+    types_.push_back(packet_switch_type<TrafficModel>(network_, run.ports));
+  }
+}
+
+// A message has fewer than kPacketsMax packets, and what a device sends can leave it in simulated
+// time: all its ports sending all the time.
+void TrafficModel::check_sizes() const {
+  const std::int64_t bytes = plan_.options().message_bytes;
+  if (!network_.options().can_carry(bytes)) {
+    throw core::InputError(
+        fmt::format("traffic: size: \"{} B\" is {} packets or more; expected larger packets, or a "
+                    "smaller message",
+                    bytes, kPacketsMax));
+  }
+  const Topology& t = network_.topology();
+  for (std::uint32_t d = 0; d < t.devices(); ++d) {
+    core::WidePs bytes_per_s = 0;
+    for (std::uint32_t p = 0; p < t.ports({d}); ++p) {
+      bytes_per_s += network_.figures(t.link({d}, p).kind).bytes_per_s;
+    }
+    const std::uint32_t messages = plan_.messages_of({d});
+    const core::WidePs ps = static_cast<core::WidePs>(bytes) * messages *
+                            core::kPicosecondsPerSecond / std::max<core::WidePs>(1, bytes_per_s);
+    if (ps < core::kEndOfTime.ps) continue;
+    throw core::InputError(fmt::format(
+        "traffic: simulated time passes {}: device {} sends {} messages of {} bytes at {} B/s; "
+        "expected less to send, or faster links",
+        core::kEndOfTimeText, d, messages, bytes, static_cast<std::int64_t>(bytes_per_s)));
+  }
+}
+
+// No time overflows: an interval is 45 times its mean at most (core/exponential.h).
+void TrafficModel::check_intervals(const Link& first) const {
+  if (!plan_.is_open()) return;
+  constexpr double kSecondsMax = 86'400;
+  const TrafficOptions& o = plan_.options();
+  const double wire_s = static_cast<double>(std::max<std::int64_t>(o.message_bytes, 1)) /
+                        static_cast<double>(network_.figures(first.kind).bytes_per_s);
+  if (wire_s / o.load * plan_.messages_of({0}) <= kSecondsMax) return;
+  throw core::InputError(
+      fmt::format("traffic: load: \"{}\" spreads {} messages of a device over more than a day; "
+                  "expected a greater load, or less to send",
+                  o.load, plan_.messages_of({0})));
+}
+
+// Whoever sends has to have a way at some time; what failures leave of it later is for the run.
+void TrafficModel::check_ways() const {
+  const LiveRoutes* routes = network_.routes();
+  if (routes == nullptr || !routes->faults().any_failure()) return;
+  for (std::uint32_t d = 0; d < network_.topology().devices(); ++d) {
+    const std::uint32_t messages = plan_.messages_of({d});
+    for (std::uint32_t k = 0; k < messages; ++k) {
+      const DeviceId to = plan_.destination({d}, k);
+      if (routes->connected_from({d}, to, Time{0}) != Time::max()) continue;
+      throw core::InputError(
+          network_.options().link_faults.front().place,
+          fmt::format("devices {} and {} have no way to each other at any time; expected faults "
+                      "that leave one",
+                      d, to.value));
+    }
+  }
+}
+
+void TrafficModel::initialise(core::LpId lp, void* memory, Context& context) const {
+  if (network_.is_device(lp)) {
+    auto& device = *::new (memory) TrafficDevice{};
+    Endpoint::initialise(network_, {lp.value}, device.endpoint());
+    Sender(*this, device, context).start();
+    return;
+  }
+  start_packet_switch(network_, lp, memory);
+}
+
+std::uint64_t TrafficModel::messages() const {
+  std::uint64_t sum = 0;
+  for (std::uint32_t d = 0; d < network_.topology().devices(); ++d) {
+    sum += plan_.messages_of({d});
+  }
+  return sum;
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,71 @@
+// Synthetic traffic as a model of its own: a packet network whose devices only send and receive.
+// For measuring the network and for testing it against closed forms.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/network/packet/endpoint.h"
+#include "model/network/packet/traffic_pattern.h"
+#include "pdes/logical_process.h"
+
+namespace exawarp::model {
+
+// The channel of a record for each message received; its event is the last packet's arrival.
+constexpr std::uint32_t kTrafficChannel = 1;
+struct FlowRecord {
+  std::uint32_t source = 0, destination = 0;
+  core::Time posted;       // when the sender's program sent it
+  std::uint64_t bytes = 0; // on the wire
+
+  [[nodiscard]] static FlowRecord of(const pdes::Emission& e) {
+    return {static_cast<std::uint32_t>(e.a >> 32), static_cast<std::uint32_t>(e.a),
+            core::Time{static_cast<std::int64_t>(e.b)}, e.c};
+  }
+};
+
+// The head of a device's block; its endpoint follows.
+struct TrafficDevice {
+  std::uint64_t posted = 0;     // messages
+  std::uint64_t received = 0;   // messages
+  core::Time last_received;
+  core::Time last_left;
+  std::uint64_t reserved[4] = {0, 0, 0, 0};  // so that the endpoint's ports start at cache lines
+
+  [[nodiscard]] EndpointState& endpoint() { return *reinterpret_cast<EndpointState*>(this + 1); }
+  [[nodiscard]] const EndpointState& endpoint() const {
+    return *reinterpret_cast<const EndpointState*>(this + 1);
+  }
+};
+static_assert(sizeof(TrafficDevice) == 64);
+
+class TrafficModel final : public pdes::Model {
+ public:
+  // Throws core::InputError. `topology` outlives the model.
+  TrafficModel(const Topology& topology, const PacketOptions& network,
+               const TrafficOptions& traffic, std::uint32_t atom_shift);
+
+  [[nodiscard]] std::span<const pdes::LpType> types() const override { return types_; }
+  [[nodiscard]] std::span<const pdes::LpRange> ranges() const override { return ranges_; }
+  [[nodiscard]] core::Time lookahead() const override { return network_.lookahead(); }
+  void initialise(core::LpId lp, void* state, pdes::Context& context) const override;
+
+  [[nodiscard]] const PacketNetwork& packet_network() const { return network_; }
+  [[nodiscard]] const TrafficPlan& plan() const { return plan_; }
+  [[nodiscard]] core::Time mean_interval() const { return mean_interval_; }  // open patterns
+  [[nodiscard]] std::uint64_t messages() const;  // that all devices send
+
+ private:
+  void check_ways() const;
+  void check_sizes() const;
+  void check_intervals(const Link& first) const;
+
+  PacketNetwork network_;
+  TrafficPlan plan_;
+  core::Time mean_interval_;
+  std::vector<pdes::LpType> types_;
+  std::vector<pdes::LpRange> ranges_;
+};
+
+}  // namespace exawarp::model

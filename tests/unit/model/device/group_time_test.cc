@@ -1,0 +1,169 @@
+// What is done about groups that are large: members that stand for others, and estimates.
+#include "model/device/group_time.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+
+#include "model/device/group_run.h"
+#include "tests/support/cluster_fixture.h"
+
+namespace exawarp::model {
+namespace {
+
+using core::DeviceId;
+using core::Time;
+using schema::CollectiveType;
+
+const Choice kPlain{};
+
+// Every `stride`-th of the devices of nodes of 4, 8 a leaf and 16 a pod.
+class GroupTime : public testing::Test {
+ protected:
+  [[nodiscard]] GroupNetwork group(std::uint32_t members, std::uint32_t stride = 1) const {
+    std::vector<DeviceId> devices;
+    for (std::uint32_t i = 0; i < members; ++i) devices.push_back({i * stride});
+    return {network_, std::move(devices), false};
+  }
+  Network network_{tests::round_fabric(), 512};
+};
+
+TEST_F(GroupTime, FindsAfterHowManyPositionsDistancesRepeat) {
+  EXPECT_EQ(group(4).period(1), 1u);       // one node
+  EXPECT_EQ(group(8).period(1), 4u);       // two nodes of a leaf
+  EXPECT_EQ(group(16).period(1), 8u);      // two leaves of a pod
+  EXPECT_EQ(group(64).period(1), 16u);     // four pods
+  EXPECT_EQ(group(12, 4).period(1), 4u);   // one of each node: four nodes are a pod
+  EXPECT_EQ(group(12, 16).period(1), 1u);  // one of each pod
+  EXPECT_EQ(group(24).period(1), 24u);     // a pod and a half
+  EXPECT_EQ(group(8).period(8), 8u);
+}
+
+TEST_F(GroupTime, GroupsAreAlikeWhereDistancesAre) {
+  EXPECT_EQ(group(8, 16).fingerprint(), group(8, 32).fingerprint());
+  EXPECT_NE(group(8, 8).fingerprint(), group(8, 16).fingerprint());
+  EXPECT_EQ(group(4).uniform(), Tier::node);
+  EXPECT_EQ(group(2, 4).uniform(), Tier::leaf);
+  EXPECT_EQ(group(2, 8).uniform(), Tier::pod);
+  EXPECT_EQ(group(8, 16).uniform(), Tier::core);
+  EXPECT_EQ(group(8).uniform(), std::nullopt);
+  EXPECT_EQ(group(6, 8).uniform(), std::nullopt);
+}
+
+std::vector<Collective> turning(std::uint32_t members) {
+  std::vector<Collective> out;
+  for (const std::int64_t bytes : {1'000, 400'003, 30'000'000}) {
+    for (const CollectiveType type : {CollectiveType::ALL_REDUCE, CollectiveType::ALL_GATHER}) {
+      const std::int64_t own = type == CollectiveType::ALL_GATHER ? bytes / members : bytes;
+      const Collective c{.type = type, .bytes = own, .members = members};
+      for (const std::uint32_t lanes : {2u, 4u, 8u}) {
+        out.push_back(c);
+        out.back().lanes = lanes;
+        out.push_back(out.back());
+        out.back().node_members = 4;
+      }
+      out.push_back(c);
+      out.back().algorithm = Algorithm::direct;
+    }
+    out.push_back({.type = CollectiveType::ALL_TO_ALL,
+                   .algorithm = Algorithm::pairwise,
+                   .bytes = bytes,
+                   .members = members});
+    out.push_back(out.back());
+    out.back().algorithm = Algorithm::direct;
+  }
+  return out;
+}
+
+std::string text(const Collective& c) {
+  return "type " + std::to_string(static_cast<int>(c.type)) + " by " +
+         std::string(kAlgorithmNames[static_cast<std::size_t>(c.algorithm)]) + ", " +
+         std::to_string(c.members) + " members, " + std::to_string(c.bytes) + " bytes, " +
+         std::to_string(c.lanes) + " lanes, " + std::to_string(c.node_members) + " in a node";
+}
+
+double picoseconds(Time t) { return static_cast<double>(t.ps); }
+
+TEST_F(GroupTime, SomeMembersStandForAll) {
+  int equal = 0, cases = 0;
+  for (const std::uint32_t members : {8u, 16u, 64u}) {
+    const GroupNetwork network = group(members);
+    for (const Collective& c : turning(members)) {
+      const GroupTask use{c, kPlain, 0, network};
+      const double some = picoseconds(GroupRun(use, network.period(c.node_members)).last_end());
+      const double all = picoseconds(GroupRun(use, members).last_end());
+      // Messages that come at one time may come in another order.
+      EXPECT_NEAR(some, all, 0.02 * all) << text(c);
+      equal += some == all;
+      ++cases;
+    }
+  }
+  EXPECT_GE(equal, cases * 95 / 100);
+}
+
+TEST_F(GroupTime, RingsOfOneLaneNeedNotBeCarriedOut) {
+  for (const std::uint32_t stride : {1u, 2u, 3u, 4u, 8u}) {
+    for (const std::uint32_t members : {2u, 3u, 5u, 8u, 16u, 23u, 48u}) {
+      const GroupNetwork network = group(members, stride);
+      for (const std::int64_t bytes : {1'000, 100'003, 30'000'000}) {
+        for (const CollectiveType type : {CollectiveType::ALL_REDUCE, CollectiveType::ALL_GATHER}) {
+          const Collective c{.type = type, .bytes = bytes, .members = members};
+          EXPECT_EQ(group_time(c, kPlain, 0, network, 0).ps,
+                    GroupRun({c, kPlain, 0, network}, members).last_end().ps)
+              << text(c) << ", every " << stride;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(GroupTime, TheEstimateOfARingWithLanesIsExactWhereLinksAreEqual) {
+  const Network ring(
+      {.node = {.name = "", .devices = 1, .latency = {}},
+       .scale_out = {},
+       .topology =
+           TopologySpec{
+               .networks = {{.shape = TorusSpec{.dims = {96},
+                                                .link = {"link", 10'000'000'000, Time{500'000}}},
+                             .place = "t"}},
+               .sizes = {},
+               .forwarding = {},
+               .nodes = {},
+               .place = "t"}},
+      96);
+  std::vector<DeviceId> devices(96);
+  for (std::uint32_t i = 0; i < devices.size(); ++i) devices[i] = {i};
+  const GroupNetwork group(ring, devices, false);
+  for (const std::int64_t bytes : {1'000, 400'003, 30'000'000}) {
+    const Collective c{.bytes = bytes, .members = 96, .lanes = 4};
+    EXPECT_EQ(group_time(c, kPlain, 0, group, 0).ps,
+              GroupRun({c, kPlain, 0, group}, 96).last_end().ps);
+  }
+}
+
+// Phases overlap, which saves time, and their messages meet at receivers, which costs some: most
+// where doubling sends whole buffers among members that are no power of two.
+TEST_F(GroupTime, EstimatesOfLargeGroupsAreNear) {
+  for (const std::uint32_t members : {64u, 96u}) {
+    const GroupNetwork network = group(members);
+    std::vector<Collective> all = turning(members);
+    for (const std::int64_t bytes : {1'000, 400'003, 30'000'000}) {
+      all.push_back({.algorithm = Algorithm::halving, .bytes = bytes, .members = members});
+      all.push_back({.algorithm = Algorithm::doubling, .bytes = bytes, .members = members});
+      all.push_back({.type = CollectiveType::ALL_GATHER,
+                     .algorithm = Algorithm::bruck,
+                     .bytes = bytes / members,
+                     .members = members});
+    }
+    for (const Collective& c : all) {
+      const double exact = picoseconds(GroupRun({c, kPlain, 0, network}, members).last_end());
+      const double ratio = picoseconds(group_time(c, kPlain, 0, network, 0)) / exact;
+      EXPECT_GE(ratio, c.algorithm == Algorithm::doubling ? 0.7 : 0.94) << text(c);
+      EXPECT_LE(ratio, c.algorithm == Algorithm::ring ? 1.02 : 1.2) << text(c);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace exawarp::model

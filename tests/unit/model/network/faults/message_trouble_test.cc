@@ -1,0 +1,154 @@
+// Slow and failed links at message fidelity, against closed forms.
+#include "model/network/faults/message_trouble.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/cluster_fixture.h"
+
+namespace exawarp::model {
+namespace {
+
+using core::Time;
+using schema::CollectiveType;
+
+constexpr Time kLatency{1'000'000};  // of a link
+constexpr std::int64_t kPsPerByte = 1'000;
+const LinkKind kLink{"link", 1'000'000'000, kLatency};
+
+Fabric fabric_of(FamilySpec family) {
+  Fabric fabric{.node = {.name = "", .devices = 1, .latency = {}}, .scale_out = {}};
+  family.place = "test";
+  fabric.topology = TopologySpec{
+      .networks = {std::move(family)}, .sizes = {}, .forwarding = {}, .nodes = {}, .place = "test"};
+  return fabric;
+}
+Fabric one_switch() {
+  return fabric_of({.shape = SingleSwitchSpec{1, kLink, {Time{0}, Time{0}}}, .place = {}});
+}
+Fabric torus(std::vector<std::uint32_t> dims) {
+  return fabric_of(
+      {.shape = TorusSpec{std::move(dims), true, kLink, {Time{50'000}, Time{0}}}, .place = {}});
+}
+
+LinkFaultSpec on_link(VertexName a, VertexName b, std::int64_t factor_ppm = 0) {
+  return {.links = {{.at = a, .to = b}}, .factor_ppm = factor_ppm, .place = "test"};
+}
+
+struct RingRun {
+  Time time;
+  std::uint64_t unfinished;
+};
+RingRun all_reduce(const Fabric& fabric, std::uint32_t devices, std::uint64_t bytes,
+                   const ClusterOptions& options) {
+  const WorkloadGraph graph = tests::collectives(CollectiveType::ALL_REDUCE, devices, bytes);
+  const Cluster cluster(graph, tests::round_accelerator(), fabric, options);
+  const tests::ClusterRun run = tests::run_cluster(cluster);
+  return {run.outcome.simulated_time(), run.outcome.unfinished()};
+}
+
+TEST(MessageTrouble, ASlowLinkSlowsARingByItsTwoHopsTwice) {
+  // 2 (n - 1) steps of T = 2 latencies + wire. The longest chain of them passes the slow device's
+  // link four times: into it and out of it, on each of nearly two rounds.
+  constexpr std::uint32_t n = 8;
+  constexpr std::int64_t chunk = 1'000;
+  const Time wire{chunk * kPsPerByte}, step = 2 * kLatency + wire;
+  const RingRun usual = all_reduce(one_switch(), n, n * chunk, {});
+  EXPECT_EQ(usual.time, 2 * (n - 1) * step);
+  ClusterOptions options;
+  options.link_faults = {on_link({true, 3}, {false, 0}, 2'500'000)};
+  const RingRun slow = all_reduce(one_switch(), n, n * chunk, options);
+  EXPECT_EQ(slow.time, usual.time + 4 * Time{wire.ps * 3 / 2});
+}
+
+TEST(MessageTrouble, ALinkThatIsVerySlowSetsThePaceOfARing) {
+  // Beyond T the slow interface is never idle: each of 2 (n - 1) chunks takes factor * wire there,
+  // once in and once out.
+  constexpr std::uint32_t n = 8;
+  constexpr std::int64_t chunk = 10'000, factor = 20;
+  ClusterOptions options;
+  options.link_faults = {on_link({true, 3}, {false, 0}, factor * 1'000'000)};
+  const Time pace{chunk * kPsPerByte * factor};
+  const RingRun slow = all_reduce(one_switch(), n, n * chunk, options);
+  EXPECT_GE(slow.time, 2 * (n - 1) * pace);
+  EXPECT_LE(slow.time.ps, (2 * (n - 1) + 3) * pace.ps);
+}
+
+TEST(MessageTrouble, AFailedLinkOfATorusCostsTwoLinksMoreEachTimeItIsWanted) {
+  // The ring's hop 0 -> 1 becomes 0 -> 4 -> 5 -> 1, and 30 of the 32 hops of two rounds pass it
+  // twice: two links and two devices more, each time. The longest chain leaves out two hops of one
+  // link either way.
+  const RingRun usual = all_reduce(torus({4, 4}), 16, 16'000, {});
+  ClusterOptions options;
+  options.link_faults = {on_link({true, 0}, {true, 1})};
+  const RingRun around = all_reduce(torus({4, 4}), 16, 16'000, options);
+  EXPECT_EQ(around.unfinished, 0u);
+  EXPECT_EQ(around.time, usual.time + 2 * (2 * kLatency + 2 * Time{50'000}));
+}
+
+TEST(MessageTrouble, AFailureThatEndsHoldsTheRingUntilThen) {
+  ClusterOptions options;
+  options.link_faults = {on_link({true, 3}, {false, 0})};
+  options.link_faults[0].until = Time{1'000'000'000};
+  const RingRun held = all_reduce(one_switch(), 8, 8'000, options);
+  EXPECT_EQ(held.unfinished, 0u);
+  EXPECT_GT(held.time, Time{1'000'000'000});
+  EXPECT_LT(held.time, Time{1'000'000'000} + 2 * 7 * (2 * kLatency + Time{1'000'000}) + Time{1});
+}
+
+TEST(MessageTrouble, AFailureForEverIsADeadlockNotAHang) {
+  ClusterOptions options;
+  options.link_faults = {on_link({true, 3}, {false, 0})};
+  options.link_faults[0].from = Time{5'000'000};
+  const RingRun cut = all_reduce(one_switch(), 8, 8'000, options);
+  EXPECT_EQ(cut.unfinished, 8u);
+}
+
+TEST(MessageTrouble, WhatHappensLaterChangesNothingBefore) {
+  ClusterOptions options;
+  const RingRun usual = all_reduce(torus({4, 4}), 16, 16'000, {});
+  options.link_faults = {on_link({true, 0}, {true, 1})};
+  options.link_faults[0].from = usual.time;
+  EXPECT_EQ(all_reduce(torus({4, 4}), 16, 16'000, options).time, usual.time);
+}
+
+class TroubledTraining : public testing::Test {
+ protected:
+  static ClusterOptions options() {
+    ClusterOptions o{.compute_jitter = {0.3, Distribution::lognormal}, .seed = 5};
+    LinkFaultSpec slow = on_link({true, 9}, {false, 1}, 4'000'000);
+    slow.from = Time{3'000'000};
+    LinkFaultSpec down{.switches = {4}, .place = "test"};
+    down.from = Time{20'000'000};
+    down.until = Time{90'000'000};
+    LinkFaultSpec host = on_link({true, 2}, {false, 0});
+    host.from = Time{30'000'000};
+    host.until = Time{60'000'000};
+    o.link_faults = {slow, down, host};
+    o.latency_jitter.mean = Time{300'000};
+    return o;
+  }
+  WorkloadGraph graph_ = tests::small_training_step({.tensor = 4, .data = 3, .pipeline = 3});
+  Cluster cluster_{graph_, tests::round_accelerator(), tests::round_fabric(), options()};
+};
+
+TEST_F(TroubledTraining, GivesOneDigestInEveryMode) {
+  const tests::ClusterRun expected = tests::run_cluster(cluster_);
+  EXPECT_EQ(expected.outcome.unfinished(), 0u);
+  const Cluster well(graph_, tests::round_accelerator(), tests::round_fabric(), {});
+  EXPECT_GT(expected.outcome.simulated_time(), tests::run_cluster(well).outcome.simulated_time());
+  for (const tests::RunCase& run : tests::differential_cases(Time{500'000})) {
+    const tests::ClusterRun result = tests::run_cluster(cluster_, run);
+    EXPECT_EQ(to_hex(result.result.digest), to_hex(expected.result.digest)) << run.text();
+  }
+}
+
+TEST_F(TroubledTraining, PassesTheRollbackAudit) {
+  const tests::ClusterRun expected = tests::run_cluster(cluster_);
+  const tests::ClusterRun result =
+      tests::run_cluster(cluster_, tests::audited_case(Time{50'000'000}, 0.5));
+  EXPECT_EQ(result.result.digest, expected.result.digest);
+  EXPECT_GT(result.result.total.audited_events, 1'000u);
+}
+
+}  // namespace
+}  // namespace exawarp::model
