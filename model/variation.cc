@@ -32,7 +32,7 @@ std::int64_t log1p_fixed(double x) {
 
 // exp(y) in units of 2^-32, for y in units of 2^-32 and |y| < 20: 2^whole times a Taylor series of
 // the rest, whose tenth term is below 2^-40.
-std::uint64_t exp_fixed(std::int64_t y) {
+std::uint64_t exp_q32(std::int64_t y) {
   constexpr std::int64_t kLn2 = 0xb17217f8;  // ln 2 * 2^32
   std::int64_t whole = y / kLn2;
   if (y % kLn2 < 0) --whole;
@@ -68,7 +68,7 @@ Variation::Variation(const VariationSpec& spec)
       const double log_of_one = a2 / 6 - a2 * a2 / 180 + a2 * a2 * a2 / 2835;
       offset_ = std::llround(16 * log_of_one * 0x1p32);
       most_ = static_cast<std::int64_t>(
-          exp_fixed(std::llround(6.94 * y * 0x1p32) - offset_ + kOne / 1'000));
+          exp_q32(std::llround(6.94 * y * 0x1p32) - offset_ + kOne / 1'000));
       break;
     }
   }
@@ -88,7 +88,7 @@ std::uint64_t Variation::lognormal(std::uint64_t bits) const {
   // The variance of the sum is 16 (2^32 - 1) / 12; one over its root, in units of 2^-48.
   constexpr std::int64_t kOverRoot = 3'719'550'787;
   const auto z = static_cast<std::int64_t>(static_cast<Wide>(sum) * kOverRoot >> 16);
-  return exp_fixed(static_cast<std::int64_t>(static_cast<Wide>(z) * scale_ >> 32) - offset_);
+  return exp_q32(static_cast<std::int64_t>(static_cast<Wide>(z) * scale_ >> 32) - offset_);
 }
 
 std::int64_t Variation::scaled_at_most(std::int64_t value, std::uint64_t bits) const {

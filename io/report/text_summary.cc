@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/units.h"
+#include "io/report/append.h"
 
 namespace exawarp::io {
 namespace {
@@ -20,8 +21,6 @@ using model::TimeClass;
 
 constexpr std::size_t kClassRowsMax = 64;  // an imported trace may have a program for each device
 constexpr std::size_t kNameWidth = 18;
-
-auto append(std::string& out) { return std::back_inserter(out); }
 
 std::string plural(std::uint64_t n, const char* noun) {
   return fmt::format("{} {}{}", format_grouped(n), noun, n == 1 ? "" : "s");

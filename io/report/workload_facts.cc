@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/units.h"
+#include "io/report/append.h"
 #include "io/report/memory_report.h"
 
 namespace exawarp::io {
@@ -18,8 +19,6 @@ using core::format_grouped;
 using Json = nlohmann::ordered_json;
 
 std::string bytes_text(double bytes) { return with_unit(bytes, "B"); }
-
-auto append(std::string& out) { return std::back_inserter(out); }
 
 double node_count(const model::WorkTotals& totals) {
   double sum = 0;

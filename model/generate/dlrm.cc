@@ -16,6 +16,7 @@
 #include <numeric>
 
 #include "model/generate/network_writer.h"
+#include "model/generate/spec_range.h"
 #include "model/workload/builder.h"
 #include "model/workload/named.h"
 #include "model/workload/validate.h"
@@ -27,10 +28,8 @@ using schema::CollectiveType;
 using Op = schema::Operation;
 
 constexpr std::int64_t kIndexBytes = 8;
-constexpr std::int64_t kBatchMax = 1 << 24;
-constexpr std::int64_t kWidthMax = 1 << 16;
+constexpr std::int64_t kLayerWidthMax = 1 << 16;
 constexpr std::int64_t kListMax = 1024;
-constexpr std::int64_t kStepsMax = 1000;
 constexpr std::uint64_t kBucketBytes = 25 << 20;
 
 constexpr LayerNames kBottom{"bottom", "bottom.dx", "bottom.dw", "bottom.relu",
@@ -38,15 +37,13 @@ constexpr LayerNames kBottom{"bottom", "bottom.dx", "bottom.dw", "bottom.relu",
 constexpr LayerNames kTop{"top", "top.dx", "top.dw", "top.relu", "top.relu.backward"};
 constexpr LayerNames kCross{"cross", "cross.dx", "cross.dw", "cross.sum", "cross.sum.backward"};
 
-std::uint64_t unsign(std::int64_t value) { return static_cast<std::uint64_t>(value); }
-
-struct Sizes {
+struct DlrmSizes {
   std::uint64_t samples, tables, lookups, width, element, table_element, interacted;
   std::uint64_t table_parameters;  // on a device
 };
 
-Sizes sizes_of(const DlrmSpec& spec) {
-  Sizes s{};
+DlrmSizes sizes_of(const DlrmSpec& spec) {
+  DlrmSizes s{};
   s.samples = unsign(spec.global_batch / spec.devices);
   s.tables = spec.table_rows.size();
   s.lookups =
@@ -199,18 +196,13 @@ class DlrmWriter {
   }
 
   const DlrmSpec& spec_;
-  Sizes s_;
+  DlrmSizes s_;
   std::uint16_t exchange_group_ = 1;  // the same devices; a stream of its own
   ProgramWriter out_;
   GradientBuckets gradients_;
   std::vector<NetworkLayer> bottom_, cross_, top_;
   Node step_end_;
 };
-
-void in_range(const char* key, std::int64_t value, std::int64_t first, std::int64_t last) {
-  if (value >= first && value <= last) return;
-  throw SpecProblem(key, fmt::format("out of range: {}; expected {} to {}", value, first, last));
-}
 
 void check_list(const char* key, const std::vector<std::uint32_t>& list, std::int64_t largest) {
   const auto entries = static_cast<std::int64_t>(list.size());
@@ -230,17 +222,17 @@ Interaction interaction_from_name(const std::string& key, const std::string& nam
 
 void check(const DlrmSpec& spec) {
   in_range("devices", spec.devices, 1, kDevicesMax);
-  in_range("global_batch", spec.global_batch, 1, kBatchMax);
-  in_range("dense_features", spec.dense_features, 1, kWidthMax);
-  in_range("vector_width", spec.vector_width, 1, kWidthMax);
+  in_range("global_batch", spec.global_batch, 1, kGlobalBatchMax);
+  in_range("dense_features", spec.dense_features, 1, kLayerWidthMax);
+  in_range("vector_width", spec.vector_width, 1, kLayerWidthMax);
   in_range("cross_layers", spec.cross_layers, 1, kListMax);
-  in_range("cross_rank", spec.cross_rank, 1, kWidthMax);
+  in_range("cross_rank", spec.cross_rank, 1, kLayerWidthMax);
   in_range("steps", spec.steps, 1, kStepsMax);
   check_list("table_rows", spec.table_rows, std::int64_t{1} << 32);
-  check_list("bottom_mlp", spec.bottom_mlp, kWidthMax);
-  check_list("top_mlp", spec.top_mlp, kWidthMax);
+  check_list("bottom_mlp", spec.bottom_mlp, kLayerWidthMax);
+  check_list("top_mlp", spec.top_mlp, kLayerWidthMax);
   if (!spec.table_lookups.empty()) {
-    check_list("table_lookups", spec.table_lookups, kWidthMax);
+    check_list("table_lookups", spec.table_lookups, kLayerWidthMax);
     if (spec.table_lookups.size() != spec.table_rows.size()) {
       throw SpecProblem("table_lookups",
                         fmt::format("has {} entries; expected {}, one a table",
@@ -271,7 +263,7 @@ WorkloadGraph generate_dlrm(const DlrmSpec& spec, std::uint64_t bytes_max) {
   workload.bind_range(program.index(), {.axis = axis, .first = 0, .count = devices});
   DlrmWriter writer(spec, workload, program, group);
   writer.write();
-  const Sizes sizes = sizes_of(spec);
+  const DlrmSizes sizes = sizes_of(spec);
   return finish_training(
       workload, {.samples = spec.global_batch,
                  .model_flops = writer.model_flops() * static_cast<double>(spec.devices),

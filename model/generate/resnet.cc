@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "model/generate/network_writer.h"
+#include "model/generate/spec_range.h"
 #include "model/workload/builder.h"
 #include "model/workload/validate.h"
 
@@ -17,20 +18,11 @@ namespace {
 using Op = schema::Operation;
 
 constexpr std::int64_t kImageMax = 4096;
-constexpr std::int64_t kBatchMax = 1 << 24;
-constexpr std::int64_t kStepsMax = 1000;
 constexpr std::uint32_t kBlocksMax = 100;  // a stage
 constexpr std::uint64_t kExpansion = 4;    // of a block's width to its output
 
 constexpr LayerNames kConvolution{"conv", "conv.dx", "conv.dw", "normalise", "normalise.backward"};
 constexpr LayerNames kClassifier{"classify", "classify.dx", "classify.dw", "loss", "loss.gradient"};
-
-std::uint64_t unsign(std::int64_t value) { return static_cast<std::uint64_t>(value); }
-
-void in_range(const char* key, std::int64_t value, std::int64_t first, std::int64_t last) {
-  if (value >= first && value <= last) return;
-  throw SpecProblem(key, fmt::format("out of range: {}; expected {} to {}", value, first, last));
-}
 
 // Layers in the order of the forward pass; `sums` marks those after which a block's input is added.
 struct Network {
@@ -146,7 +138,7 @@ ProgramMemory memory_of(const ResnetSpec& spec, const Network& network) {
 
 void check(const ResnetSpec& spec) {
   in_range("devices", spec.devices, 1, kDevicesMax);
-  in_range("global_batch", spec.global_batch, 1, kBatchMax);
+  in_range("global_batch", spec.global_batch, 1, kGlobalBatchMax);
   in_range("image", spec.image, 32, kImageMax);
   in_range("classes", spec.classes, 1, 1 << 24);
   in_range("bucket_bytes", spec.bucket_bytes, 1, std::int64_t{1} << 40);

@@ -65,5 +65,9 @@ MicrobenchmarkKind microbenchmark_from_name(const std::string& key, const std::s
 
 // Bytes an element takes; 0 for DataType::NONE.
 std::int64_t bytes_of(schema::DataType type);
+// The same, as unsigned as sizes are.
+inline std::uint64_t width_of(schema::DataType type) {
+  return static_cast<std::uint64_t>(bytes_of(type));
+}
 
 }  // namespace exawarp::model

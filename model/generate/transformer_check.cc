@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "model/generate/spec_range.h"
 #include "model/generate/transformer.h"
 #include "model/generate/transformer_costs.h"
 #include "model/generate/transformer_mesh.h"
@@ -16,7 +17,6 @@ namespace {
 constexpr std::int64_t kWidthMax = 1 << 24;      // hidden, ffn, vocabulary, sequence length
 constexpr std::int64_t kCountMax = 0xfffe;       // layers, heads, micro-batches: 16 bits a node
 constexpr std::int64_t kSequencesMax = 1 << 30;  // a step
-constexpr std::int64_t kStepsMax = 1000;
 constexpr std::int64_t kPartsMax = 64;
 constexpr std::int64_t kStateBytesMax = 64;
 constexpr double kCapacityMax = 1000;
@@ -27,12 +27,6 @@ constexpr std::int64_t kNodesMax = 1 << 25;  // 3 GiB of file
 template <class... Values>
 [[noreturn]] void refuse(const char* key, fmt::format_string<Values...> text, Values&&... values) {
   throw SpecProblem(key, fmt::format(text, std::forward<Values>(values)...));
-}
-
-void in_range(const char* key, std::int64_t value, std::int64_t first, std::int64_t last) {
-  if (value < first || value > last) {
-    refuse(key, "out of range: {}; expected {} to {}", value, first, last);
-  }
 }
 
 // `part` (a parallel size, named by key) must divide `whole`.

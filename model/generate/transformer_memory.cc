@@ -5,8 +5,6 @@
 namespace exawarp::model {
 namespace {
 
-std::uint64_t bytes(schema::DataType type) { return static_cast<std::uint64_t>(bytes_of(type)); }
-
 // What a micro-batch leaves behind for a layer's backward pass.
 std::uint64_t saved_of(const LayerCosts& layer, const TransformerSpec& spec,
                        std::uint32_t in_chunk) {
@@ -33,13 +31,13 @@ ActivationMemory::ActivationMemory(const TransformerPlan& plan, const Transforme
   const bool keeps = zero3 && !spec.parallel.reshard_after_forward;
   const bool shards_gradients =
       spec.parallel.sharding != Sharding::kNone && reduces_each_micro_batch(spec);
-  memory_.weights = bytes(spec.precision) *
+  memory_.weights = width_of(spec.precision) *
                     (zero3 ? share + (keeps && share != parameters ? parameters : 0) : parameters);
-  memory_.gradients = bytes(spec.gradient_precision) * (shards_gradients ? share : parameters);
+  memory_.gradients = width_of(spec.gradient_precision) * (shards_gradients ? share : parameters);
   memory_.optimizer = static_cast<std::uint64_t>(state_bytes_of(spec.optimizer)) * share;
   if (zero3 && !keeps && share != parameters) {
     const auto units = static_cast<std::uint64_t>(spec.parallel.prefetch_layers) + 1;
-    gathered_ = std::min(units * state.largest_unit(), parameters) * bytes(spec.precision);
+    gathered_ = std::min(units * state.largest_unit(), parameters) * width_of(spec.precision);
   }
 }
 

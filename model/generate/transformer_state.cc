@@ -14,8 +14,6 @@ constexpr std::uint64_t kAdamFlops = 10;  // a parameter; at least 10 (docs/guid
 constexpr std::uint64_t kSgdFlops = 4;
 constexpr std::uint64_t kNormBytes = 4;  // the gradient norm: one fp32 scalar
 
-std::uint64_t bytes(schema::DataType type) { return static_cast<std::uint64_t>(bytes_of(type)); }
-
 }  // namespace
 
 StateWriter::StateWriter(const TransformerPlan& plan, const TransformerCosts& costs,
@@ -159,7 +157,7 @@ StateWriter::Node StateWriter::gather_in(const ParameterGroup& group, std::uint6
       {experts ? "expert_parameter.all_gather" : "parameter.all_gather",
        schema::CollectiveType::ALL_GATHER, stream,
        stream == kDataGather || stream == kExpertGather ? group.gather : group.reduce,
-       divide_up(parameters, group.shards) * bytes(type), type},
+       divide_up(parameters, group.shards) * width_of(type), type},
       {after});
 }
 
@@ -223,14 +221,14 @@ void StateWriter::reduce_in(const ParameterGroup& group, std::uint64_t parameter
               : (experts ? "expert_gradient.reduce_scatter" : "gradient.reduce_scatter");
     reduced_[which] = out_.collective(
         {name, whole ? schema::CollectiveType::ALL_REDUCE : schema::CollectiveType::REDUCE_SCATTER,
-         stream, group.reduce, (whole ? parameters : share * group.shards) * bytes(type), type},
+         stream, group.reduce, (whole ? parameters : share * group.shards) * width_of(type), type},
         {out_.last_compute()});
   }
   if (group.replicas == 1 || !last) return;
   const Node summed = group.shards > 1 ? reduced_[which] : out_.last_compute();
   reduced_[2 + which] = out_.collective(
       {"gradient.replica.all_reduce", schema::CollectiveType::ALL_REDUCE,
-       experts ? kExpertReplica : kDataReplica, group.replica, share * bytes(type), type},
+       experts ? kExpertReplica : kDataReplica, group.replica, share * width_of(type), type},
       {summed});
 }
 
@@ -278,7 +276,7 @@ StateWriter::Node StateWriter::sum_over_ranks(Node local) {
 StateWriter::Node StateWriter::reduce_tied_embedding(Node ready) {
   const schema::DataType type = plan_.spec.gradient_precision;
   return out_.collective({"embedding.all_reduce", schema::CollectiveType::ALL_REDUCE, kEmbedding,
-                          plan_.mesh.embedding, costs_.embedding_parameters * bytes(type), type},
+                          plan_.mesh.embedding, costs_.embedding_parameters * width_of(type), type},
                          {ready, out_.last_compute()});
 }
 
@@ -287,7 +285,7 @@ StateWriter::Node StateWriter::reduce_tied_embedding(Node ready) {
 void StateWriter::finish_step() {
   const TransformerSpec& spec = plan_.spec;
   out_.context() = {.phase = schema::Phase::OPTIMIZER, .data_type = spec.precision};
-  const std::uint64_t gradient = bytes(spec.gradient_precision);
+  const std::uint64_t gradient = width_of(spec.gradient_precision);
   const auto state = static_cast<std::uint64_t>(state_bytes_of(spec.optimizer));
   const std::uint64_t mine = share();
   Node ready = reduced_[0];
@@ -302,7 +300,7 @@ void StateWriter::finish_step() {
   const bool adam = spec.optimizer.kind == OptimizerKind::kAdam;
   const std::uint32_t updated = out_.compute(
       {schema::Operation::OPTIMIZER, adam ? "adam" : "sgd", (adam ? kAdamFlops : kSgdFlops) * mine,
-       (state + gradient) * mine, (state + bytes(spec.precision)) * mine},
+       (state + gradient) * mine, (state + width_of(spec.precision)) * mine},
       {ready});
   write_checkpoint(updated);
   std::array<Node, 2> gathered;
@@ -325,7 +323,7 @@ void StateWriter::write_checkpoint(Node updated) {
   const std::uint64_t once = divide_up(total_.dense, plan_.mesh.dense.ranks()) +
                              divide_up(total_.experts, plan_.mesh.experts.ranks());
   const std::uint64_t each = static_cast<std::uint64_t>(state_bytes_of(plan_.spec.optimizer)) +
-                             bytes(plan_.spec.precision);
+                             width_of(plan_.spec.precision);
   const Node written = out_.storage("checkpoint.write", 0, once * each, {updated});
   if (storage.checkpoint_wait) checkpoint_ = written;
 }

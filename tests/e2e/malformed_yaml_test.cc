@@ -1,4 +1,4 @@
-// Malformed studies and workload specifications: each ends with exit code 2, one line that names
+// MalformedFile studies and workload specifications: each ends with exit code 2, one line that names
 // file and place, and nothing written.
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace exawarp::tests {
 namespace {
 
-struct Malformed {
+struct MalformedFile {
   std::string name;
   std::string file;            // in which `from` becomes `to`
   std::string from, to;
@@ -20,12 +20,12 @@ struct Malformed {
   std::string text;            // what it contains
   std::vector<std::string> arguments;  // behind `run study.yaml`
 };
-void PrintTo(const Malformed& m, std::ostream* out) { *out << m.name; }
+void PrintTo(const MalformedFile& m, std::ostream* out) { *out << m.name; }
 
-class MalformedYaml : public testing::TestWithParam<Malformed> {};
+class MalformedYaml : public testing::TestWithParam<MalformedFile> {};
 
 TEST_P(MalformedYaml, EndsWithOneLineThatNamesFileAndPlace) {
-  const Malformed& m = GetParam();
+  const MalformedFile& m = GetParam();
   const Workspace workspace;
   const bool in_workload = m.file == "workload.yaml";
   const auto changed = [&](const std::string& text) {
@@ -53,163 +53,163 @@ const std::string kWorkload = "workload.yaml";
 INSTANTIATE_TEST_SUITE_P(
     Studies, MalformedYaml,
     testing::Values(
-        Malformed{"UnknownKey", kStudy, "study: tiny", "study: tiny\nnetwrk: {}",
+        MalformedFile{"UnknownKey", kStudy, "study: tiny", "study: tiny\nnetwrk: {}",
                   "study.yaml:2: key \"netwrk\": ", "did you mean \"network\"?", {}},
-        Malformed{"UnknownNestedKey", kStudy, "latency: 1 us\n    scale", "latncy: 1 us\n    scale",
+        MalformedFile{"UnknownNestedKey", kStudy, "latency: 1 us\n    scale", "latncy: 1 us\n    scale",
                   "study.yaml:20: key \"system.fabric.node.latncy\": ",
                   "did you mean \"latency\"?", {}},
-        Malformed{"MissingStudyName", kStudy, "study: tiny\n", "",
+        MalformedFile{"MissingStudyName", kStudy, "study: tiny\n", "",
                   "study.yaml:1: key \"study\": ", "is missing", {}},
-        Malformed{"StudyNameIsAPath", kStudy, "study: tiny", "study: ../tiny",
+        MalformedFile{"StudyNameIsAPath", kStudy, "study: tiny", "study: ../tiny",
                   "study.yaml:1: key \"study\": ", "is no name", {}},
-        Malformed{"BandwidthWithoutTime", kStudy, "100 Gb/s", "100 Gb",
+        MalformedFile{"BandwidthWithoutTime", kStudy, "100 Gb/s", "100 Gb",
                   "study.yaml:23: key \"system.fabric.scale_out.bandwidth\": ",
                   "has no time unit; expected e.g. \"400 Gb/s\"", {}},
-        Malformed{"BandwidthZero", kStudy, "100 GB/s", "0 GB/s",
+        MalformedFile{"BandwidthZero", kStudy, "100 GB/s", "0 GB/s",
                   "study.yaml:19: key \"system.fabric.node.bandwidth\": ", "out of range", {}},
-        Malformed{"LatencyNegative", kStudy, "endpoint_latency: 1 us", "endpoint_latency: -1 us",
+        MalformedFile{"LatencyNegative", kStudy, "endpoint_latency: 1 us", "endpoint_latency: -1 us",
                   "study.yaml:24: key \"system.fabric.scale_out.endpoint_latency\": ",
                   "is negative", {}},
-        Malformed{"LatencyIsASize", kStudy, "launch_latency: 1 us", "launch_latency: 1 MB",
+        MalformedFile{"LatencyIsASize", kStudy, "launch_latency: 1 us", "launch_latency: 1 MB",
                   "study.yaml:12: key \"system.accelerator.launch_latency\": ",
                   "is a size, not a time", {}},
-        Malformed{"LatencyOfAnHour", kStudy, "launch_latency: 1 us", "launch_latency: 1 h",
+        MalformedFile{"LatencyOfAnHour", kStudy, "launch_latency: 1 us", "launch_latency: 1 h",
                   "study.yaml:12: key \"system.accelerator.launch_latency\": ", "too long", {}},
-        Malformed{"EfficiencyAboveOne", kStudy, "compute: 0.5", "compute: 1.5",
+        MalformedFile{"EfficiencyAboveOne", kStudy, "compute: 0.5", "compute: 1.5",
                   "study.yaml:14: key \"system.accelerator.efficiency.other.compute\": ",
                   "1.5 is out of range", {}},
-        Malformed{"UnknownOperation", kStudy, "other: {", "gem: {compute: 1}\n      other: {",
+        MalformedFile{"UnknownOperation", kStudy, "other: {", "gem: {compute: 1}\n      other: {",
                   "study.yaml:14: key \"system.accelerator.efficiency.gem\": ",
                   "did you mean \"gemm\"?", {}},
-        Malformed{"NodeWithoutDevices", kStudy, "devices: 4\n", "devices: 0\n",
+        MalformedFile{"NodeWithoutDevices", kStudy, "devices: 4\n", "devices: 0\n",
                   "study.yaml:18: key \"system.fabric.node.devices\": ", "0 is out of range", {}},
-        Malformed{"LeafSplitsNodes", kStudy, "per_leaf: 4", "per_leaf: 6",
+        MalformedFile{"LeafSplitsNodes", kStudy, "per_leaf: 4", "per_leaf: 6",
                   "study.yaml:27: key \"system.fabric.scale_out.devices_per_leaf\": ",
                   "no multiple", {}},
-        Malformed{"WorkloadFileMissing", kStudy, "workload.yaml", "workloud.yaml",
+        MalformedFile{"WorkloadFileMissing", kStudy, "workload.yaml", "workloud.yaml",
                   "study.yaml:2: key \"workload\": ", "did you mean \"workload.yaml\"?", {}},
-        Malformed{"DuplicateKey", kStudy, "study: tiny", "study: tiny\nstudy: tiny",
+        MalformedFile{"DuplicateKey", kStudy, "study: tiny", "study: tiny\nstudy: tiny",
                   "study.yaml:2: ", "given twice; the first is on line 1", {}},
-        Malformed{"BrokenYaml", kStudy, "other: {compute", "other: {{compute",
+        MalformedFile{"BrokenYaml", kStudy, "other: {compute", "other: {{compute",
                   "study.yaml:", "", {}},
-        Malformed{"JitterOfOne", kStudy, "study: tiny", "study: tiny\ncompute: {jitter: 1.0}",
+        MalformedFile{"JitterOfOne", kStudy, "study: tiny", "study: tiny\ncompute: {jitter: 1.0}",
                   "study.yaml:2: key \"compute.jitter\": ", "expected a number in [0, 0.25]", {}},
-        Malformed{"UnknownFidelity", kStudy, "study: tiny",
+        MalformedFile{"UnknownFidelity", kStudy, "study: tiny",
                   "study: tiny\nnetwork: {fidelity: mesage}",
                   "study.yaml:2: key \"network.fidelity\": ", "did you mean \"message\"?", {}},
-        Malformed{"PacketRoutingUnknown", kStudy, "study: tiny",
+        MalformedFile{"PacketRoutingUnknown", kStudy, "study: tiny",
                   "study: tiny\nnetwork: {fidelity: packet, packet: {routing: ecpm}}",
                   "study.yaml:2: key \"network.packet.routing\": ", "did you mean \"ecmp\"?", {}},
-        Malformed{"PacketsInsideWhat", kStudy, "study: tiny",
+        MalformedFile{"PacketsInsideWhat", kStudy, "study: tiny",
                   "study: tiny\nnetwork: {inside_nodes: fast}",
                   "study.yaml:2: key \"network.inside_nodes\": ", "message, packet", {}},
-        Malformed{"MeshWithoutAlong", kStudy, "workload: workload.yaml",
+        MalformedFile{"MeshWithoutAlong", kStudy, "workload: workload.yaml",
                   "workload: {microbenchmark: {kind: collective, collective: barrier, bytes: 8 B, "
                   "mesh: {a: 2}}}",
                   "study.yaml:2: key \"workload.microbenchmark.along\"",
                   "expected axes of the mesh", {}},
-        Malformed{"AlongNoAxis", kStudy, "workload: workload.yaml",
+        MalformedFile{"AlongNoAxis", kStudy, "workload: workload.yaml",
                   "workload: {microbenchmark: {kind: collective, collective: barrier, bytes: 8 B, "
                   "mesh: {a: 2}, along: [b]}}",
                   "study.yaml:2: key \"workload.microbenchmark.along\"", "is no axis of the mesh",
                   {}},
-        Malformed{"MeshAndOtherDevices", kStudy, "workload: workload.yaml",
+        MalformedFile{"MeshAndOtherDevices", kStudy, "workload: workload.yaml",
                   "workload: {microbenchmark: {kind: collective, collective: barrier, bytes: 8 B, "
                   "devices: 3, mesh: {a: 2}, along: [a]}}",
                   "study.yaml:2: key \"workload.microbenchmark.devices\"", "expected the same", {}},
-        Malformed{"RuleWithUnknownKey", kStudy, "study: tiny",
+        MalformedFile{"RuleWithUnknownKey", kStudy, "study: tiny",
                   "study: tiny\ncollectives:\n  rules:\n    - {algorithm: ring, chanels: 2}",
                   "study.yaml:4: key \"collectives.rules[0].chanels\": ",
                   "did you mean \"channels\"?", {}},
-        Malformed{"RuleForTheWrongType", kStudy, "study: tiny",
+        MalformedFile{"RuleForTheWrongType", kStudy, "study: tiny",
                   "study: tiny\ncollectives:\n  rules: [{type: all_to_all, algorithm: ring}]",
                   "study.yaml:3: key \"collectives.rules[0].algorithm\": ",
                   "expected one of: direct, bruck, pairwise", {}},
-        Malformed{"RuleThatFitsNothing", kStudy, "study: tiny",
+        MalformedFile{"RuleThatFitsNothing", kStudy, "study: tiny",
                   "study: tiny\n"
                   "collectives:\n  rules: [{algorithm: ring, min_group: 9, max_group: 8}]",
                   "study.yaml:3: key \"collectives.rules[0].max_group\": ", "fits nothing", {}},
-        Malformed{"ChannelsOfATree", kStudy, "study: tiny",
+        MalformedFile{"ChannelsOfATree", kStudy, "study: tiny",
                   "study: tiny\ncollectives:\n  rules: [{algorithm: tree, channels: 2}]",
                   "study.yaml:3: key \"collectives.rules[0].channels\": ",
                   "expected algorithm ring or double_tree", {}},
-        Malformed{"RulesAreAMapping", kStudy, "study: tiny",
+        MalformedFile{"RulesAreAMapping", kStudy, "study: tiny",
                   "study: tiny\ncollectives: {rules: {algorithm: ring}}",
                   "study.yaml:2: key \"collectives.rules\": ", "expected a list of mappings", {}},
-        Malformed{"SlowForNoTime", kStudy, "study: tiny",
+        MalformedFile{"SlowForNoTime", kStudy, "study: tiny",
                   "study: tiny\n"
                   "faults: {slow_devices: [{devices: [1], factor: 2, from: 2 s, until: 1 s}]}",
                   "study.yaml:2: key \"faults.slow_devices[0].until\": ", "is not after from", {}},
-        Malformed{"SlowTooMany", kStudy, "study: tiny",
+        MalformedFile{"SlowTooMany", kStudy, "study: tiny",
                   "study: tiny\nfaults: {slow_devices: [{devices: [0-9999999], factor: 2}, "
                   "{devices: [0-9999999], factor: 2}]}",
                   "study.yaml:2: key \"faults.slow_devices[1].devices\": ",
                   "more than 16,777,216 devices", {}},
-        Malformed{"SlowNobody", kStudy, "study: tiny",
+        MalformedFile{"SlowNobody", kStudy, "study: tiny",
                   "study: tiny\nfaults: {slow_devices: [{devices: [7-3], factor: 2}]}",
                   "study.yaml:2: key \"faults.slow_devices[0].devices\": ",
                   "expected e.g. [7, 16-23]", {}},
-        Malformed{"SeedNegative", kStudy, "study: tiny", "study: tiny\nseed: -1",
+        MalformedFile{"SeedNegative", kStudy, "study: tiny", "study: tiny\nseed: -1",
                   "study.yaml:2: key \"seed\": ", "-1 is out of range", {}},
-        Malformed{"SystemIsAList", kStudy, "system:\n", "system: [1]\nother:\n",
+        MalformedFile{"SystemIsAList", kStudy, "system:\n", "system: [1]\nother:\n",
                   "study.yaml:3: key \"system\": ", "is a list", {}}),
     [](const auto& param) { return param.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Workloads, MalformedYaml,
     testing::Values(
-        Malformed{"TensorDoesNotDivideHeads", kWorkload, "tensor: 2", "tensor: 3",
+        MalformedFile{"TensorDoesNotDivideHeads", kWorkload, "tensor: 2", "tensor: 3",
                   "workload.yaml:10: key \"transformer.parallel.tensor\": ", "3", {}},
-        Malformed{"LayersBelowStages", kWorkload, "layers: 4", "layers: 1",
+        MalformedFile{"LayersBelowStages", kWorkload, "layers: 4", "layers: 1",
                   "workload.yaml:4: key \"transformer.model.layers\": ", "", {}},
-        Malformed{"HiddenNegative", kWorkload, "hidden: 256", "hidden: -256",
+        MalformedFile{"HiddenNegative", kWorkload, "hidden: 256", "hidden: -256",
                   "workload.yaml:5: key \"transformer.model.hidden\": ", "-256", {}},
-        Malformed{"FfnMissing", kWorkload, "    ffn: 512\n", "",
+        MalformedFile{"FfnMissing", kWorkload, "    ffn: 512\n", "",
                   "workload.yaml:2: key \"transformer.model.ffn\": ", "is missing", {}},
-        Malformed{"HeadsNotWhole", kWorkload, "heads: 8", "heads: 8.5",
+        MalformedFile{"HeadsNotWhole", kWorkload, "heads: 8", "heads: 8.5",
                   "workload.yaml:7: key \"transformer.model.heads\": ", "no whole number", {}},
-        Malformed{"DataZero", kWorkload, "data: 2", "data: 0",
+        MalformedFile{"DataZero", kWorkload, "data: 2", "data: 0",
                   "workload.yaml:12: key \"transformer.parallel.data\": ", "0", {}},
-        Malformed{"BatchNotDivisible", kWorkload, "sequences: 8", "sequences: 7",
+        MalformedFile{"BatchNotDivisible", kWorkload, "sequences: 8", "sequences: 7",
                   "workload.yaml:14: key \"transformer.global_batch_sequences\": ", "7", {}},
-        Malformed{"SequenceLengthHuge", kWorkload, "length: 128", "length: 99999999999999999999",
+        MalformedFile{"SequenceLengthHuge", kWorkload, "length: 128", "length: 99999999999999999999",
                   "workload.yaml:13: key \"transformer.sequence_length\": ", "", {}},
-        Malformed{"UnknownSchedule", kWorkload, "  gradient_buckets: 1",
+        MalformedFile{"UnknownSchedule", kWorkload, "  gradient_buckets: 1",
                   "  schedule: {kind: 2f2b}",
                   "workload.yaml:15: key \"transformer.schedule.kind\": ", "1f1b", {}},
-        Malformed{"UnknownPrecision", kWorkload, "  gradient_buckets: 1", "  precision: bf17",
+        MalformedFile{"UnknownPrecision", kWorkload, "  gradient_buckets: 1", "  precision: bf17",
                   "workload.yaml:15: key \"transformer.precision\": ", "bf16", {}},
-        Malformed{"OrderNamesNoAxis", kWorkload, "    tensor: 2", "    order: [tensor, data, pipe]",
+        MalformedFile{"OrderNamesNoAxis", kWorkload, "    tensor: 2", "    order: [tensor, data, pipe]",
                   "workload.yaml:10: key \"transformer.parallel.order\": ", "", {}},
-        Malformed{"UnknownParallelAxis", kWorkload, "    tensor: 2", "    tensors: 2",
+        MalformedFile{"UnknownParallelAxis", kWorkload, "    tensor: 2", "    tensors: 2",
                   "workload.yaml:10: key \"transformer.parallel.tensors\": ",
                   "did you mean \"tensor\"?", {}},
-        Malformed{"TwoKinds", kWorkload, "transformer:\n",
+        MalformedFile{"TwoKinds", kWorkload, "transformer:\n",
                   "microbenchmark: {kind: send}\ntransformer:\n",
                   "workload.yaml:1: key \"microbenchmark\": ", "expected one of them", {}},
-        Malformed{"NeitherKind", kWorkload, "transformer:\n", "transfomer:\n",
+        MalformedFile{"NeitherKind", kWorkload, "transformer:\n", "transfomer:\n",
                   "workload.yaml:1: key \"transfomer\": ", "did you mean \"transformer\"?", {}}),
     [](const auto& param) { return param.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Arguments, MalformedYaml,
     testing::Values(
-        Malformed{"UnknownOption", kStudy, "", "", "exawarp run: ",
+        MalformedFile{"UnknownOption", kStudy, "", "", "exawarp run: ",
                   "did you mean \"--threads\"?", {"--threds", "2"}},
-        Malformed{"NoThreads", kStudy, "", "", "exawarp run: ", "--threads", {"--threads", "0"}},
-        Malformed{"UnknownSync", kStudy, "", "", "--sync: ", "did you mean \"optimistic\"?",
+        MalformedFile{"NoThreads", kStudy, "", "", "exawarp run: ", "--threads", {"--threads", "0"}},
+        MalformedFile{"UnknownSync", kStudy, "", "", "--sync: ", "did you mean \"optimistic\"?",
                   {"--sync", "optimistc"}},
-        Malformed{"WindowWithoutUnit", kStudy, "", "", "--window: ", "has no unit",
+        MalformedFile{"WindowWithoutUnit", kStudy, "", "", "--window: ", "has no unit",
                   {"--window", "5"}},
-        Malformed{"AuditAboveOne", kStudy, "", "", "exawarp run: ", "--audit", {"--audit", "2"}},
-        Malformed{"OverrideWithoutValue", kStudy, "", "", "--set seed: ", "has no \"=\"",
+        MalformedFile{"AuditAboveOne", kStudy, "", "", "exawarp run: ", "--audit", {"--audit", "2"}},
+        MalformedFile{"OverrideWithoutValue", kStudy, "", "", "--set seed: ", "has no \"=\"",
                   {"--set", "seed"}},
-        Malformed{"OverrideOfNothing", kStudy, "", "", "--set workload.transformer.modle.layers: ",
+        MalformedFile{"OverrideOfNothing", kStudy, "", "", "--set workload.transformer.modle.layers: ",
                   "unknown key", {"--set", "workload.transformer.modle.layers=8"}},
-        Malformed{"OverrideOutOfRange", kStudy, "", "",
+        MalformedFile{"OverrideOutOfRange", kStudy, "", "",
                   "--set workload.transformer.parallel.tensor: ", "",
                   {"--set", "workload.transformer.parallel.tensor=3", "--out", "out"}},
-        Malformed{"OverrideBelowAValue", kStudy, "", "", "--set study.name: ", "is no mapping",
+        MalformedFile{"OverrideBelowAValue", kStudy, "", "", "--set study.name: ", "is no mapping",
                   {"--set", "study.name=x"}}),
     [](const auto& param) { return param.param.name; });
 

@@ -79,10 +79,9 @@ TEST_F(RankAgreement, AnotherContentOfTheWorkloadIsNoticed) {
     workspace_.write("workload.yaml", machine == "a"
                                           ? small_workload()
                                           : replaced(small_workload(), "layers: 4", "layers: 8"));
-    ASSERT_EQ(
-        workspace_.run({"workload", "generate", "workload.yaml", "-o", machine + "/workload.xwg"})
-            .exit_code,
-        0);
+    const std::string generate =
+        EXAWARP_BINARY " workload generate workload.yaml -o " + machine + "/workload.xwg >/dev/null";
+    ASSERT_EQ(std::system(generate.c_str()), 0);
   }
   const std::string run = kProgram + "run study.yaml --threads 1";
   expect_difference("-wdir a " + run, "-wdir b " + run, "workload.xwg: differs between ranks");

@@ -4,9 +4,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <sstream>
-
-#include "io/cli/run_main.h"
 
 namespace exawarp::tests {
 
@@ -34,16 +31,6 @@ std::string Workspace::read(const std::string& name) const {
 }
 
 bool Workspace::has(const std::string& name) const { return std::filesystem::exists(name); }
-
-Ran Workspace::run(const std::vector<std::string>& arguments) const {
-  std::ostringstream out, err;
-  const io::Console console{out, err, false};
-  Ran ran;
-  ran.exit_code = io::run_main(arguments, console);
-  ran.out = out.str();
-  ran.err = err.str();
-  return ran;
-}
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   std::size_t at = text.find(from);

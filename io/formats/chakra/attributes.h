@@ -1,12 +1,15 @@
 // Names of the attributes of a Chakra node, and those that our exports add.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "io/chakra.pb.h"
 #include "model/workload/graph.h"
 
 namespace exawarp::io {
+
+inline constexpr std::uint64_t kPsPerUs = 1'000'000;  // durations are in microseconds
 
 // Which depend on the rank, so that records leave their values out (0 or "").
 inline constexpr const char* kRankAttributes[] = {"comm_src", "comm_dst", "comm_tag", "pg_name",

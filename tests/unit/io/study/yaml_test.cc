@@ -59,9 +59,9 @@ class Yaml : public testing::Test {
       std::filesystem::temp_directory_path() / ("exawarp_yaml_" + std::to_string(getpid()));
 };
 
-const std::string kLink = "link: {bandwidth: 400 Gb/s}\n";
+const std::string kFastLink = "link: {bandwidth: 400 Gb/s}\n";
 
-TEST_F(Yaml, ReadsWhatIsWellFormed) { EXPECT_EQ(error_of("ports: 4\n" + kLink), ""); }
+TEST_F(Yaml, ReadsWhatIsWellFormed) { EXPECT_EQ(error_of("ports: 4\n" + kFastLink), ""); }
 
 TEST_F(Yaml, AQuantityWithoutTimeUnitNamesLineAndKey) {
   EXPECT_EQ(error_of("ports: 4\nlink:\n  bandwidth: 400 Gb\n"),
@@ -72,9 +72,9 @@ TEST_F(Yaml, AQuantityWithoutTimeUnitNamesLineAndKey) {
 TEST_F(Yaml, AMisspeltKeyIsSuggested) {
   EXPECT_EQ(error_of("link:\n  bandwith: 400 Gb/s\n"),
             "x.yaml:2: key \"link.bandwith\": unknown key; did you mean \"bandwidth\"?");
-  EXPECT_EQ(error_of("prots: 4\n" + kLink),
+  EXPECT_EQ(error_of("prots: 4\n" + kFastLink),
             "x.yaml:1: key \"prots\": unknown key; did you mean \"ports\"?");
-  EXPECT_EQ(error_of("zebra: 4\n" + kLink),
+  EXPECT_EQ(error_of("zebra: 4\n" + kFastLink),
             "x.yaml:1: key \"zebra\": unknown key; expected one of: name, ports, share, on, kind, "
             "order, link");
 }
@@ -86,32 +86,32 @@ TEST_F(Yaml, AMissingKeyNamesTheMappingItBelongsTo) {
 }
 
 TEST_F(Yaml, WrongTypesAndRangesAreRefused) {
-  EXPECT_EQ(error_of("ports: many\n" + kLink),
+  EXPECT_EQ(error_of("ports: many\n" + kFastLink),
             "x.yaml:1: key \"ports\": \"many\" is no whole number; expected a whole number from 1 "
             "to 64");
-  EXPECT_EQ(error_of("ports: 65\n" + kLink),
+  EXPECT_EQ(error_of("ports: 65\n" + kFastLink),
             "x.yaml:1: key \"ports\": 65 is out of range; expected a whole number from 1 to 64");
-  EXPECT_EQ(error_of("ports: [1]\n" + kLink),
+  EXPECT_EQ(error_of("ports: [1]\n" + kFastLink),
             "x.yaml:1: key \"ports\": is a list; expected a whole number");
-  EXPECT_EQ(error_of("ports:\n" + kLink),
+  EXPECT_EQ(error_of("ports:\n" + kFastLink),
             "x.yaml:1: key \"ports\": is empty; expected a whole number");
-  EXPECT_EQ(error_of("share: 1.0\n" + kLink),
+  EXPECT_EQ(error_of("share: 1.0\n" + kFastLink),
             "x.yaml:1: key \"share\": 1.0 is out of range; expected a number in [0, 1)");
-  EXPECT_EQ(error_of("share: nan\n" + kLink),
+  EXPECT_EQ(error_of("share: nan\n" + kFastLink),
             "x.yaml:1: key \"share\": \"nan\" is no number; expected a number in [0, 1)");
-  EXPECT_EQ(error_of("on: yes\n" + kLink),
+  EXPECT_EQ(error_of("on: yes\n" + kFastLink),
             "x.yaml:1: key \"on\": \"yes\" is no truth value; expected true or false");
-  EXPECT_EQ(error_of("kind: rnig\n" + kLink),
+  EXPECT_EQ(error_of("kind: rnig\n" + kFastLink),
             "x.yaml:1: key \"kind\": \"rnig\" is not known here; expected one of: ring, tree; did "
             "you mean \"ring\"?");
-  EXPECT_EQ(error_of("order: a\n" + kLink),
+  EXPECT_EQ(error_of("order: a\n" + kFastLink),
             "x.yaml:1: key \"order\": is plain text; expected a list, e.g. [a, b]");
   EXPECT_EQ(error_of("link: [1, 2]\n"),
             "x.yaml:1: key \"link\": is a list; expected a mapping, or the path of a YAML file");
 }
 
 TEST_F(Yaml, DuplicateKeysAreRefused) {
-  EXPECT_EQ(error_of("ports: 4\nports: 5\n" + kLink),
+  EXPECT_EQ(error_of("ports: 4\nports: 5\n" + kFastLink),
             "x.yaml:2: key \"ports\" is given twice; the first is on line 1");
 }
 
@@ -166,24 +166,24 @@ TEST_F(Yaml, OverridesReplaceAndAddKeysAlsoInReferencedFiles) {
 }
 
 TEST_F(Yaml, OverridesThatGoWrongNameTheOverride) {
-  EXPECT_EQ(error_of(kLink, {"ports"}),
+  EXPECT_EQ(error_of(kFastLink, {"ports"}),
             "--set ports: has no \"=\"; expected --set path.to.key=value");
-  EXPECT_EQ(error_of(kLink, {"=4"}), "--set =4: names no key; expected --set path.to.key=value");
-  EXPECT_EQ(error_of(kLink, {"ports="}),
+  EXPECT_EQ(error_of(kFastLink, {"=4"}), "--set =4: names no key; expected --set path.to.key=value");
+  EXPECT_EQ(error_of(kFastLink, {"ports="}),
             "--set ports=: has no value; expected --set path.to.key=value");
-  EXPECT_EQ(error_of(kLink, {"a..b=1"}),
+  EXPECT_EQ(error_of(kFastLink, {"a..b=1"}),
             "--set a..b=1: names no key; expected --set path.to.key=value");
-  EXPECT_EQ(error_of(kLink, {"ports=x"}),
+  EXPECT_EQ(error_of(kFastLink, {"ports=x"}),
             "--set ports: \"x\" is no whole number; expected a whole number from 1 to 64");
-  EXPECT_EQ(error_of(kLink, {"link.latncy=1 us"}),
+  EXPECT_EQ(error_of(kFastLink, {"link.latncy=1 us"}),
             "--set link.latncy: unknown key; did you mean \"latency\"?");
-  EXPECT_EQ(error_of("name: a\n" + kLink, {"name.first=b"}),
+  EXPECT_EQ(error_of("name: a\n" + kFastLink, {"name.first=b"}),
             "--set name.first: \"name\" is no mapping, but \"a\"");
-  EXPECT_EQ(error_of("order: [a]\n" + kLink, {"order.0=b"}),
+  EXPECT_EQ(error_of("order: [a]\n" + kFastLink, {"order.0=b"}),
             "--set order.0: \"order\" is a list; expected to set the list as a whole");
-  EXPECT_EQ(error_of(kLink, {"order=[a"}),
+  EXPECT_EQ(error_of(kFastLink, {"order=[a"}),
             "--set order: \"[a\" is no YAML value; expected e.g. --set a.b=8");
-  EXPECT_EQ(error_of(kLink, {"link.bandwidth={a: 1}"}),
+  EXPECT_EQ(error_of(kFastLink, {"link.bandwidth={a: 1}"}),
             "--set link.bandwidth: is a mapping; expected e.g. \"400 Gb/s\" or \"50 GB/s\"");
 }
 

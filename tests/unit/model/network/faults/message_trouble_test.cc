@@ -13,7 +13,7 @@ using schema::CollectiveType;
 
 constexpr Time kLatency{1'000'000};  // of a link
 constexpr std::int64_t kPsPerByte = 1'000;
-const LinkKind kLink{"link", 1'000'000'000, kLatency};
+const LinkKind kGigabyteLink{"link", 1'000'000'000, kLatency};
 
 Fabric fabric_of(FamilySpec family) {
   Fabric fabric{.node = {.name = "", .devices = 1, .latency = {}}, .scale_out = {}};
@@ -23,11 +23,12 @@ Fabric fabric_of(FamilySpec family) {
   return fabric;
 }
 Fabric one_switch() {
-  return fabric_of({.shape = SingleSwitchSpec{1, kLink, {Time{0}, Time{0}}}, .place = {}});
+  return fabric_of({.shape = SingleSwitchSpec{1, kGigabyteLink, {Time{0}, Time{0}}}, .place = {}});
 }
-Fabric torus(std::vector<std::uint32_t> dims) {
+Fabric torus_of(std::vector<std::uint32_t> dims) {
   return fabric_of(
-      {.shape = TorusSpec{std::move(dims), true, kLink, {Time{50'000}, Time{0}}}, .place = {}});
+      {.shape = TorusSpec{std::move(dims), true, kGigabyteLink, {Time{50'000}, Time{0}}},
+       .place = {}});
 }
 
 LinkFaultSpec on_link(VertexName a, VertexName b, std::int64_t factor_ppm = 0) {
@@ -77,10 +78,10 @@ TEST(MessageTrouble, AFailedLinkOfATorusCostsTwoLinksMoreEachTimeItIsWanted) {
   // The ring's hop 0 -> 1 becomes 0 -> 4 -> 5 -> 1, and 30 of the 32 hops of two rounds pass it
   // twice: two links and two devices more, each time. The longest chain leaves out two hops of one
   // link either way.
-  const RingRun usual = all_reduce(torus({4, 4}), 16, 16'000, {});
+  const RingRun usual = all_reduce(torus_of({4, 4}), 16, 16'000, {});
   ClusterOptions options;
   options.link_faults = {on_link({true, 0}, {true, 1})};
-  const RingRun around = all_reduce(torus({4, 4}), 16, 16'000, options);
+  const RingRun around = all_reduce(torus_of({4, 4}), 16, 16'000, options);
   EXPECT_EQ(around.unfinished, 0u);
   EXPECT_EQ(around.time, usual.time + 2 * (2 * kLatency + 2 * Time{50'000}));
 }
@@ -105,10 +106,10 @@ TEST(MessageTrouble, AFailureForEverIsADeadlockNotAHang) {
 
 TEST(MessageTrouble, WhatHappensLaterChangesNothingBefore) {
   ClusterOptions options;
-  const RingRun usual = all_reduce(torus({4, 4}), 16, 16'000, {});
+  const RingRun usual = all_reduce(torus_of({4, 4}), 16, 16'000, {});
   options.link_faults = {on_link({true, 0}, {true, 1})};
   options.link_faults[0].from = usual.time;
-  EXPECT_EQ(all_reduce(torus({4, 4}), 16, 16'000, options).time, usual.time);
+  EXPECT_EQ(all_reduce(torus_of({4, 4}), 16, 16'000, options).time, usual.time);
 }
 
 class TroubledTraining : public testing::Test {
