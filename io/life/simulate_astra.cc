@@ -18,7 +18,8 @@ RunStatus status_of(const AstraReport& report) {
 
 AstraReport simulate(const AstraSetUp& set_up, const RunOptions& options,
                      pdes::Transport& transport) {
-  AstraReport report{.time_limit_s = options.time_limit_s.value_or(0)};
+  AstraReport report;
+  report.time_limit_s = options.time_limit_s.value_or(0);
   const TimeLimit limit(report.time_limit_s, options.started);
   Job job;
   Remarks remarks;
