@@ -48,19 +48,18 @@ const CLI::Range kPartitionRange(1u, kPartitionsMax);
 const CLI::Validator kShareRange(real_in({.min = 0, .max = 1}), "");
 const CLI::Validator kSeedRange(unsigned_up_to(std::numeric_limits<std::uint64_t>::max()), "");
 
-void add_sync_options(CLI::App& app, RawOptions& raw, std::optional<std::uint32_t>& threads,
-                      std::optional<std::uint32_t>& partitions) {
+void add_sync_options(CLI::App& app, RawOptions& raw, RunOptions& options) {
   app.add_option("--sync", raw.sync, "sequential, conservative or optimistic (default)");
-  app.add_option("--threads", threads, "workers of a rank (default: every core it may use)")
+  app.add_option("--threads", options.threads, "workers of a rank (default: every core it may use)")
       ->check(kThreadRange);
-  app.add_option("--partitions", partitions, "partitions of a rank (default: by the workers)")
+  app.add_option("--partitions", options.partitions,
+                 "partitions of a rank (default: by the workers)")
       ->check(kPartitionRange);
   app.add_option("--window", raw.window, "optimistic window, e.g. \"10 us\" (default: adapts)");
 }
 
-void add_engine_options(CLI::App& app, RawOptions& raw, std::optional<std::uint32_t>& threads,
-                        std::optional<std::uint32_t>& partitions) {
-  add_sync_options(app, raw, threads, partitions);
+void add_engine_options(CLI::App& app, RawOptions& raw, RunOptions& options) {
+  add_sync_options(app, raw, options);
   app.add_option("--stats", raw.stats, "writes the engine's time series there (CSV)");
   app.add_option("--stats-interval", raw.stats_interval,
                  "host time between its moments (default: \"10 ms\")");
@@ -71,8 +70,7 @@ void add_counters(CLI::App& app, std::string& file) {
                  "writes the ports' counters over time there (CSV; packet fidelity)");
 }
 
-template <class Seconds>
-void add_time_limit(CLI::App& app, Seconds& limit_s) {
+void add_time_limit(CLI::App& app, std::optional<double>& limit_s) {
   app.add_option("--time-limit", limit_s,
                  "ends the program after this many host seconds, with what it has by then")
       ->check(CLI::Validator(real_in({.min = 0, .min_excluded = true}), ""));
@@ -82,14 +80,14 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
   app.add_option("STUDY", a.study_file, "study file, e.g. configs/studies/llama3_405b_32k.yaml")
       ->required();
   app.add_option("--out", a.out_directory, "directory of the results (default: results/<study>)");
-  add_engine_options(app, raw, a.threads, a.partitions);
+  add_engine_options(app, raw, a.options);
   app.add_option("--placement", raw.placement, "block, metis or topology-aware (default)");
-  app.add_option("--seed", a.seed, "seed of every random number")->transform(kSeedRange);
+  app.add_option("--seed", a.options.seed, "seed of every random number")->transform(kSeedRange);
   app.add_option("--set", raw.lists, "replaces a key of the study: path.to.key=value (repeatable)")
       ->take_all()
       ->allow_extra_args(false);
-  add_time_limit(app, a.time_limit_s);
-  app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
+  add_time_limit(app, a.options.time_limit_s);
+  app.add_option("--audit", a.options.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
   add_counters(app, a.counters);
   app.add_flag("--compare-alone", a.compare_alone,
@@ -111,9 +109,9 @@ void add_phold(CLI::App& app, PholdArguments& a, RawOptions& raw) {
   app.add_option("--end", a.end, "end, in units of the mean delay (1 us)")
       ->required()
       ->check(CLI::Validator(real_in({.min = 1e-6, .max = 9e12}), ""));
-  add_engine_options(app, raw, a.threads, a.partitions);
-  app.add_option("--seed", a.seed, "seed of every random number")->transform(kSeedRange);
-  app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
+  add_engine_options(app, raw, a.options);
+  app.add_option("--seed", a.options.seed, "seed of every random number")->transform(kSeedRange);
+  app.add_option("--audit", a.options.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
 }
@@ -121,14 +119,14 @@ void add_phold(CLI::App& app, PholdArguments& a, RawOptions& raw) {
 void add_traffic(CLI::App& app, TrafficArguments& a, RawOptions& raw) {
   app.add_option("STUDY", a.study_file, "traffic study, e.g. configs/traffic/permutation_1k.yaml")
       ->required();
-  add_sync_options(app, raw, a.threads, a.partitions);
-  app.add_option("--seed", a.seed, "seed of every random number")->transform(kSeedRange);
+  add_sync_options(app, raw, a.options);
+  app.add_option("--seed", a.options.seed, "seed of every random number")->transform(kSeedRange);
   app.add_option("--set", raw.lists, "replaces a key: path.to.key=value (repeatable)")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
+  app.add_option("--audit", a.options.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
-  add_time_limit(app, a.time_limit_s);
+  add_time_limit(app, a.options.time_limit_s);
   add_counters(app, a.counters);
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
 }
@@ -144,28 +142,29 @@ void add_goal(CLI::App& app, GoalArguments& a, RawOptions& raw) {
   app.add_option("-S,--S,--LogGOPS_S", p.S, "bytes up to which a message is eager (65535)");
   app.add_flag("--as-loggopsim", a.as_loggopsim,
                "with several CPUs, an operation waits for its own CPU alone, as in LogGOPSim");
-  add_sync_options(app, raw, a.threads, a.partitions);
-  app.add_option("--audit", a.audit, "share of events to undo, compare and run again")
+  add_sync_options(app, raw, a.options);
+  app.add_option("--audit", a.options.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
-  add_time_limit(app, a.time_limit_s);
+  add_time_limit(app, a.options.time_limit_s);
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
 }
 
 // Options as ASTRA-sim's binary has them, less those of its other back ends.
 void add_astra(CLI::App& app, AstraArguments& a, RawOptions& raw) {
+  AstraSetUp& s = a.set_up;
   app.add_option("--network-backend", raw.network_backend,
                  "congestion-unaware (default) or congestion-aware");
-  app.add_option("--workload-configuration", a.workload, "traces: PREFIX.<rank>.et")->required();
-  app.add_option("--system-configuration", a.system, "system (JSON)")->required();
-  app.add_option("--network-configuration", a.network, "network (YAML)")->required();
-  app.add_option("--remote-memory-configuration", a.memory, "remote memory (JSON)")->required();
-  app.add_option("--comm-group-configuration", a.comm_groups, "communicator groups (JSON)");
-  app.add_option("--num-queues-per-dim", a.queues_per_dimension, "logical queues of a dimension")
+  app.add_option("--workload-configuration", s.workload, "traces: PREFIX.<rank>.et")->required();
+  app.add_option("--system-configuration", s.system, "system (JSON)")->required();
+  app.add_option("--network-configuration", s.network, "network (YAML)")->required();
+  app.add_option("--remote-memory-configuration", s.memory, "remote memory (JSON)")->required();
+  app.add_option("--comm-group-configuration", s.comm_groups, "communicator groups (JSON)");
+  app.add_option("--num-queues-per-dim", s.queues_per_dimension, "logical queues of a dimension")
       ->check(CLI::Range(1u, 1u << 16));
-  app.add_option("--injection-scale", a.injection_scale, "multiplies endpoint-delay")
+  app.add_option("--injection-scale", s.injection_scale, "multiplies endpoint-delay")
       ->check(CLI::Validator(real_in({.min = 0, .max = 1e9}), ""));
-  app.add_option("--rendezvous-protocol", a.rendezvous, "true: receivers ask for each message");
-  add_time_limit(app, a.time_limit_s);
+  app.add_option("--rendezvous-protocol", s.rendezvous, "true: receivers ask for each message");
+  add_time_limit(app, a.options.time_limit_s);
   app.add_option("--compute-scale", raw.compute_scale, "no effect, as in ASTRA-sim");
   app.add_option("--comm-scale", raw.comm_scale, "no effect, as in ASTRA-sim");
   app.add_option("--logging-configuration", raw.logging_configuration, "no effect");
@@ -240,14 +239,19 @@ void finish_astra(const RawOptions& raw, AstraArguments& astra) {
   const Choice<bool> unaware{"congestion-unaware", false}, aware{"congestion-aware", true};
   const std::array choices{unaware, aware};
   if (!raw.network_backend.empty()) {
-    astra.congestion_aware =
+    astra.set_up.congestion_aware =
         parse_choice<bool>("--network-backend", raw.network_backend, choices);
   }
 }
 
-void finish_sync(const RawOptions& raw, pdes::Sync& sync, core::Time& window) {
-  if (!raw.sync.empty()) sync = parse_choice("--sync", raw.sync, sync_choices());
-  if (!raw.window.empty()) window = parse_time("--window", raw.window);
+void finish_sync(const RawOptions& raw, RunOptions& options) {
+  if (!raw.sync.empty()) options.sync = parse_choice("--sync", raw.sync, sync_choices());
+  if (!raw.window.empty()) options.window = parse_time("--window", raw.window);
+}
+
+void finish_stats(const RawOptions& raw, StatsArguments& stats, RunOptions& options) {
+  stats = parse_stats(raw);
+  if (!stats.path.empty()) options.sample_interval_s = stats.interval_s;
 }
 
 // The arguments of every command; the one that is given is filled in.
@@ -290,16 +294,16 @@ Command finished(const CLI::App& app, CommandArguments& a) {
   }
   if (app.got_subcommand("traffic")) {
     a.traffic.overrides = raw.lists;
-    finish_sync(raw, a.traffic.sync, a.traffic.window);
+    finish_sync(raw, a.traffic.options);
     return a.traffic;
   }
   if (app.got_subcommand("phold")) {
-    finish_sync(raw, a.phold.sync, a.phold.window);
-    a.phold.stats = parse_stats(raw);
+    finish_sync(raw, a.phold.options);
+    finish_stats(raw, a.phold.stats, a.phold.options);
     return a.phold;
   }
   if (app.got_subcommand("goal")) {
-    finish_sync(raw, a.goal.sync, a.goal.window);
+    finish_sync(raw, a.goal.options);
     return a.goal;
   }
   if (app.got_subcommand("astra")) {
@@ -307,12 +311,11 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     return a.astra;
   }
   a.run.overrides = raw.lists;
-  if (!raw.sync.empty()) a.run.sync = parse_choice("--sync", raw.sync, sync_choices());
-  if (!raw.window.empty()) a.run.window = parse_time("--window", raw.window);
+  finish_sync(raw, a.run.options);
   if (!raw.placement.empty()) {
     a.run.placement = parse_choice("--placement", raw.placement, placement_choices());
   }
-  a.run.stats = parse_stats(raw);
+  finish_stats(raw, a.run.stats, a.run.options);
   return a.run;
 }
 

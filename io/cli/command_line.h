@@ -8,10 +8,10 @@
 #include <variant>
 #include <vector>
 
-#include "core/time.h"
 #include "io/formats/chakra/import.h"
 #include "io/formats/goal/parameters.h"
 #include "io/formats/text_workload/import.h"
+#include "io/life/simulate.h"
 #include "io/report/stats_file.h"
 #include "io/study/settings.h"
 #include "io/study/study.h"
@@ -22,15 +22,9 @@ namespace exawarp::io {
 struct RunArguments {
   std::string study_file;
   std::string out_directory;  // empty: results/<study>
-  std::optional<pdes::Sync> sync;
-  std::optional<std::uint32_t> threads;
-  std::optional<std::uint64_t> seed;
   std::vector<std::string> overrides;
-  std::optional<std::uint32_t> partitions;  // of a rank
+  RunOptions options;
   std::optional<PlacementMethod> placement;
-  std::optional<double> audit;
-  std::optional<core::Time> window;
-  std::optional<double> time_limit_s;
   StatsArguments stats;
   std::string counters;  // file of the ports' counters over time, at packet fidelity; empty: none
   bool ignore_memory = false;  // goes on where the workload does not fit the accelerator
@@ -78,13 +72,7 @@ struct TopologyArguments {
 struct TrafficArguments {
   std::string study_file;
   std::vector<std::string> overrides;
-  std::optional<std::uint64_t> seed;
-  pdes::Sync sync = pdes::Sync::optimistic;
-  std::optional<std::uint32_t> threads;
-  std::optional<std::uint32_t> partitions;  // of a rank
-  double audit = 0;
-  core::Time window{0};
-  double time_limit_s = 0;  // 0: none
+  RunOptions options;
   std::string counters;  // file of the ports' counters over time; empty: none
   bool json = false;
 };
@@ -95,12 +83,7 @@ struct PholdArguments {
   std::uint32_t start_events = 1;
   double remote = 0;
   double end = 0;  // in units of the mean delay, 1,000,000 ps
-  std::uint64_t seed = 1;
-  pdes::Sync sync = pdes::Sync::optimistic;
-  std::optional<std::uint32_t> threads;
-  std::optional<std::uint32_t> partitions;  // of a rank
-  double audit = 0;
-  core::Time window{0};
+  RunOptions options;
   StatsArguments stats;
   bool json = false;
 };
@@ -110,25 +93,14 @@ struct GoalArguments {
   std::string file;
   GoalParameterTexts parameters;
   bool as_loggopsim = false;
-  pdes::Sync sync = pdes::Sync::optimistic;
-  std::optional<std::uint32_t> threads;
-  std::optional<std::uint32_t> partitions;  // of a rank
-  double audit = 0;
-  core::Time window{0};
-  double time_limit_s = 0;  // 0: none
+  RunOptions options;
   bool json = false;
 };
 
 // `exawarp astra`: files and options as ASTRA-sim's.
 struct AstraArguments {
-  bool congestion_aware = false;
-  std::string workload;  // prefix
-  std::string system, network, memory;
-  std::string comm_groups = "empty";  // a path that contains this means none
-  std::uint32_t queues_per_dimension = 1;
-  double injection_scale = 1;
-  bool rendezvous = false;
-  double time_limit_s = 0;  // 0: none
+  AstraSetUp set_up;
+  RunOptions options;  // a time limit alone
 };
 
 // Text to print on standard output before a successful end: --help, --version.

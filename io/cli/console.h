@@ -4,7 +4,11 @@
 #include <chrono>
 #include <iosfwd>
 
+#include "io/life/failure.h"
+
 namespace exawarp::io {
+
+struct RunOptions;
 
 struct Console {
   std::ostream& out;
@@ -14,12 +18,8 @@ struct Console {
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 };
 
-enum ExitCode : int {
-  kDone = 0,
-  kInternalFault = 1,
-  kBadInput = 2,
-  kDeadlock = 3,
-  kOutOfResources = 4,
-};
+// `options` with the program's start, and with what the user is told going to `console`. Owner: the
+// console outlives it.
+RunOptions with_console(RunOptions options, const Console& console);
 
 }  // namespace exawarp::io

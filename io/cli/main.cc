@@ -2,7 +2,7 @@
 //   join the other ranks, if any              pdes/transport.h
 //   read the command line                     io/cli/command_line.h
 //   run the command                           io/cli/commands/{run,workload,topology,phold}.h
-//   turn an error into one line and a code    io/cli/failure.h
+//   turn an error into one line and a code    io/life/failure.h
 #include <unistd.h>
 
 #include <csignal>

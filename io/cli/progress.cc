@@ -17,9 +17,8 @@ constexpr const char* kEraseLine = "\r\x1b[K";
 
 }  // namespace
 
-ProgressPrinter::ProgressPrinter(const Console& console, std::uint64_t events_expected)
+ProgressPrinter::ProgressPrinter(const Console& console)
     : console_(console),
-      events_expected_(events_expected),
       next_s_(console.err_is_terminal ? kTerminalPeriod_s : kPlainPeriod_s) {}
 
 std::string ProgressPrinter::line(const pdes::Progress& p) const {
@@ -48,6 +47,7 @@ void ProgressPrinter::operator()(const pdes::Progress& p) {
 
 void ProgressPrinter::finish() {
   if (shown_ && console_.err_is_terminal) console_.err << kEraseLine << std::flush;
+  shown_ = false;
 }
 
 }  // namespace exawarp::io

@@ -12,8 +12,13 @@ namespace exawarp::io {
 // Owner: the thread that runs the engine.
 class ProgressPrinter {
  public:
-  // `events_expected`: how many events the run will commit, about; 0: not known.
-  ProgressPrinter(const Console& console, std::uint64_t events_expected);
+  explicit ProgressPrinter(const Console& console);
+  ~ProgressPrinter() { finish(); }
+  ProgressPrinter(const ProgressPrinter&) = delete;
+  ProgressPrinter& operator=(const ProgressPrinter&) = delete;
+
+  // How many events the run will commit, about; 0: not known.
+  void expect(std::uint64_t events) { events_expected_ = events; }
 
   void operator()(const pdes::Progress& progress);
   // Removes the line from a terminal.
@@ -22,7 +27,7 @@ class ProgressPrinter {
  private:
   [[nodiscard]] std::string line(const pdes::Progress& progress) const;
   const Console& console_;
-  std::uint64_t events_expected_;
+  std::uint64_t events_expected_ = 0;
   double next_s_;
   bool shown_ = false;
 };

@@ -16,9 +16,9 @@
 #include "io/cli/commands/topology.h"
 #include "io/cli/commands/traffic.h"
 #include "io/cli/commands/workload.h"
-#include "io/cli/failure.h"
 #include "io/cli/option_values.h"
 #include "io/life/agreement.h"
+#include "io/life/failure.h"
 #include "io/study/suggest.h"
 #include "pdes/transport.h"
 

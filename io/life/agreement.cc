@@ -12,8 +12,7 @@
 #include "core/digest.h"
 #include "core/error.h"
 #include "core/mapped_file.h"
-#include "io/cli/console.h"
-#include "io/cli/failure.h"
+#include "io/life/failure.h"
 #include "io/study/suggest.h"
 
 namespace exawarp::io {

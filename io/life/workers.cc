@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <ostream>
 
 #include "core/error.h"
 #include "core/machine.h"
@@ -75,7 +74,7 @@ std::uint32_t partitions_of(const WorkerRequest& request, std::uint32_t ranks,
 
 }  // namespace
 
-Workers choose_workers(const WorkerRequest& request, const Console& console,
+Workers choose_workers(const WorkerRequest& request, const Notify& notify,
                        pdes::Transport& transport) {
   const std::uint32_t ranks = transport.ranks();
   Workers out;
@@ -87,13 +86,11 @@ Workers choose_workers(const WorkerRequest& request, const Console& console,
     out.partitions_per_rank =
         partitions_of(request, ranks, static_cast<std::uint32_t>(most_threads[0]));
   });
-  if (out.partitions_per_rank < request.partitions_per_rank && transport.rank().value == 0) {
-    console.err << fmt::format(
-                       "partitions per rank: {} are more than there is to place; {} {} "
-                       "used\n",
+  const bool fewer = out.partitions_per_rank < request.partitions_per_rank;
+  if (fewer && notify && transport.rank().value == 0) {
+    notify(fmt::format("partitions per rank: {} are more than there is to place; {} {} used",
                        request.partitions_per_rank, out.partitions_per_rank,
-                       out.partitions_per_rank == 1 ? "is" : "are")
-                << std::flush;
+                       out.partitions_per_rank == 1 ? "is" : "are"));
   }
   return out;
 }

@@ -2,13 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 
-#include "io/cli/console.h"
 #include "pdes/engine.h"
 #include "pdes/transport.h"
 
 namespace exawarp::io {
+
+// Takes a line for the user, without its end; may be empty.
+using Notify = std::function<void(const std::string&)>;
 
 struct WorkerRequest {
   pdes::Sync sync = pdes::Sync::optimistic;
@@ -24,10 +28,10 @@ struct Workers {
 };
 
 // Threads may differ between ranks; partitions do not: they follow the rank with most threads. A
-// rank has no more partitions than atoms, and a line says where it was to have more. Throws
-// core::InputError where the request contradicts itself (sequential on two ranks, more partitions
-// than the placement can number). Collective.
-Workers choose_workers(const WorkerRequest& request, const Console& console,
+// rank has no more partitions than atoms; where it was to have more, a line for the user goes to
+// `notify`, on rank 0. Throws core::InputError where the request contradicts itself (sequential on
+// two ranks, more partitions than the placement can number). Collective.
+Workers choose_workers(const WorkerRequest& request, const Notify& notify,
                        pdes::Transport& transport);
 
 }  // namespace exawarp::io

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <iterator>
 
 #include "io/report/results.h"
@@ -35,21 +34,6 @@ std::string csv_of(const model::PacketNetwork& network, const model::PortCounter
 }
 
 }  // namespace
-
-model::PortCountersOptions read_port_counters(const YamlSection& section) {
-  model::PortCountersOptions out;
-  out.bucket = core::Time{section.quantity("bucket", core::Dimension::time, 1'000, out.bucket.ps)};
-  constexpr core::Time kBucketMax{86'400 * core::kPicosecondsPerSecond};
-  if (out.bucket > kBucketMax) section.fail("bucket", "is longer than a day");
-  constexpr std::int64_t kBucketsMax = 1 << 16;
-  const std::int64_t buckets = section.integer("buckets", {2, kBucketsMax}, out.buckets_max);
-  out.buckets_max = static_cast<std::uint32_t>(buckets);
-  if (!std::has_single_bit(out.buckets_max)) {
-    section.fail("buckets", fmt::format("{} is no power of two; expected e.g. {}", buckets,
-                                        std::bit_ceil(out.buckets_max)));
-  }
-  return out;
-}
 
 void write_port_counters(const model::PacketNetwork& network, const model::PortCounters& counters,
                          core::OutputFile& file) {

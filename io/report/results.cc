@@ -1,16 +1,12 @@
 #include "io/report/results.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cinttypes>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -178,7 +174,7 @@ Json engine_statistics(const pdes::RunResult& result) {
 Json packets_json(const RunReport& r) {
   Json json;
   for (const auto& [key, value] : packet_counters(r.outcome->packets())) json[key] = value;
-  const double run_s = r.result->run_s;
+  const double run_s = r.result.run_s;
   const auto hops = static_cast<double>(r.outcome->packets().packet_hops);
   json["packet_hops_per_s"] = run_s > 0 ? hops / run_s : 0;
   return json;
@@ -193,7 +189,7 @@ void add_waiting(const Outcome& outcome, Json& summary) {
 }
 
 void add_run(const RunReport& r, Json& summary) {
-  const pdes::RunResult& result = *r.result;
+  const pdes::RunResult& result = r.result;
   summary["committed_events"] = result.total.committed_events();
   summary["processed_events"] = result.total.processed_events;
   summary["rolled_back_events"] = result.total.rolled_back_events;
@@ -241,7 +237,7 @@ std::string summary_json(const RunReport& r) {
                {"sync", to_name(r.sync)},
                {"ranks", r.ranks},
                {"threads", r.threads},
-               {"partitions", r.result->partition_count},
+               {"partitions", r.result.partition_count},
                {"placement", to_name(study.placement)},
                {"seed", study.engine.seed},
                {"simulated_time_ps", outcome.simulated_time().ps},
@@ -256,13 +252,13 @@ std::string summary_json(const RunReport& r) {
   summary["jobs"] = jobs_json(r);
   if (!study.backgrounds.empty()) summary["background"] = background_json(outcome.background());
   if (r.cluster->has_packets()) summary["packets"] = packets_json(r);
-  summary["engine"] = engine_statistics(*r.result);
+  summary["engine"] = engine_statistics(r.result);
   if (r.quality) summary["placement_quality"] = placement_quality(*r.quality);
   return dump(summary);
 }
 
 std::string phold_json(const PholdReport& r) {
-  const pdes::RunResult& result = *r.result;
+  const pdes::RunResult& result = r.result;
   return dump(Json{{"committed_events", result.total.committed_events()},
                    {"run_s", result.run_s},
                    {"events_per_s", events_per_s(result)},
@@ -310,20 +306,6 @@ void write_and_print(const std::function<void()>& write, const std::function<voi
   }
   print();
   if (problem) std::rethrow_exception(problem);
-}
-
-// getrusage() counts what the process was before exec(), too: a copy of whatever started it. The
-// kernel's status file does not.
-std::uint64_t peak_rss_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    std::uint64_t kibibytes = 0;
-    if (std::sscanf(line.c_str(), "VmHWM: %" SCNu64 " kB", &kibibytes) == 1)
-      return kibibytes * 1'024;
-  }
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1'024;  // Linux counts in KiB
 }
 
 }  // namespace exawarp::io

@@ -4,34 +4,30 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "io/study/study.h"
+#include "io/report/ran.h"
+#include "io/study/study_cluster.h"
+#include "model/network/packet/port_counters.h"
 #include "model/outcome.h"
 #include "partition/quality.h"
-#include "pdes/engine.h"
 
 namespace exawarp::io {
 
-enum class RunStatus { finished, deadlocked, stopped };
-
-// Everything the summaries are made of. Valid as long as what it points to.
-struct RunReport {
-  const Study* study = nullptr;
-  const model::Cluster* cluster = nullptr;
-  const model::Outcome* outcome = nullptr;
-  const pdes::RunResult* result = nullptr;
-  std::vector<core::Time> alone = {};  // each job's duration by itself; empty: not asked for
+// Everything the summaries of a study are made of, and all that it refers to.
+struct RunReport : Ran {
+  std::unique_ptr<const Study> study;  // as it was simulated
+  std::unique_ptr<const LoadedJobs> jobs;
+  std::unique_ptr<const model::Cluster> cluster;
+  std::optional<model::Outcome> outcome;
+  std::unique_ptr<model::PortCounters> counters;  // of all ranks, on rank 0; null: not asked for
+  std::vector<core::Time> alone;  // each job's duration by itself; empty: not asked for
   std::optional<partition::Quality> quality;  // of the placement; none: there is one partition
-  RunStatus status = RunStatus::finished;
-  std::uint32_t ranks = 1;
   std::uint32_t threads = 1;  // of a rank
-  pdes::Sync sync = pdes::Sync::optimistic;
   double setup_s = 0;         // host time until the first event
-  std::uint64_t peak_rss_bytes = 0;  // of all ranks
-  std::uint64_t workload_bytes = 0;  // of the mapped or generated workload; 0: not known
   std::string directory;      // of the results
 };
 
@@ -42,12 +38,7 @@ std::string summary_json(const RunReport& report);
 double slowdown_of(const model::JobTotals& job, core::Time alone);
 
 // As `phold --json` prints it.
-struct PholdReport {
-  const pdes::RunResult* result = nullptr;
-  pdes::Sync sync = pdes::Sync::optimistic;
-  std::uint32_t ranks = 1;
-  std::uint64_t peak_rss_bytes = 0;
-};
+struct PholdReport : Ran {};
 std::string phold_json(const PholdReport& report);
 
 // Events per second of the run phase; 0 where nothing ran.
@@ -64,8 +55,5 @@ void prepare_directory(const std::string& directory);
 // result is not lost to a full disk. In this order, so that a reader of standard output who leaves
 // does not stop the files. Throws what `write` threw.
 void write_and_print(const std::function<void()>& write, const std::function<void()>& print);
-
-// The most memory this process has held so far.
-std::uint64_t peak_rss_bytes();
 
 }  // namespace exawarp::io

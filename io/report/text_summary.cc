@@ -8,6 +8,7 @@
 
 #include "core/units.h"
 #include "io/report/append.h"
+#include "model/device/device.h"
 
 namespace exawarp::io {
 namespace {
@@ -140,13 +141,13 @@ void add_step(const RunReport& r, std::string& out) {
   fmt::format_to(append(out), "{}  {} of {} unfinished at {}\n",
                  r.status == RunStatus::deadlocked ? "Deadlock  " : "Stopped   ",
                  format_grouped(outcome.unfinished()), plural(outcome.devices(), "device"),
-                 core::format_time(r.result->last_event));
+                 core::format_time(r.result.last_event));
 }
 
 void add_packets(const RunReport& r, std::string& out) {
   if (!r.cluster->has_packets()) return;
   const model::PacketTotals& n = r.outcome->packets();
-  const double run_s = r.result->run_s;
+  const double run_s = r.result.run_s;
   fmt::format_to(append(out), "Packets     {} hops ({}/s), {} dropped, {} sent again, {} marked\n",
                  format_grouped(n.packet_hops),
                  format_count(run_s > 0 ? static_cast<double>(n.packet_hops) / run_s : 0),
@@ -208,6 +209,19 @@ void add_host(const pdes::RunResult& result, double setup_s, std::uint64_t peak_
   fmt::format_to(append(out), "Digest      {}\n", core::to_hex(result.digest));
 }
 
+// Whether links that failed are why: the first pair of devices without a way.
+std::string cut_off_by_faults(const RunReport& r) {
+  const model::MessageTrouble* trouble = r.cluster->devices().trouble.get();
+  if (trouble == nullptr) return "";
+  for (const model::WaitingDevice& device : r.outcome->waiting()) {
+    const auto from = trouble->cut_off_from({device.device}, r.result.last_event);
+    if (!from) continue;
+    return fmt::format("; faults leave no way from device {} to device {}", from->value,
+                       device.device);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string text_summary(const RunReport& r) {
@@ -232,17 +246,29 @@ std::string text_summary(const RunReport& r) {
     out += "\n";
   }
   add_packets(r, out);
-  add_engine(*r.result, r.sync, r.ranks, out);
-  add_host(*r.result, r.setup_s, r.peak_rss_bytes, out);
+  add_engine(r.result, r.sync, r.ranks, out);
+  add_host(r.result, r.setup_s, r.peak_rss_bytes, out);
   fmt::format_to(append(out), "Results     {}/summary.json\n", r.directory);
   return out;
 }
 
 std::string phold_text(const PholdReport& r) {
   std::string out;
-  add_engine(*r.result, r.sync, r.ranks, out);
-  add_host(*r.result, r.result->setup_s, r.peak_rss_bytes, out);
+  add_engine(r.result, r.sync, r.ranks, out);
+  add_host(r.result, r.result.setup_s, r.peak_rss_bytes, out);
   return out;
+}
+
+std::string deadlock_text(const RunReport& r) {
+  const model::Outcome& outcome = *r.outcome;
+  std::string text = fmt::format("{}: the simulated system deadlocked: {} of {} devices wait{}\n",
+                                 r.study->file, outcome.unfinished(), outcome.devices(),
+                                 cut_off_by_faults(r));
+  for (const model::WaitingDevice& device : outcome.waiting()) text += "  " + device.text + "\n";
+  if (outcome.unfinished() > outcome.waiting().size()) {
+    text += fmt::format("  ... and {} more\n", outcome.unfinished() - outcome.waiting().size());
+  }
+  return text;
 }
 
 }  // namespace exawarp::io

@@ -7,6 +7,7 @@
 #include "core/units.h"
 #include "io/report/packet_counters.h"
 #include "io/study/study.h"
+#include "io/study/suggest.h"
 
 namespace exawarp::io {
 namespace {
@@ -35,14 +36,14 @@ CompletionTimes times_of(const TrafficReport& r) {
 }
 
 double hops_per_cpu_s(const TrafficReport& r) {
-  return r.cpu_s > 0 ? static_cast<double>(r.totals->packet_hops) / r.cpu_s : 0;
+  return r.cpu_s > 0 ? static_cast<double>(r.totals.packet_hops) / r.cpu_s : 0;
 }
 
 }  // namespace
 
 std::string traffic_json(const TrafficReport& r) {
   const CompletionTimes t = times_of(r);
-  const model::TrafficTotals& n = *r.totals;
+  const model::TrafficTotals& n = r.totals;
   Json json{{"schema", "exawarp-traffic-1"},
               {"study", r.study->name},
               {"devices", r.topology->devices()},
@@ -55,23 +56,23 @@ std::string traffic_json(const TrafficReport& r) {
               {"mean_flow_bytes_per_s", t.mean_bytes_per_s},
               {"simulated_time_ps", n.last_received.ps},
               {"packet_hops_per_cpu_s", hops_per_cpu_s(r)},
-              {"committed_events", r.result->total.committed_events()},
-              {"rolled_back_events", r.result->total.rolled_back_events},
+              {"committed_events", r.result.total.committed_events()},
+              {"rolled_back_events", r.result.total.rolled_back_events},
               {"sync", to_name(r.sync)},
               {"ranks", r.ranks},
-              {"threads", r.result->threads},
-              {"partitions", r.result->partition_count},
-              {"run_s", r.result->run_s},
+              {"threads", r.result.threads},
+              {"partitions", r.result.partition_count},
+              {"run_s", r.result.run_s},
               {"cpu_s", r.cpu_s},
               {"peak_rss_bytes", r.peak_rss_bytes},
-              {"digest", core::to_hex(r.result->digest)}};
+              {"digest", core::to_hex(r.result.digest)}};
   for (const auto& [key, value] : packet_counters(n)) json[key] = value;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string traffic_text(const TrafficReport& r) {
   const CompletionTimes t = times_of(r);
-  const model::TrafficTotals& n = *r.totals;
+  const model::TrafficTotals& n = r.totals;
   const auto rate = [](double bytes_per_s) { return core::format_count(bytes_per_s) + "B/s"; };
   std::string out = fmt::format("{} on {}\n", r.study->name, r.topology->name());
   const auto line = [&](const char* what, const std::string& text) {
@@ -93,12 +94,20 @@ std::string traffic_text(const TrafficReport& r) {
                                   core::format_grouped(n.packet_hops),
                                   core::format_count(hops_per_cpu_s(r))));
   line("events", fmt::format("{} committed, {} rolled back",
-                             core::format_grouped(r.result->total.committed_events()),
-                             core::format_grouped(r.result->total.rolled_back_events)));
-  line("host", fmt::format("{:.3f} s, {:.3f} s of processor time, {}", r.result->run_s, r.cpu_s,
+                             core::format_grouped(r.result.total.committed_events()),
+                             core::format_grouped(r.result.total.rolled_back_events)));
+  line("host", fmt::format("{:.3f} s, {:.3f} s of processor time, {}", r.result.run_s, r.cpu_s,
                            core::format_bytes(r.peak_rss_bytes)));
-  line("digest", core::to_hex(r.result->digest));
+  line("digest", core::to_hex(r.result.digest));
   return out;
+}
+
+std::string unfinished_text(const TrafficReport& r) {
+  return fmt::format(
+      "{}: the simulated network cannot go on: {} of {} messages were "
+      "received, and some wait for ever{}\n",
+      one_line(r.study->file), r.totals.received, r.totals.posted,
+      r.study->network.link_faults.empty() ? "" : "; faults left no way for them");
 }
 
 }  // namespace exawarp::io

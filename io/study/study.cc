@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "io/report/port_counters_file.h"
 #include "io/study/collectives_config.h"
+#include "io/study/counters_config.h"
 #include "io/study/faults_config.h"
 #include "io/study/file_kinds.h"
 #include "io/study/packet_config.h"

@@ -1,6 +1,6 @@
 #include "io/study/traffic_study.h"
 
-#include "io/report/port_counters_file.h"
+#include "io/study/counters_config.h"
 #include "io/study/faults_config.h"
 #include "io/study/file_kinds.h"
 #include "io/study/packet_config.h"

@@ -24,7 +24,7 @@ class CountersOfARun : public testing::Test {
     workspace.write("workload.yaml", small_workload());
     arguments.study_file = "study.yaml";
     arguments.quiet = true;
-    arguments.sync = pdes::Sync::optimistic;
+    arguments.options.sync = pdes::Sync::optimistic;
     arguments.overrides = {
         "network={fidelity: packet, packet: {packet_size: 4 KiB, buffer: 12 KiB, recovery: "
         "selective_repeat, ecn: {kmin: 4 KiB, kmax: 8 KiB}}}",
@@ -32,7 +32,7 @@ class CountersOfARun : public testing::Test {
   }
   // The counters' file after a run on `ranks` ranks, which are threads here.
   std::string counters(std::uint32_t ranks, std::uint32_t threads) {
-    arguments.threads = threads;
+    arguments.options.threads = threads;
     arguments.counters = "ports.csv";
     pdes::InProcessHub hub(ranks, 0);
     std::ostringstream out, err;

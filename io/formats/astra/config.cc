@@ -11,8 +11,8 @@
 #include "core/error.h"
 #include "io/formats/astra/traces.h"
 #include "io/formats/chakra/reader.h"
-#include "io/formats/text_file.h"
 #include "io/study/suggest.h"
+#include "io/study/text_file.h"
 #include "io/study/yaml.h"
 
 namespace exawarp::io {

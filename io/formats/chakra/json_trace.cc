@@ -11,8 +11,8 @@
 #include "core/output_file.h"
 #include "io/formats/chakra/attributes.h"
 #include "io/formats/chakra/record.h"
-#include "io/formats/text_file.h"
 #include "io/study/suggest.h"
+#include "io/study/text_file.h"
 
 namespace exawarp::io {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "core/error.h"
 #include "core/mapped_file.h"
-#include "io/formats/text_file.h"
 #include "io/study/suggest.h"
+#include "io/study/text_file.h"
 
 namespace exawarp::io {
 namespace {

@@ -8,8 +8,8 @@
 #include "core/input_file.h"
 #include "core/mapped_file.h"
 #include "io/formats/chakra/json_trace.h"
-#include "io/formats/text_file.h"
 #include "io/study/suggest.h"
+#include "io/study/text_file.h"
 
 namespace exawarp::io {
 namespace {

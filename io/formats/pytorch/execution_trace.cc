@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "io/formats/text_file.h"
+#include "io/study/text_file.h"
 
 namespace exawarp::io::pytorch {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "io/formats/chakra/source.h"
-#include "io/formats/text_file.h"
+#include "io/study/text_file.h"
 
 namespace exawarp::io {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/error.h"
-#include "io/formats/text_file.h"
 #include "io/formats/text_workload/reader.h"
+#include "io/study/text_file.h"
 #include "model/workload/builder.h"
 
 namespace exawarp::io {

@@ -1,4 +1,4 @@
-#include "io/cli/failure.h"
+#include "io/life/failure.h"
 
 #include <kj/exception.h>
 
@@ -7,7 +7,6 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "io/cli/console.h"
 
 namespace exawarp::io {
 namespace {
@@ -24,6 +23,15 @@ Failure internal_fault(const std::string& what) {
 }
 
 }  // namespace
+
+ExitCode exit_code_of(RunStatus status) {
+  switch (status) {
+    case RunStatus::finished: return kDone;
+    case RunStatus::deadlocked: return kDeadlock;
+    case RunStatus::stopped: return kOutOfResources;
+  }
+  return kInternalFault;
+}
 
 Failure failure_of(const std::exception_ptr& error) {
   try {

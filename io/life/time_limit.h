@@ -8,7 +8,6 @@
 #include <string>
 
 #include "core/error.h"
-#include "io/study/suggest.h"
 
 namespace exawarp::io {
 
@@ -34,15 +33,6 @@ class TimeLimit {
   [[nodiscard]] double left_s() const {
     constexpr double kLeast = 1e-9;
     return limit_s_ > 0 ? std::max(kLeast, left()) : 0;
-  }
-
-  // The line for results that are partial, `reached` being how far they go.
-  [[nodiscard]] std::string stopped_text(const std::string& file,
-                                         const std::string& reached) const {
-    return fmt::format(
-        "{}: host time ran out after {:g} s (--time-limit) {}; the results are "
-        "partial; a longer limit or more ranks would help\n",
-        one_line(file), limit_s_, reached);
   }
 
  private:

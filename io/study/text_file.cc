@@ -1,4 +1,4 @@
-#include "io/formats/text_file.h"
+#include "io/study/text_file.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "io/cli/failure.h"
+#include "io/life/failure.h"
 
 #include <gtest/gtest.h>
 #include <kj/exception.h>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "io/cli/console.h"
 
 namespace exawarp::io {
 namespace {

@@ -1,22 +1,20 @@
 // A GOAL run in words and as JSON.
 #pragma once
 
-#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 
-#include "io/formats/goal/outcome.h"
 #include "io/formats/goal/parameters.h"
-#include "pdes/engine.h"
+#include "io/report/goal_outcome.h"
+#include "io/report/ran.h"
 
 namespace exawarp::io {
 
-struct GoalReport {
-  const model::goal::LogGops* model;
-  const GoalOutcome* outcome;
-  const pdes::RunResult* result;
-  pdes::Sync sync;
-  std::uint32_t ranks;  // MPI processes
-  std::uint64_t peak_rss_bytes;
+struct GoalReport : Ran {
+  std::unique_ptr<const model::goal::Schedule> schedule;
+  std::unique_ptr<const model::goal::LogGops> model;
+  std::optional<GoalOutcome> outcome;
 };
 
 std::string goal_text(const GoalReport& report);

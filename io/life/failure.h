@@ -1,10 +1,23 @@
-// An exception as the program's end: an exit code and a line.
+// The program's end: its exit codes, and an exception as an exit code and a line.
 #pragma once
 
 #include <exception>
 #include <string>
 
+#include "io/report/ran.h"
+
 namespace exawarp::io {
+
+enum ExitCode : int {
+  kDone = 0,
+  kInternalFault = 1,
+  kBadInput = 2,
+  kDeadlock = 3,
+  kOutOfResources = 4,
+};
+
+// Of a simulation that came to an end of its own.
+ExitCode exit_code_of(RunStatus status);
 
 struct Failure {
   int exit_code;

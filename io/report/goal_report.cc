@@ -1,4 +1,4 @@
-#include "io/formats/goal/report.h"
+#include "io/report/goal_report.h"
 
 #include <fmt/format.h>
 
@@ -77,10 +77,10 @@ std::string goal_text(const GoalReport& r) {
   out += fmt::format("finish max   {} ns (rank {})\n", in_ns(r, finish[e.latest]), e.latest);
   out += fmt::format("finish min   {} ns (rank {})\n", in_ns(r, finish[e.earliest]), e.earliest);
   out += fmt::format("finish mean  {:.2f} ns\n", e.mean_units / r.model->parameters().units_per_ns);
-  out += fmt::format("digest       {}\n", core::to_hex(r.result->digest));
+  out += fmt::format("digest       {}\n", core::to_hex(r.result.digest));
   out += fmt::format("{} events in {:.3f} s, {} rolled back\n",
-                     core::format_grouped(r.result->total.committed_events()), r.result->run_s,
-                     core::format_grouped(r.result->total.rolled_back_events));
+                     core::format_grouped(r.result.total.committed_events()), r.result.run_s,
+                     core::format_grouped(r.result.total.rolled_back_events));
   return out;
 }
 
@@ -90,7 +90,7 @@ std::string goal_json(const GoalReport& r) {
   const auto& schedule = r.model->schedule();
   Json each = Json::array();
   for (const std::uint64_t units : finish) each.push_back(ns_json(r, units));
-  const pdes::RunResult& result = *r.result;
+  const pdes::RunResult& result = r.result;
   const Json json{
       {"schema", "exawarp-goal-1"},
       {"file", schedule.place()},

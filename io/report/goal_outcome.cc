@@ -1,4 +1,4 @@
-#include "io/formats/goal/outcome.h"
+#include "io/report/goal_outcome.h"
 
 #include <fmt/core.h>
 

@@ -1,0 +1,52 @@
+#include "io/life/prepared.h"
+
+#include <array>
+
+#include "io/life/agreement.h"
+#include "io/life/workers.h"
+
+namespace exawarp::io {
+
+pdes::EngineOptions with_options(pdes::EngineOptions engine, const RunOptions& options) {
+  if (options.sync) engine.sync = *options.sync;
+  if (options.seed) engine.seed = *options.seed;
+  if (options.audit) engine.audit_probability = *options.audit;
+  if (options.window) engine.window = *options.window;
+  if (options.time_limit_s) engine.time_limit_s = *options.time_limit_s;
+  engine.sample_interval_s = options.sample_interval_s;
+  return engine;
+}
+
+Prepared prepare(const Placeable& what, const pdes::EngineOptions& engine,
+                 std::uint32_t partitions_per_rank, const RunOptions& options,
+                 pdes::Transport& transport) {
+  const Workers workers = choose_workers({.sync = engine.sync,
+                                          .threads = options.threads,
+                                          .partitions_per_rank = partitions_per_rank,
+                                          .partitions_per_thread = what.partitions_per_thread,
+                                          .atoms = what.atoms},
+                                         options.notify, transport);
+  Prepared out;
+  out.engine = engine;
+  out.engine.threads = workers.threads;
+  agree(transport, [&] {
+    Placed placed = what.place({.atoms = what.atoms,
+                                .ranks = transport.ranks(),
+                                .partitions_per_rank = workers.partitions_per_rank});
+    out.placement = std::move(placed.placement);
+    if (options.ready) options.ready(placed.events_expected);
+  });
+  return out;
+}
+
+void set_facts(Ran& report, const pdes::EngineOptions& engine, double time_limit_s,
+               pdes::Transport& transport) {
+  std::array<std::uint64_t, 1> memory{peak_rss_bytes()};
+  transport.all_reduce_sum(memory);
+  report.sync = engine.sync;
+  report.ranks = transport.ranks();
+  report.peak_rss_bytes = memory[0];
+  report.time_limit_s = time_limit_s;
+}
+
+}  // namespace exawarp::io

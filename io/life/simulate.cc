@@ -1,0 +1,226 @@
+// A study from its files to its report: jobs and cluster, where each LP goes, the engine's run,
+// what the devices' final states add up to, and, where it is asked for, each job by itself.
+#include "io/life/simulate.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include "core/digest.h"
+#include "core/error.h"
+#include "io/life/agreement.h"
+#include "io/life/prepared.h"
+#include "io/report/memory_report.h"
+#include "io/study/in_file.h"
+#include "partition/metis.h"
+#include "partition/quality.h"
+#include "partition/topology_aware.h"
+
+namespace exawarp::io {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+partition::WeightedGraph weighted_graph_of(const model::Traffic& traffic) {
+  std::vector<std::int64_t> weights(traffic.work.begin(), traffic.work.end());
+  std::vector<partition::WeightedEdge> edges;
+  edges.reserve(traffic.neighbour.size() / 2);
+  for (std::uint32_t a = 0; a < weights.size(); ++a) {
+    for (std::uint64_t e = traffic.first_edge[a]; e < traffic.first_edge[a + 1]; ++e) {
+      const std::uint32_t b = traffic.neighbour[e];
+      if (a < b) edges.push_back({a, b, static_cast<std::int64_t>(traffic.weight[e])});
+    }
+  }
+  return {std::move(weights), std::move(edges)};
+}
+
+core::Placement place_by(PlacementMethod method, const partition::WeightedGraph& graph,
+                         const partition::PlacementRequest& request) {
+  switch (method) {
+    case PlacementMethod::block: break;
+    case PlacementMethod::topology_aware: return partition::place_by_topology(graph, request);
+    case PlacementMethod::metis: return partition::place_by_metis(graph, request);
+  }
+  return partition::place_in_blocks(request);
+}
+
+// Sets how good the placement is, where there is a choice.
+Placed place(partition::PlacementRequest request, const TimeLimit& limit, RunReport& report) {
+  Placed out;
+  const std::string& file = report.study->file;
+  const model::Traffic traffic = report.cluster->traffic();
+  for (const std::uint64_t work : traffic.work) out.events_expected += work;
+  limit.check(file, "when it was known who talks to whom");
+  request.atom_shift = report.cluster->atom_shift();
+  if (request.ranks == 1 && request.partitions_per_rank == 1) {
+    out.placement = partition::place_in_blocks(request);
+  } else {
+    const partition::WeightedGraph graph = weighted_graph_of(traffic);
+    out.placement = place_by(report.study->placement, graph, request);
+    report.quality = partition::measure(graph, out.placement);
+  }
+  limit.check(file, "when devices were placed");
+  return out;
+}
+
+// Each rank places for itself, so all must come to the same. They do, but for a METIS of another
+// build on another machine. Collective.
+void check_same_placement(const core::Placement& placement, pdes::Transport& transport) {
+  core::Hasher hash;
+  for (const std::uint16_t partition : placement.partition_of_atom) hash.word(partition);
+  std::array<std::uint64_t, 2> extremes{hash.value(), ~hash.value()};
+  transport.all_reduce_max(extremes);
+  agree(transport, [&] {
+    if (extremes[0] == ~extremes[1]) return;
+    throw core::SystemError(
+        "placement: ranks disagree, so their METIS libraries differ; expected the same one on "
+        "every machine, or placement.method: topology-aware");
+  });
+}
+
+// Several partitions a thread let a thread take over what another has left, where the workload's
+// phases load partitions unevenly; they pay only if little is cut, which at packet fidelity is
+// never so (docs/reference/partitioning.md).
+std::uint32_t partitions_per_thread(const Study& study) {
+  const bool cuts_much = study.placement == PlacementMethod::block ||
+                         study.network_fidelity == NetworkFidelity::packet;
+  return cuts_much ? 1 : 4;
+}
+
+// What all ranks must have in common: the study, and what its workload files hold.
+Settings settings_of(const Study& study) {
+  Settings all = study.settings;
+  for (const JobConfig& job : study.jobs) {
+    const auto* path = std::get_if<std::string>(&job.workload);
+    if (path != nullptr) all.push_back(content_of(*path, *path));
+  }
+  return all;
+}
+
+void load(const TimeLimit& limit, RunReport& report) {
+  const Study& study = *report.study;
+  const auto done = [&](const char* step) { limit.check(study.file, step); };
+  done("when the study was read");
+  report.jobs = std::make_unique<const LoadedJobs>(load_jobs(study));
+  done("when the workload was there");
+  if (!study.ignore_memory) {
+    for (const auto& graph : report.jobs->graphs) {
+      check_memory(*graph, study.system.accelerator, study.file);
+    }
+  }
+  report.cluster = cluster_of(study, *report.jobs);
+  done("when the cluster was described");
+}
+
+// All that comes before the first event. Collective.
+Prepared prepared(const RunOptions& options, const TimeLimit& limit, RunReport& report,
+                  pdes::Transport& transport) {
+  const Study& study = *report.study;
+  Settings settings;
+  agree(transport, [&] {
+    in_file(study.file, [&] { load(limit, report); });
+    if (transport.ranks() > 1) settings = settings_of(study);
+  });
+  require_same(transport, settings);
+  RunOptions with_study = options;
+  if (!options.threads) with_study.threads = study.threads;
+  const Placeable what{
+      .atoms = report.cluster->atom_count(),
+      .partitions_per_thread = partitions_per_thread(study),
+      .place =
+          [&](const partition::PlacementRequest& request) {
+            return in_file(study.file, [&] { return place(request, limit, report); });
+          }};
+  Prepared out = prepare(what, study.engine,
+                         options.partitions.value_or(study.partitions_per_rank), with_study,
+                         transport);
+  check_same_placement(out.placement, transport);
+  return out;
+}
+
+RunStatus status_of(const pdes::RunResult& result, const model::Outcome& outcome) {
+  if (outcome.unfinished() == 0) return RunStatus::finished;
+  return result.stopped_at_limit ? RunStatus::stopped : RunStatus::deadlocked;
+}
+
+// Throws core::InputError where simulated time has run out. Collective.
+model::Outcome outcome_of(const std::string& file, const model::Cluster& cluster,
+                          const pdes::Engine& engine, const pdes::RunResult& result,
+                          pdes::Transport& transport) {
+  model::Outcome outcome(cluster, result.late ? &*result.late : nullptr);
+  engine.visit([&](core::LpId lp, const void* state) { outcome.add(lp, state); });
+  outcome.combine(transport);
+  if (!result.late) return outcome;
+  agree(transport, [&] {
+    if (transport.rank().value != 0) return;
+    throw core::InputError(
+        file, fmt::format("simulated time passes {}: {}; expected smaller amounts, or higher rates",
+                          core::kEndOfTimeText, outcome.late_work()));
+  });
+  return outcome;
+}
+
+// How long each job takes with nothing else on the cluster, on the devices that it has beside the
+// others; 0 where it does not end. Collective.
+std::vector<core::Time> run_alone(const RunReport& report, const Prepared& p,
+                                  const TimeLimit& limit, pdes::Transport& transport) {
+  std::vector<core::Time> durations;
+  pdes::EngineOptions options = p.engine;
+  options.sample_interval_s = 0;
+  for (std::uint32_t j = 0; j < report.jobs->jobs.size(); ++j) {
+    const auto cluster = cluster_of(*report.study, *report.jobs, j);
+    options.time_limit_s = limit.left_s();
+    pdes::Engine engine(*cluster, p.placement, options, transport);
+    const pdes::RunResult result = engine.run();
+    const model::JobTotals job =
+        outcome_of(report.study->file, *cluster, engine, result, transport).jobs().front();
+    durations.push_back(job.finished ? job.duration : core::Time{0});
+  }
+  return durations;
+}
+
+std::unique_ptr<const Study> with_options(const Study& study, const RunOptions& options) {
+  auto out = std::make_unique<Study>(study);
+  out->engine = with_options(study.engine, options);
+  if (options.count_ports) out->packets.count_ports = true;
+  return out;
+}
+
+}  // namespace
+
+RunReport simulate(const Study& study, const RunOptions& options, pdes::Transport& transport) {
+  const Clock::time_point start = Clock::now();
+  RunReport report;
+  report.study = with_options(study, options);
+  const TimeLimit limit(report.study->engine.time_limit_s, options.started);
+  Prepared p = prepared(options, limit, report, transport);
+  const double prepared_s = seconds_since(start);
+  report.counters = std::make_unique<model::PortCounters>(p.placement.partitions(),
+                                                          report.study->counters, nullptr);
+  p.engine.time_limit_s = limit.left_s();
+  pdes::Engine engine(*report.cluster, p.placement, p.engine, transport, report.counters.get());
+  report.result = engine.run(options.progress);
+  report.setup_s = prepared_s + report.result.setup_s;
+  report.threads = p.engine.threads;
+  report.outcome =
+      outcome_of(report.study->file, *report.cluster, engine, report.result, transport);
+  report.status = status_of(report.result, *report.outcome);
+  if (options.compare_alone && report.status == RunStatus::finished) {
+    report.alone = run_alone(report, p, limit, transport);
+  }
+  set_facts(report, p.engine, report.study->engine.time_limit_s, transport);
+  if (options.count_ports) {
+    report.counters->combine(transport);
+  } else {
+    report.counters.reset();
+  }
+  return report;
+}
+
+}  // namespace exawarp::io

@@ -1,0 +1,78 @@
+// The one call below the commands: something to simulate and how in, a report out. Whoever wants a
+// simulation calls it: commands, sweeps, searches, tests.
+//
+//   RunReport report = simulate(read_study("study.yaml", {}), {.threads = 2}, *transport);
+//   report.result.digest ...
+//
+// It reads what the study refers to, compares it between ranks, chooses workers, places, simulates,
+// and gathers what the final states say. It prints nothing and writes no file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "io/formats/astra/set_up.h"
+#include "io/life/time_limit.h"
+#include "io/life/workers.h"
+#include "io/report/astra_report.h"
+#include "io/report/goal_report.h"
+#include "io/report/results.h"
+#include "io/report/traffic_report.h"
+#include "io/study/study.h"
+#include "io/study/traffic_study.h"
+#include "pdes/phold.h"
+#include "pdes/transport.h"
+
+namespace exawarp::io {
+
+// How to simulate. What is absent is as the study says, or else the default that is named. No
+// result depends on any of it but on the seed, and on a time limit that is reached.
+struct RunOptions {
+  std::optional<pdes::Sync> sync = {};  // optimistic
+  std::optional<std::uint32_t> threads = {};     // of this rank; every core it may use
+  std::optional<std::uint32_t> partitions = {};  // of a rank; by the workers
+  std::optional<std::uint64_t> seed = {};        // 1
+  std::optional<double> audit = {};              // share of events to audit; 0
+  std::optional<core::Time> window = {};         // adapts
+  std::optional<double> time_limit_s = {};       // host seconds since `started`; none
+  TimeLimit::Clock::time_point started = TimeLimit::Clock::now();
+  double sample_interval_s = 0;  // of the time series, in host seconds; 0: none
+  bool count_ports = false;      // of a packet network
+  bool compare_alone = false;    // of a study: simulates each job by itself, too
+
+  // All may be empty.
+  Notify notify = {};  // lines for the user
+  // On each rank when the input is known to be good, before the first event, with the number of
+  // events that there will be, about, or 0; what it throws ends the simulation on every rank.
+  std::function<void(std::uint64_t events_expected)> ready = {};
+  pdes::ProgressListener progress = {};
+};
+
+// What `exawarp goal` simulates.
+struct GoalRun {
+  std::string file;  // a schedule, text or binary
+  model::goal::Parameters parameters = {};
+};
+
+// What `exawarp phold` simulates; of PholdOptions::seed only RunOptions::seed counts.
+struct PholdRun {
+  pdes::PholdOptions phold = {};
+  core::Time end = core::kEndOfTime;
+};
+
+// All are collective: every rank calls them with the same arguments, but for `threads`. Reports are
+// complete on rank 0; their status and digest are the same on every rank. They throw
+// core::InputError, core::SystemError and, on the ranks that did not fail first, OtherRankFailed.
+RunReport simulate(const Study& study, const RunOptions& options, pdes::Transport& transport);
+TrafficReport simulate(const TrafficStudy& study, const RunOptions& options,
+                       pdes::Transport& transport);
+GoalReport simulate(const GoalRun& run, const RunOptions& options, pdes::Transport& transport);
+PholdReport simulate(const PholdRun& run, const RunOptions& options, pdes::Transport& transport);
+// On rank 0 alone, by another simulator's rules; other ranks' reports are empty. Of the options
+// only the time limit and `notify` count.
+AstraReport simulate(const AstraSetUp& set_up, const RunOptions& options,
+                     pdes::Transport& transport);
+
+}  // namespace exawarp::io

@@ -1,0 +1,57 @@
+#include "io/report/astra_report.h"
+
+#include <fmt/format.h>
+
+#include "io/study/suggest.h"
+
+namespace exawarp::io {
+
+using model::astra::Finish;
+
+namespace {
+
+std::string roofline_lines(const Finish& finish) {
+  const model::astra::RooflineSums& sums = finish.usage.roofline;
+  const auto all = static_cast<double>(sums.compute_ns);
+  return fmt::format(
+      "sys[{0}], Compute bound percentage: {1:.3f}%\n"
+      "sys[{0}], Average compute utilization: {2:.3f}%\n"
+      "sys[{0}], Average memory utilization: {3:.3f}%\n"
+      "sys[{0}], Average operation intensity: {4:.3f}\n",
+      finish.rank, static_cast<double>(sums.compute_bound_ns) / all * 100,
+      sums.compute_utilization / all * 100, sums.memory_utilization / all * 100,
+      sums.intensity / all);
+}
+
+}  // namespace
+
+std::string finished_lines(const Finish& finish, bool roofline) {
+  std::string lines = fmt::format(
+      "sys[{0}] finished, {1} cycles, exposed communication {2} cycles.\n"
+      "sys[{0}], Wall time: {1}\n", finish.rank, finish.cycles,
+      static_cast<std::int64_t>(finish.cycles - finish.compute));
+  const auto add = [&](const char* name, const model::astra::BusyTime& time) {
+    if (time.any()) lines += fmt::format("sys[{}], {} time: {}\n", finish.rank, name,
+                                         time.total_ns());
+  };
+  add("CPU", finish.usage.host);
+  add("GPU", finish.usage.accelerator);
+  add("Comm", finish.usage.communication);
+  add("Remote mem", finish.usage.memory);
+  lines += fmt::format("sys[{}], Total compute-communication overlap: {}\n", finish.rank,
+                       finish.usage.overlap_ns());
+  return roofline ? lines + roofline_lines(finish) : lines;
+}
+
+std::string deadlock_text(const AstraReport& report) {
+  const model::astra::Result& result = report.result;
+  const std::uint32_t waiting = report.npus - result.finished;
+  std::string text = fmt::format("deadlock at {} ns: {} of {} ranks did not finish\n", result.end,
+                                 waiting, report.npus);
+  for (const std::string& line : result.stuck) text += "  " + printable(line) + "\n";
+  const std::size_t more = waiting - result.stuck.size();
+  if (more > 0) text += fmt::format("  and {} more\n", more);
+  return text;
+}
+
+}  // namespace exawarp::io

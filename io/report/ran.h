@@ -1,0 +1,29 @@
+// What every simulation says of itself, whatever it simulated.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "pdes/engine.h"
+
+namespace exawarp::io {
+
+// deadlocked: work is left that can never be done; stopped: host time ran out.
+enum class RunStatus { finished, deadlocked, stopped };
+
+struct Ran {
+  RunStatus status = RunStatus::finished;
+  pdes::RunResult result;
+  pdes::Sync sync = pdes::Sync::optimistic;
+  std::uint32_t ranks = 1;
+  std::uint64_t peak_rss_bytes = 0;  // of all ranks
+  double time_limit_s = 0;           // 0: none
+};
+
+// The line for partial results, `reached` being how far they go. Ends with an end of line.
+std::string stopped_text(double time_limit_s, const std::string& file, const std::string& reached);
+
+// The most memory this process has held so far.
+std::uint64_t peak_rss_bytes();
+
+}  // namespace exawarp::io
