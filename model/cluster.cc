@@ -142,7 +142,7 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                                           const Accelerator& accelerator, const Fabric& fabric,
                                           const ClusterOptions& options) {
   const std::vector<PlacementRequest> requests = requests_of(jobs);
-  const std::uint32_t node = std::max(1u, fabric.node.devices);
+  const std::uint32_t node = std::max(1u, fabric.devices_per_node());
   const std::uint32_t devices =
       options.devices != 0 ? options.devices : devices_needed(requests, node);
   if (devices > kDevicesMax) {
@@ -185,11 +185,8 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
 }  // namespace
 
 std::uint32_t leaf_devices_of(const Fabric& fabric) {
-  if (!fabric.topology) return fabric.scale_out.devices_per_leaf;
-  if (fabric.topology->networks.size() != 1) return 0;
-  const auto* clos = std::get_if<ClosSpec>(&fabric.topology->networks[0].shape);
-  if (clos == nullptr || clos->rails != 1) return 0;
-  return clos->devices_per_leaf;
+  const ClosSpec* clos = fabric.clos();
+  return clos == nullptr || clos->rails != 1 ? 0 : clos->devices_per_leaf;
 }
 
 Cluster::Cluster(const WorkloadGraph& graph, const Accelerator& accelerator,
