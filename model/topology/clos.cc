@@ -148,6 +148,7 @@ Link Clos::spine_link(std::uint32_t index, std::uint32_t port) const {
 }
 
 Link Clos::link(VertexId v, std::uint32_t port) const {
+  EXAWARP_DCHECK(port < ports(v), v.value, port);
   const Place at = place_of(v);
   switch (at.stage) {
     case Stage::device: return {leaf(group_of(at.index) * tors_ + port), slot_of(at.index), kHost};

@@ -23,7 +23,8 @@ Nodes::Nodes(const NodesSpec& spec, std::unique_ptr<Topology> across)
   forwarding_ = spec.latency - 2 * half;
   kinds_.push_back({"nvlink", spec.bandwidth_bytes_per_s / spec.planes, half});
   kinds_.insert(kinds_.end(), across_->link_kinds().begin(), across_->link_kinds().end());
-  const Distance inside = path_over({{kinds_[0], 2}}, {.forwarding = forwarding_, .endpoint = {}});
+  const Distance inside =
+      path_over({{kinds_[0], 2}}, {.forwarding = forwarding_, .endpoint = {}});
   distances_.push_back(inside);
   const auto further = across_->distances();
   distances_.insert(distances_.end(), further.begin(), further.end());
@@ -55,6 +56,7 @@ std::uint32_t Nodes::ports(VertexId v) const {
 }
 
 Link Nodes::link(VertexId v, std::uint32_t port) const {
+  EXAWARP_DCHECK(port < ports(v), v.value, port);
   if (is_nvswitch(v)) {
     const std::uint32_t plane = (v.value - devices_ - across_switches_) % planes_;
     return {{node_of_nvswitch(v) * layout_.devices() + port}, plane, 0};
@@ -78,7 +80,8 @@ core::Time Nodes::forwarding_latency(VertexId v) const {
 PortChoices Nodes::minimal(VertexId at, VertexId to) const {
   if (is_nvswitch(at)) {
     PortChoices out;
-    out.add(layout_.place_in_node({to.value}));  // the device itself, or the own node's one of its rank
+    // The device itself, or the own node's one of its rank.
+    out.add(layout_.place_in_node({to.value}));
     return out;
   }
   if (!is_device(at)) return across_->minimal(at, to);

@@ -1,5 +1,5 @@
-// The figures that messages ask for, computed once: latencies and bandwidths by tier of the fat tree,
-// or by class of a topology's distances, and which ports of a device stand for which interface.
+// The figures that messages ask for, computed once: latencies and bandwidths by tier of the fat
+// tree, or by class of a topology's distances, and the interfaces that a device's ports stand for.
 #include "model/network/message/network.h"
 
 #include <fmt/format.h>
