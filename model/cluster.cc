@@ -13,7 +13,6 @@
 #include "model/device/device.h"
 #include "model/device/supported.h"
 #include "model/switch/packet_switch.h"
-#include "model/switch/switch.h"
 
 namespace exawarp::model {
 namespace {
@@ -142,7 +141,7 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                                           const Accelerator& accelerator, const Fabric& fabric,
                                           const ClusterOptions& options) {
   const std::vector<PlacementRequest> requests = requests_of(jobs);
-  const std::uint32_t node = std::max(1u, fabric.node.devices);
+  const std::uint32_t node = std::max(1u, fabric.devices_per_node());
   const std::uint32_t devices =
       options.devices != 0 ? options.devices : devices_needed(requests, node);
   if (devices > kDevicesMax) {
@@ -185,11 +184,8 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
 }  // namespace
 
 std::uint32_t leaf_devices_of(const Fabric& fabric) {
-  if (!fabric.topology) return fabric.scale_out.devices_per_leaf;
-  if (fabric.topology->networks.size() != 1) return 0;
-  const auto* clos = std::get_if<ClosSpec>(&fabric.topology->networks[0].shape);
-  if (clos == nullptr || clos->rails != 1) return 0;
-  return clos->devices_per_leaf;
+  const ClosSpec* clos = fabric.clos();
+  return clos == nullptr || clos->rails != 1 ? 0 : clos->devices_per_leaf;
 }
 
 Cluster::Cluster(const WorkloadGraph& graph, const Accelerator& accelerator,
@@ -221,7 +217,7 @@ void Cluster::add_switches() {
   switch_count_ = network.switches();
   const std::uint32_t atom = 1u << atom_shift_;
   const std::uint32_t first_switch = (device_count() + atom - 1) / atom * atom;
-  types_.push_back(pdes::make_lp_type<Switch>("switch"));
+  types_.push_back(pdes::make_lp_type<IdleSwitch>("switch"));
   ranges_.push_back({LpId{first_switch}, switch_count_, kSwitchType});
   lp_count_ = first_switch + switch_count_;
 }
@@ -249,7 +245,7 @@ void Cluster::initialise(LpId lp, void* state, pdes::Context& context) const {
   }
   if (has_packets()) return start_packet_switch(*packet_network_, lp, state);
   const LpId first_switch = ranges_[kSwitchType].first;
-  ::new (state) Switch::State{.index = lp.value - first_switch.value};
+  ::new (state) IdleSwitch::State{.index = lp.value - first_switch.value};
 }
 
 std::uint32_t Cluster::atom_count() const { return ((lp_count_ - 1) >> atom_shift_) + 1; }

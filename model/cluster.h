@@ -25,7 +25,7 @@
 #include "model/compute/slowdown.h"
 #include "model/job/job.h"
 #include "model/network/background.h"
-#include "model/network/fabric.h"
+#include "model/topology/fabric.h"
 #include "model/network/faults/link_faults.h"
 #include "model/network/latency_jitter.h"
 #include "model/network/packet/packet_network.h"

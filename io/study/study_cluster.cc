@@ -55,7 +55,7 @@ std::uint32_t devices_of(const Study& study, const LoadedJobs& loaded) {
   for (const model::Job& job : loaded.jobs) {
     requests.push_back({job.place, job.name, job.graph->device_count(), job.placement});
   }
-  return model::devices_needed(requests, std::max(1u, study.system.fabric.node.devices));
+  return model::devices_needed(requests, std::max(1u, study.system.fabric.devices_per_node()));
 }
 
 std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs& loaded,

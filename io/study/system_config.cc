@@ -72,7 +72,7 @@ constexpr std::int64_t kNodeDevicesMax = 1 << 16;
 constexpr std::int64_t kPlanesMax = 64;
 constexpr std::int64_t kSwitchesMax = 1 << 20;
 
-model::NodeFabric read_node(const YamlSection& section) {
+model::NodesSpec read_node(const YamlSection& section) {
   skip_documentation(section);
   return {
       .name = section.name(),
@@ -83,19 +83,19 @@ model::NodeFabric read_node(const YamlSection& section) {
   };
 }
 
-model::ScaleOutFabric read_scale_out(const YamlSection& section) {
+model::Fabric read_scale_out(const YamlSection& section, model::NodesSpec nodes) {
   skip_documentation(section);
-  return {
-      .name = section.name(),
-      .bandwidth_bytes_per_s = achieved_bandwidth(section),
-      .endpoint_latency = read_latency(section, "endpoint_latency", 1),
-      .switch_latency = read_latency(section, "switch_latency", 0),
-      .link_latency = read_latency(section, "link_latency", 0),
-      .devices_per_leaf = read_count(section, "devices_per_leaf", 1, kSwitchesMax),
-      .leaves_per_pod = read_count(section, "leaves_per_pod", 1, kSwitchesMax),
-      .spines_per_pod = read_count(section, "spines_per_pod", 1, kSwitchesMax),
-      .cores = read_count(section, "cores", 0, kSwitchesMax, 0),
-  };
+  const std::string name = section.name();
+  model::ClosSpec tree;
+  tree.host.bandwidth_bytes_per_s = achieved_bandwidth(section);
+  tree.latencies.endpoint = read_latency(section, "endpoint_latency", 1);
+  tree.latencies.forwarding = read_latency(section, "switch_latency", 0);
+  tree.host.latency = read_latency(section, "link_latency", 0);
+  tree.devices_per_leaf = read_count(section, "devices_per_leaf", 1, kSwitchesMax);
+  tree.groups_per_pod = read_count(section, "leaves_per_pod", 1, kSwitchesMax);
+  tree.spines_per_pod = read_count(section, "spines_per_pod", 1, kSwitchesMax);
+  tree.cores = read_count(section, "cores", 0, kSwitchesMax, 0);
+  return model::nodes_on_a_fat_tree(std::move(nodes), std::move(tree), name);
 }
 
 }  // namespace
@@ -119,24 +119,21 @@ model::Accelerator read_accelerator(const YamlSection& section) {
 model::Fabric read_fabric(const YamlSection& section) {
   skip_documentation(section);
   section.skip("name");
-  model::Fabric out;
   if (section.has("topology")) {
     if (section.has("scale_out")) {
       section.fail("scale_out", "is a network beside \"topology\"; expected one of them");
     }
-    std::optional<model::NodeFabric> node;
-    if (section.has("node")) node = read_node(section.section("node"));
-    out.node = node.value_or(model::NodeFabric{.name = "", .devices = 1, .latency = {}});
-    out.topology = read_topology(section.section("topology"), node);
-    return out;
+    std::optional<model::NodesSpec> nodes;
+    if (section.has("node")) nodes = read_node(section.section("node"));
+    return read_topology(section.section("topology"), std::move(nodes));
   }
-  out.node = read_node(section.section("node"));
-  out.scale_out = read_scale_out(section.section("scale_out"));
-  if (out.scale_out.devices_per_leaf % out.node.devices != 0) {
+  model::NodesSpec nodes = read_node(section.section("node"));
+  model::Fabric out = read_scale_out(section.section("scale_out"), std::move(nodes));
+  if (out.clos()->devices_per_leaf % out.nodes->devices != 0) {
     section.fail("scale_out.devices_per_leaf",
                  fmt::format("{} is no multiple of node.devices {}; expected whole nodes below a "
                              "leaf switch",
-                             out.scale_out.devices_per_leaf, out.node.devices));
+                             out.clos()->devices_per_leaf, out.nodes->devices));
   }
   return out;
 }

@@ -6,7 +6,7 @@
 
 #include "io/study/yaml.h"
 #include "model/compute/accelerator.h"
-#include "model/network/fabric.h"
+#include "model/topology/fabric.h"
 
 namespace exawarp::io {
 

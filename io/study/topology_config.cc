@@ -213,7 +213,7 @@ void set_forwarding(FamilySpec& family, core::Time forwarding) {
   }
 }
 
-void read_product(const YamlSection& section, model::TopologySpec& out) {
+void read_product(const YamlSection& section, model::Fabric& out) {
   out.forwarding = read_latency(section, "forwarding_latency", 0, 0);
   const YamlSection dims = section.section("dimensions");
   const std::vector<std::string> names = dims.keys();
@@ -237,13 +237,12 @@ void read_product(const YamlSection& section, model::TopologySpec& out) {
 
 }  // namespace
 
-model::TopologySpec read_topology(const YamlSection& section,
-                                  const std::optional<model::NodeFabric>& node) {
+model::Fabric read_topology(const YamlSection& section, std::optional<model::NodesSpec> nodes) {
   skip_documentation(section);
   section.skip("name");
-  model::TopologySpec out;
+  model::Fabric out;
   out.place = section.where("");
-  if (node) out.nodes = model::nodes_spec(*node);
+  out.nodes = std::move(nodes);
   const Kind kind = section.choice<Kind>("kind", kKinds);
   if (kind == Kind::product) {
     read_product(section, out);
@@ -251,11 +250,11 @@ model::TopologySpec read_topology(const YamlSection& section,
   }
   out.networks.push_back(family(section, kind));
   if (kind != Kind::rail_optimised && kind != Kind::rail_only) return out;
-  if (!node) {
+  if (!out.nodes) {
     section.fail("kind", "has a rail for each device of a node; expected a \"node\" beside "
                          "\"topology\"");
   }
-  std::get<model::ClosSpec>(out.networks.front().shape).rails = node->devices;
+  std::get<model::ClosSpec>(out.networks.front().shape).rails = out.nodes->devices;
   out.nodes->rails_cross_nvlink =
       kind == Kind::rail_only || section.choice<bool>("cross_rail", kCrossRail, false);
   return out;

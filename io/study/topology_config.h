@@ -3,14 +3,13 @@
 #pragma once
 
 #include "io/study/yaml.h"
-#include "model/network/fabric.h"
+#include "model/topology/fabric.h"
 
 namespace exawarp::io {
 
 // The nodes below the network, where the fabric has a `node:`, and how it connects them. Throws
 // core::InputError naming file, line and key. What depends on the number of devices is
 // model::make_topology()'s to check.
-model::TopologySpec read_topology(const YamlSection& section,
-                                  const std::optional<model::NodeFabric>& node);
+model::Fabric read_topology(const YamlSection& section, std::optional<model::NodesSpec> nodes);
 
 }  // namespace exawarp::io

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "io/study/yaml.h"
-#include "model/network/fabric.h"
+#include "model/topology/fabric.h"
 #include "model/network/packet/packet_options.h"
 #include "model/network/packet/port_counters.h"
 #include "model/network/packet/traffic_pattern.h"

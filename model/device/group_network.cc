@@ -23,7 +23,7 @@ GroupNetwork::GroupNetwork(const Network& network, std::vector<DeviceId> devices
   if (!one_interface || (uniform_ && network.lags(*uniform_))) uniform_.reset();
 }
 
-void GroupNetwork::compare_places(const FatTree& tree) {
+void GroupNetwork::compare_places(const LeafLayout& tree) {
   core::Hasher hash;
   std::array<std::uint32_t, kLevels> places{};
   for (std::uint32_t level = 0; level < kLevels; ++level) {

@@ -69,7 +69,7 @@ class GroupNetwork {
  private:
   static constexpr std::uint32_t kLevels = 3;  // node, leaf, pod
 
-  void compare_places(const FatTree& tree);
+  void compare_places(const LeafLayout& tree);
   void compare_pairs();
   [[nodiscard]] bool repeats_after(std::uint32_t period) const;
 

@@ -1,10 +1,14 @@
+// Message k of a device is a function of seed, device and k alone: a random number each for the gap
+// before it, its size and its destination. So nothing of a generator has to be rolled back.
 #include "model/network/background.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "core/exponential.h"
 #include "core/random.h"
@@ -25,6 +29,7 @@ constexpr std::uint64_t kDestinations = 0xc4;
 constexpr std::int64_t kMillion = 1'000'000;
 
 std::uint32_t share_of(std::int64_t ppm, std::uint32_t devices) {
+  EXAWARP_CHECK(ppm >= 0 && ppm <= kMillion, ppm);
   return static_cast<std::uint32_t>((std::int64_t{devices} * ppm + kMillion - 1) / kMillion);
 }
 
@@ -75,6 +80,7 @@ DeviceSet::DeviceSet(const std::vector<std::uint32_t>& ids, std::uint32_t count,
                      std::uint32_t devices, std::uint64_t seed)
     : order_(std::max(1u, devices), core::stream_of(seed, kChosen)),
       size_(ids.empty() ? count : static_cast<std::uint32_t>(ids.size())) {
+  EXAWARP_CHECK(std::ranges::adjacent_find(ids, std::greater_equal{}) == ids.end(), ids.size());
   for (std::size_t i = 0; i < ids.size();) {
     std::size_t j = i + 1;
     while (j < ids.size() && ids[j] == ids[j - 1] + 1) ++j;
@@ -116,6 +122,7 @@ bool Background::sends(DeviceId device) const {
 // Another of the generator's devices, all equally likely.
 DeviceId Background::other(DeviceId device, std::uint32_t bits) const {
   const std::uint32_t n = devices_.size();
+  EXAWARP_DCHECK(n >= 2 && devices_.has(device.value), device.value, n);
   const std::uint64_t index =
       std::uint64_t{devices_.index_of(device.value)} + 1 + scaled(bits, n - 1);
   return {devices_.at(static_cast<std::uint32_t>(index % n))};

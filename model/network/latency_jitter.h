@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/check.h"
 #include "core/random.h"
 #include "core/time.h"
 #include "model/variation.h"
@@ -38,6 +39,7 @@ class LatencyJitter {
 
   // Of a message from `from` to `to` that leaves at `at` (>= 0). Requires !off().
   [[nodiscard]] core::Time extra(std::uint32_t from, std::uint32_t to, core::Time at) const {
+    EXAWARP_DCHECK(!off() && at.ps >= 0, mean_ps_, at.ps);
     const std::uint64_t stream = core::stream_of(seed_ ^ kPurpose, std::uint64_t{from} << 32 | to);
     const std::int64_t slot = at.ps / mean_ps_;
     std::int64_t late = of_slot(bits_of(stream, slot));

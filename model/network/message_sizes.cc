@@ -1,7 +1,10 @@
+// Inverses of distribution functions in fixed point: logarithms and powers of 2 by tables, straight
+// lines between measured points.
 #include "model/network/message_sizes.h"
 
 #include <algorithm>
 
+#include "core/check.h"
 #include "core/exponential.h"
 
 namespace exawarp::model {
@@ -96,6 +99,7 @@ std::int64_t MessageSizes::quantile(std::uint64_t bits) const {
     case SizeKind::pareto:
       break;
   }
+  EXAWARP_DCHECK(min_bytes >= 1 && min_bytes <= max_bytes && alpha_milli > 0, min_bytes, max_bytes);
   const std::uint64_t span = ln_below(static_cast<std::uint64_t>(min_bytes)) -
                              ln_below(static_cast<std::uint64_t>(max_bytes));  // ln(max / min)
   const auto alpha = static_cast<std::uint64_t>(alpha_milli);

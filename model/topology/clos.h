@@ -31,6 +31,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/topology/layout.h"
 #include "model/topology/support.h"
 
 namespace exawarp::model {
@@ -49,12 +50,18 @@ struct ClosSpec {
   NodeLatencies latencies{};
 };
 
+// The path between two devices whose smallest common part is `tier`, of one network of rails: 1, 3
+// or 5 switches, 2 links more for each tier. Requires tier != node.
+Distance path_over_tier(const ClosSpec& spec, Tier tier);
+
 class Clos final : public Topology {
  public:
   // Requires devices, devices_per_leaf, bundles, leaves_per_device, rails >= 1, whole units, and
   // spines where there are several groups.
   Clos(const ClosSpec& spec, std::uint32_t devices);
 
+  // Of its units and groups: devices and leaves, where there are no rails and one leaf a device.
+  [[nodiscard]] const LeafLayout& layout() const { return layout_; }
   [[nodiscard]] std::uint32_t leaves() const { return groups_ * tors_; }
   [[nodiscard]] std::uint32_t spines() const { return spines_ == 0 ? 0 : pods_ * spines_; }
   [[nodiscard]] std::uint32_t cores() const { return cores_; }
@@ -84,17 +91,16 @@ class Clos final : public Topology {
   [[nodiscard]] TopologyCounts counts() const override;
 
  private:
-  enum class Tier : std::uint8_t { device, leaf, spine, core };
+  enum class Stage : std::uint8_t { device, leaf, spine, core };
   struct Place {
-    Tier tier;
-    std::uint32_t index;  // within its tier
+    Stage stage;
+    std::uint32_t index;  // within its stage
   };
-  static constexpr std::uint32_t kTiers = 3;  // of distances: below a leaf, in a pod, beyond
 
   [[nodiscard]] Place place_of(VertexId v) const;
   [[nodiscard]] std::uint32_t group_of(std::uint32_t device) const;
   [[nodiscard]] std::uint32_t slot_of(std::uint32_t device) const {
-    return device / rails_ % per_leaf_;
+    return layout_.place_below_leaf({device / rails_});
   }
   [[nodiscard]] std::uint32_t device_at(std::uint32_t group, std::uint32_t slot) const;
   [[nodiscard]] std::uint32_t block_of(std::uint32_t group) const {
@@ -113,21 +119,22 @@ class Clos final : public Topology {
   }
   [[nodiscard]] Link leaf_link(std::uint32_t index, std::uint32_t port) const;
   [[nodiscard]] Link spine_link(std::uint32_t index, std::uint32_t port) const;
-  [[nodiscard]] std::uint32_t tier_between(std::uint32_t a, std::uint32_t b) const;
-  void list_distances(const NodeLatencies& latencies);
+  void list_distances(const ClosSpec& spec);
   [[nodiscard]] WideRate pod_capacity(std::uint32_t first_group, std::uint32_t groups,
                                       bool through_cores) const;
   [[nodiscard]] WideRate bisection() const;
 
-  std::uint32_t devices_, per_leaf_, tors_, rails_, leaf_bundle_, spine_bundle_;
+  std::uint32_t devices_, tors_, rails_, leaf_bundle_, spine_bundle_;
   bool apart_;
-  std::uint32_t units_, blocks_, groups_, groups_per_pod_, pods_;
+  std::uint32_t units_, blocks_, groups_;
+  LeafLayout layout_;
+  std::uint32_t pods_;
   std::uint32_t spines_ = 0;  // of a pod
   std::uint32_t cores_ = 0;
   std::vector<LinkKind> kinds_;
   core::Time forwarding_;
   std::vector<Distance> distances_;
-  std::array<std::uint16_t, kTiers> distance_of_tier_{};
+  std::array<std::uint16_t, kTierCount> distance_of_tier_{};
 };
 
 }  // namespace exawarp::model

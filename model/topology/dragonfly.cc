@@ -1,3 +1,5 @@
+// Routers and their ports as numbers in mixed radix: each link of two groups is found from either
+// end by the slot that one group has at the other.
 #include "model/topology/dragonfly.h"
 
 #include <fmt/format.h>
@@ -46,6 +48,7 @@ std::uint32_t Dragonfly::slot_of(std::uint32_t from, std::uint32_t to) const {
 }
 
 Link Dragonfly::link(VertexId v, std::uint32_t port) const {
+  EXAWARP_DCHECK(port < ports(v), v.value, port);
   const std::uint32_t router = router_of(v);
   if (is_device(v)) return {vertex_of_switch(router), v.value % p_, kHost};
   if (port < p_) return {{router * p_ + port}, 0, kHost};

@@ -1,3 +1,5 @@
+// A list of links becomes ports, and one breadth-first search from each device the table of
+// distances that minimal routes are read from.
 #include "model/topology/graph.h"
 
 #include <fmt/format.h>
@@ -37,6 +39,10 @@ Graph::Graph(const GraphSpec& spec, const std::string& place)
 void Graph::wire_up(const GraphSpec& spec) {
   first_port_.assign(devices_ + switches_ + 1, 0);
   for (const GraphSpec::Wire& wire : spec.wires) {
+    EXAWARP_CHECK(wire.a != wire.b && wire.a.value < devices_ + switches_ &&
+                      wire.b.value < devices_ + switches_,
+                  wire.a.value, wire.b.value);
+    EXAWARP_CHECK(wire.kind < kinds_.size(), wire.kind);
     ++first_port_[wire.a.value + 1];
     ++first_port_[wire.b.value + 1];
   }

@@ -1,3 +1,5 @@
+// A lattice of switches as numbers in mixed radix; a minimal route corrects one coordinate a link,
+// so a distance is the number of coordinates that differ.
 #include "model/topology/hyperx.h"
 
 #include <fmt/format.h>
@@ -44,6 +46,7 @@ std::string HyperX::name() const {
 std::uint32_t HyperX::ports(VertexId v) const { return is_device(v) ? 1 : ports_; }
 
 Link HyperX::link(VertexId v, std::uint32_t port) const {
+  EXAWARP_DCHECK(port < ports(v), v.value, port);
   const std::uint32_t at = switch_of(v);
   if (is_device(v)) return {vertex_of_switch(at), v.value % hosts_, kHost};
   if (port < hosts_) return {{at * hosts_ + port}, 0, kHost};

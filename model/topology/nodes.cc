@@ -1,8 +1,11 @@
+// NVSwitch planes put beside another network: ids and ports of that network are shifted behind the
+// planes', and each question goes to the part that the pair of vertices belongs to.
 #include "model/topology/nodes.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace exawarp::model {
 
@@ -10,19 +13,22 @@ Nodes::Nodes(const NodesSpec& spec, std::unique_ptr<Topology> across)
     : across_(std::move(across)),
       devices_(across_->devices()),
       across_switches_(across_->switches()),
-      n_(spec.devices),
-      nodes_(ceil_div(devices_, n_)),
-      planes_(n_ > 1 ? spec.planes : 0),
-      cross_nvlink_(spec.rails_cross_nvlink),
-      kinds_{spec.link},
-      forwarding_(spec.latencies.forwarding) {
-  EXAWARP_CHECK(n_ >= 1 && spec.planes >= 1 && (!cross_nvlink_ || devices_ % n_ == 0), n_);
+      layout_(spec.devices),
+      nodes_(ceil_div(devices_, spec.devices)),
+      planes_(spec.devices > 1 ? spec.planes : 0),
+      cross_nvlink_(spec.rails_cross_nvlink) {
+  EXAWARP_CHECK(spec.planes >= 1);
+  EXAWARP_CHECK(!cross_nvlink_ || devices_ % spec.devices == 0, devices_, spec.devices);
+  const core::Time half{spec.latency.ps / 2};
+  forwarding_ = spec.latency - 2 * half;
+  kinds_.push_back({"nvlink", spec.bandwidth_bytes_per_s / spec.planes, half});
   kinds_.insert(kinds_.end(), across_->link_kinds().begin(), across_->link_kinds().end());
-  const Distance inside = path_over({{kinds_[0], 2}}, spec.latencies);
+  const Distance inside =
+      path_over({{kinds_[0], 2}}, {.forwarding = forwarding_, .endpoint = {}});
   distances_.push_back(inside);
   const auto further = across_->distances();
   distances_.insert(distances_.end(), further.begin(), further.end());
-  if (!cross_nvlink_ || n_ == 1) return;
+  if (!cross_nvlink_ || spec.devices == 1) return;
   for (Distance d : further) {
     // The device between the two networks passes the message on at no cost of its own: what its
     // software takes is in the endpoints' latencies, which add up.
@@ -36,12 +42,12 @@ Nodes::Nodes(const NodesSpec& spec, std::unique_ptr<Topology> across)
 }
 
 std::string Nodes::name() const {
-  return fmt::format("nodes of {} on NVSwitch; across: {}{}", n_, across_->name(),
+  return fmt::format("nodes of {} on NVSwitch; across: {}{}", layout_.devices(), across_->name(),
                      cross_nvlink_ ? "; between rails over NVSwitch" : "");
 }
 
 std::uint32_t Nodes::devices_of(std::uint32_t node) const {
-  return std::min(n_, devices_ - node * n_);
+  return std::min(layout_.devices(), devices_ - node * layout_.devices());
 }
 
 std::uint32_t Nodes::ports(VertexId v) const {
@@ -50,12 +56,16 @@ std::uint32_t Nodes::ports(VertexId v) const {
 }
 
 Link Nodes::link(VertexId v, std::uint32_t port) const {
+  EXAWARP_DCHECK(port < ports(v), v.value, port);
   if (is_nvswitch(v)) {
     const std::uint32_t plane = (v.value - devices_ - across_switches_) % planes_;
-    return {{node_of_nvswitch(v) * n_ + port}, plane, 0};
+    return {{node_of_nvswitch(v) * layout_.devices() + port}, plane, 0};
   }
   if (is_device(v) && port < planes_) {
-    return {{devices_ + across_switches_ + v.value / n_ * planes_ + port}, v.value % n_, 0};
+    const core::DeviceId device{v.value};
+    return {{devices_ + across_switches_ + layout_.node_of(device) * planes_ + port},
+            layout_.place_in_node(device),
+            0};
   }
   Link out = across_->link(v, is_device(v) ? port - planes_ : port);
   if (is_device(out.peer)) out.peer_port += planes_;
@@ -70,7 +80,8 @@ core::Time Nodes::forwarding_latency(VertexId v) const {
 PortChoices Nodes::minimal(VertexId at, VertexId to) const {
   if (is_nvswitch(at)) {
     PortChoices out;
-    out.add(to.value % n_);  // the device itself, or the own node's one of its rank
+    // The device itself, or the own node's one of its rank.
+    out.add(layout_.place_in_node({to.value}));
     return out;
   }
   if (!is_device(at)) return across_->minimal(at, to);
@@ -108,7 +119,8 @@ MessageRoute Nodes::message_route(core::DeviceId a, core::DeviceId b) const {
             static_cast<std::uint16_t>(route.tx_port + shift),
             static_cast<std::uint16_t>(route.rx_port + shift)};
   }
-  const std::uint32_t between = a.value / n_ * n_ + b.value % n_;
+  const std::uint32_t between =
+      layout_.node_of(a) * layout_.devices() + layout_.place_in_node(b);
   const MessageRoute route = across_->message_route({between}, b);
   const std::size_t distance = 1 + across_->distances().size() + route.distance;
   return {static_cast<std::uint16_t>(distance),
@@ -119,13 +131,11 @@ MessageRoute Nodes::message_route(core::DeviceId a, core::DeviceId b) const {
 // Pairs of one node are left to NVSwitch where an atom is smaller than a node; then, with nodes of
 // no power of two, the network across may give a bound below the least.
 core::Time Nodes::least_latency(std::uint32_t atom_shift) const {
-  const bool power = (n_ & (n_ - 1)) == 0;
-  std::uint32_t node_shift = 0;
-  while (power && (1u << node_shift) < n_) ++node_shift;
+  const std::uint32_t n = layout_.devices(), node_shift = layout_.atom_shift();
   const core::Time inside = std::max(distances_[0].latency, core::Time{1});
-  if (devices_ <= n_ && n_ > 1) return inside;
+  if (devices_ <= n && n > 1) return inside;
   const core::Time beyond = across_->least_latency(std::max(atom_shift, node_shift));
-  const bool node_is_split = power ? atom_shift < node_shift : n_ > 1;
+  const bool node_is_split = std::has_single_bit(n) ? atom_shift < node_shift : n > 1;
   return node_is_split ? std::min(inside, beyond) : beyond;
 }
 
@@ -156,7 +166,7 @@ TopologyCounts Nodes::counts() const {
     out.diameter_links = devices_ > 1 ? 2 : 0;
     out.bisection_bytes_per_s = WideRate{devices_ / 2} * planes_ * kinds_[0].bandwidth_bytes_per_s;
   } else {
-    out.diameter_links = std::max(out.diameter_links, n_ > 1 ? 2u : 0u);
+    out.diameter_links = std::max(out.diameter_links, layout_.devices() > 1 ? 2u : 0u);
     for (const Distance& d : distances_) {
       if (cross_nvlink_) out.diameter_links = std::max(out.diameter_links, d.links);
     }

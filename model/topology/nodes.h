@@ -16,16 +16,18 @@
 #include <string>
 #include <vector>
 
+#include "model/topology/layout.h"
 #include "model/topology/support.h"
 
 namespace exawarp::model {
 
 struct NodesSpec {
-  std::uint32_t devices = 8;  // of a node
-  std::uint32_t planes = 1;
+  std::string name{};
+  std::uint32_t devices = 8;               // of a node
+  std::uint32_t planes = 1;                // parallel switches, which share the bandwidth
+  std::int64_t bandwidth_bytes_per_s = 0;  // per device and direction, as achieved
+  core::Time latency{};                    // end to end, one message: half of it on each link
   bool rails_cross_nvlink = false;
-  LinkKind link{};  // of a device to one plane
-  NodeLatencies latencies{};
 };
 
 class Nodes final : public Topology {
@@ -72,15 +74,18 @@ class Nodes final : public Topology {
     return (v.value - devices_ - across_switches_) / planes_;
   }
   [[nodiscard]] std::uint32_t devices_of(std::uint32_t node) const;
-  [[nodiscard]] bool same_node(std::uint32_t a, std::uint32_t b) const { return a / n_ == b / n_; }
+  [[nodiscard]] bool same_node(std::uint32_t a, std::uint32_t b) const {
+    return layout_.same_node({a}, {b});
+  }
   // Whether the way from device `a` to `b` of another node begins on NVSwitch.
   [[nodiscard]] bool crosses_first(std::uint32_t a, std::uint32_t b) const {
-    return cross_nvlink_ && a % n_ != b % n_;
+    return cross_nvlink_ && layout_.place_in_node({a}) != layout_.place_in_node({b});
   }
 
   std::unique_ptr<Topology> across_;
   std::uint32_t devices_, across_switches_;
-  std::uint32_t n_, nodes_;
+  NodeLayout layout_;
+  std::uint32_t nodes_;
   std::uint32_t planes_;  // 0 where a node has one device
   bool cross_nvlink_;
   std::vector<LinkKind> kinds_;  // NVLink, then those across

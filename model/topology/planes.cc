@@ -18,6 +18,7 @@ std::uint32_t Planes::ports(VertexId v) const {
 }
 
 Link Planes::link(VertexId v, std::uint32_t port) const {
+  EXAWARP_DCHECK(port < ports(v), v.value, port);
   if (!is_device(v)) {
     Link out = plane_->link(in_plane(v), port);
     if (is_device(out.peer)) {

@@ -1,3 +1,5 @@
+// Coordinates pick a copy of a dimension's network; what that network says of ports, switches and
+// distances is shifted behind those of the dimensions before it.
 #include "model/topology/product.h"
 
 #include <fmt/format.h>

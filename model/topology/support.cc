@@ -14,6 +14,7 @@ Distance path_over(std::initializer_list<LinksPassed> links, const NodeLatencies
     out.bandwidth_bytes_per_s =
         std::min(out.bandwidth_bytes_per_s, passed.kind.bandwidth_bytes_per_s);
   }
+  EXAWARP_CHECK(out.links >= 1);
   out.switches = out.links - 1;
   out.latency += out.switches * latencies.forwarding;
   return out;

@@ -1,3 +1,5 @@
+// Coordinates as digits of an id; a minimal route corrects dimension after dimension, the shorter
+// way around, and the dateline of each ring decides the channel.
 #include "model/topology/torus.h"
 
 #include <fmt/format.h>

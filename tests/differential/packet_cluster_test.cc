@@ -47,7 +47,10 @@ PacketOptions options_of(const Setting& s) {
 // passes.
 model::Fabric long_links() {
   model::Fabric fabric = tests::round_fabric();
-  fabric.scale_out.link_latency = Time{500'000};
+  model::ClosSpec& tree = tests::tree_of(fabric);
+  for (model::LinkKind* links : {&tree.host, &tree.leaf_spine, &tree.spine_core}) {
+    links->latency = Time{500'000};
+  }
   return fabric;
 }
 

@@ -171,19 +171,21 @@ model::Accelerator round_accelerator() {
 }
 
 model::Fabric round_fabric() {
-  return {.node = {.name = "round node",
-                   .devices = 4,
-                   .bandwidth_bytes_per_s = 100'000'000'000,
-                   .latency = kNodeLatency},
-          .scale_out = {.name = "round fabric",
-                        .bandwidth_bytes_per_s = 10'000'000'000,
-                        .endpoint_latency = core::Time{2'000'000},
-                        .switch_latency = core::Time{100'000},
-                        .link_latency = core::Time{10'000},
-                        .devices_per_leaf = 8,
-                        .leaves_per_pod = 2,
-                        .spines_per_pod = 2,
-                        .cores = 0}};
+  return model::nodes_on_a_fat_tree(
+      {.name = "round node",
+       .devices = 4,
+       .bandwidth_bytes_per_s = 100'000'000'000,
+       .latency = kNodeLatency},
+      {.devices_per_leaf = 8,
+       .groups_per_pod = 2,
+       .spines_per_pod = 2,
+       .host = {"host", 10'000'000'000, core::Time{10'000}},
+       .latencies = {.forwarding = core::Time{100'000}, .endpoint = core::Time{2'000'000}}},
+      "round fabric");
+}
+
+model::ClosSpec& tree_of(model::Fabric& fabric) {
+  return std::get<model::ClosSpec>(fabric.networks.front().shape);
 }
 
 WorkloadGraph collectives(schema::CollectiveType type, std::uint32_t devices, std::uint64_t bytes,

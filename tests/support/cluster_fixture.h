@@ -19,6 +19,8 @@ model::Accelerator round_accelerator();
 // Nodes of 4: 100 GB/s, 1 us. Across: 10 GB/s, 8 devices a leaf, 2 leaves a pod, endpoint 2 us,
 // switch 100 ns, link 10 ns: 2.12 us below a leaf, 2.34 us in a pod, 2.56 us beyond.
 model::Fabric round_fabric();
+// The Clos network of such a fabric, to change.
+model::ClosSpec& tree_of(model::Fabric& fabric);
 
 constexpr core::Time kNodeLatency{1'000'000};
 constexpr core::Time kLeafLatency{2'120'000};

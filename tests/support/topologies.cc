@@ -104,8 +104,8 @@ TopologyCase nodes(const std::string& name, const NodesSpec& n,
                    std::function<std::unique_ptr<Topology>()> across,
                    std::function<bool(std::uint32_t)> first_half) {
   NodesSpec filled = n;
-  filled.link = kNvlink;
-  filled.latencies = {core::Time{200'000}, core::Time{500'000}};
+  filled.bandwidth_bytes_per_s = filled.planes * kNvlink.bandwidth_bytes_per_s;
+  filled.latency = 2 * kNvlink.latency + core::Time{200'001};  // of which an NVSwitch the odd one
   return {.name = "nodes_" + name,
           .make = [=] { return std::make_unique<Nodes>(filled, across()); },
           .devices_forward = n.rails_cross_nvlink,

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "model/network/faults/link_faults.h"
-#include "model/topology/make.h"
+#include "model/topology/fabric.h"
 
 namespace exawarp::tests {
 

@@ -1,3 +1,5 @@
+// Faults by name become a sorted list of (vertex, port, rule), both ends of each link, in which a
+// search finds what concerns a port; the instants of failures stand beside it.
 #include "model/network/faults/link_faults.h"
 
 #include <fmt/format.h>
@@ -5,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
 #include "core/error.h"
 
 namespace exawarp::model {
@@ -37,6 +40,7 @@ class LinkFaults::Resolver {
   Resolver(const Topology& topology, LinkFaults& out) : topology_(topology), out_(out) {}
 
   void add(const LinkFaultSpec& spec) {
+    EXAWARP_CHECK(spec.from < spec.until && spec.factor_ppm >= 0, spec.factor_ppm);
     spec_ = &spec;
     out_.rules_.push_back({spec.from, spec.until, spec.factor_ppm});
     for (const LinkName& name : spec.links) add(name);
@@ -63,6 +67,7 @@ class LinkFaults::Resolver {
   void add_port(VertexId v, std::uint32_t port) {
     const auto rule = static_cast<std::uint32_t>(out_.rules_.size() - 1);
     const Link link = topology_.link(v, port);
+    EXAWARP_CHECK(topology_.link(link.peer, link.peer_port).peer == v, v.value, port);
     out_.entries_.push_back({v.value, port, rule});
     out_.entries_.push_back({link.peer.value, link.peer_port, rule});
   }
@@ -135,6 +140,7 @@ LinkFaults::LinkFaults(const Topology& topology, std::span<const LinkFaultSpec> 
   for (const LinkFaultSpec& spec : specs) resolver.add(spec);
   std::ranges::sort(entries_);
   entries_.erase(std::unique(entries_.begin(), entries_.end()), entries_.end());
+  EXAWARP_CHECK(entries_.size() % 2 == 0, entries_.size());  // both ends of each link
   for (const Rule& rule : rules_) {
     if (rule.factor_ppm != 0) continue;
     changes_.push_back(rule.from);
@@ -163,6 +169,7 @@ Time LinkFaults::down_from(VertexId v, std::uint32_t port, Time at) const {
     const Rule& rule = rules_[entry.rule];
     if (rule.factor_ppm == 0 && at < rule.until) first = std::min(first, std::max(at, rule.from));
   }
+  EXAWARP_DCHECK(first >= at, first.ps, at.ps);
   return first;
 }
 

@@ -1,7 +1,10 @@
+// Which ports lead on around what is down: a search down the minimal paths, then among waypoints.
+// A detour's search is long and asked for again and again, so each thread remembers the last ones.
 #include "model/network/faults/live_routes.h"
 
 #include <array>
 
+#include "core/check.h"
 #include "core/random.h"
 #include "model/network/packet/routing.h"
 
@@ -84,6 +87,7 @@ std::optional<VertexId> LiveRoutes::detour(VertexId at, DeviceId from, DeviceId 
              .until = faults_->next_change(now),
              .since = now};
   }
+  EXAWARP_DCHECK(known.waypoint != at, at.value, known.waypoint.value);
   if (known.waypoint.value == to.value) return std::nullopt;
   return known.waypoint;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/check.h"
 #include "model/network/packet/routing.h"
 
 namespace exawarp::model {
@@ -19,6 +20,7 @@ MessageTrouble::MessageTrouble(std::unique_ptr<Topology> topology,
 
 std::optional<Travel> MessageTrouble::travel(DeviceId from, DeviceId to,
                                              const UsualWay& usual) const {
+  EXAWARP_DCHECK(from != to, from.value);
   Travel out{usual.ready, usual.wire, usual.latency};
   if (faults_.links() != 0) {
     out.start = routes_.connected_from(from, to, usual.ready);
@@ -31,6 +33,8 @@ std::optional<Travel> MessageTrouble::travel(DeviceId from, DeviceId to,
   if (!jitter_.off()) {
     out.latency += jitter_.extra(from.value, to.value, core::sum_to_end(out.start, out.wire));
   }
+  // The lookahead is the least of usual latencies: nothing may be earlier.
+  EXAWARP_DCHECK(out.start >= usual.ready && out.latency >= usual.latency, from.value, to.value);
   return out;
 }
 

@@ -1,8 +1,12 @@
+// Breadth-first searches: one puts all vertices in an order, in which ways go up and then down, and
+// one from each destination that is asked for fills a table of distances, which a thread keeps.
 #include "model/network/faults/ways_around.h"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+
+#include "core/check.h"
 
 namespace exawarp::model {
 namespace {
@@ -67,9 +71,13 @@ void WaysAround::put_in_order() {
       }
     }
   }
+  for (std::uint32_t v = 0; v < count; ++v) {
+    EXAWARP_CHECK((rank_[v] != kFar) == passes({v}), v);
+  }
 }
 
 bool WaysAround::came_down(VertexId at, std::uint32_t in_port) const {
+  EXAWARP_DCHECK(in_port < topology_->ports(at), at.value, in_port);
   return !rank_.empty() && !leads_up(topology_->link(at, in_port).peer, at);
 }
 
@@ -128,6 +136,7 @@ PortChoices WaysAround::ports(VertexId at, bool only_down, VertexId to, Time now
   const std::uint32_t count = vertices();
   const std::uint32_t here = links[only_down ? count + at.value : at.value];
   if (here == kFar) return out;
+  EXAWARP_DCHECK(here != 0, at.value, to.value);
   for (std::uint32_t p = 0; p < topology_->ports(at); ++p) {
     const VertexId peer = topology_->link(at, p).peer;
     const bool up = leads_up(at, peer);

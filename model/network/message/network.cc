@@ -1,3 +1,5 @@
+// The figures that messages ask for, computed once: latencies and bandwidths by tier of the fat
+// tree, or by class of a topology's distances, and the interfaces that a device's ports stand for.
 #include "model/network/message/network.h"
 
 #include <fmt/format.h>
@@ -5,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/check.h"
 #include "core/error.h"
 
 namespace exawarp::model {
@@ -12,36 +15,40 @@ namespace {
 
 constexpr core::Time kLatencyMax{core::kPicosecondsPerSecond};  // 1 s: far beyond any fabric
 
+// Without a place: `fabric` is none in a file.
 void require(bool condition, const std::string& fabric, const char* what) {
-  if (!condition) throw core::InputError(fmt::format("fabric \"{}\": {}", fabric, what));
+  if (!condition) throw core::InputError(fabric + ": " + what);
 }
 
 bool is_latency(core::Time t) { return t >= core::Time{0} && t <= kLatencyMax; }
 
-const Fabric& checked(const Fabric& fabric) {
-  const NodeFabric& n = fabric.node;
-  require(n.devices >= 1, n.name, "devices per node: 0; expected at least 1");
-  require(n.bandwidth_bytes_per_s > 0, n.name, "bandwidth: not above 0 B/s");
-  require(is_latency(n.latency) && n.latency.ps > 0, n.name,
+// Of nodes on a fat tree; other networks are checked by make_topology().
+const ClosSpec& checked(const Fabric& fabric) {
+  EXAWARP_CHECK(fabric.nodes.has_value() && fabric.clos() != nullptr);
+  const NodesSpec& n = *fabric.nodes;
+  const std::string node = fmt::format("fabric \"{}\"", n.name);
+  require(n.devices >= 1, node, "devices per node: 0; expected at least 1");
+  require(n.bandwidth_bytes_per_s > 0, node, "bandwidth: not above 0 B/s");
+  require(is_latency(n.latency) && n.latency.ps > 0, node,
           "latency: out of range; expected 1 ps to 1 s");
-  const ScaleOutFabric& s = fabric.scale_out;
-  require(s.bandwidth_bytes_per_s > 0, s.name, "bandwidth: not above 0 B/s");
-  require(is_latency(s.endpoint_latency) && is_latency(s.switch_latency) &&
-              is_latency(s.link_latency),
-          s.name, "latency: out of range; expected 0 to 1 s each");
-  require((s.endpoint_latency + s.switch_latency + s.link_latency).ps > 0, s.name,
+  const ClosSpec& s = *fabric.clos();
+  require(s.host.bandwidth_bytes_per_s > 0, fabric.place, "bandwidth: not above 0 B/s");
+  require(is_latency(s.latencies.endpoint) && is_latency(s.latencies.forwarding) &&
+              is_latency(s.host.latency),
+          fabric.place, "latency: out of range; expected 0 to 1 s each");
+  require((s.latencies.endpoint + s.latencies.forwarding + s.host.latency).ps > 0, fabric.place,
           "latency: 0 in all; expected an endpoint, switch or link latency of at least 1 ps");
-  require(s.devices_per_leaf >= 1, s.name, "devices per leaf: 0; expected at least 1");
-  require(s.leaves_per_pod >= 1, s.name, "leaves per pod: 0; expected at least 1");
+  require(s.devices_per_leaf >= 1, fabric.place, "devices per leaf: 0; expected at least 1");
+  require(s.groups_per_pod >= 1, fabric.place, "leaves per pod: 0; expected at least 1");
   constexpr std::uint32_t kWidthMax = 1u << 12;
-  require(s.leaves_per_pod <= kWidthMax && s.spines_per_pod <= kWidthMax &&
+  require(s.groups_per_pod <= kWidthMax && s.spines_per_pod <= kWidthMax &&
               s.cores <= kWidthMax * kWidthMax,
-          s.name, "more than 4096 leaves or spines per pod, or 2^24 cores");
-  return fabric;
+          fabric.place, "more than 4096 leaves or spines per pod, or 2^24 cores");
+  return s;
 }
 
 // Equal ports of a device that all lead everywhere.
-std::uint32_t rails_of(const TopologySpec& spec) {
+std::uint32_t rails_of(const Fabric& spec) {
   if (spec.networks.size() != 1) return 1;
   const FamilySpec& family = spec.networks.front();
   std::uint32_t ports = 1;
@@ -64,32 +71,38 @@ std::uint32_t further_ports(const Topology& topology, std::uint32_t first_port) 
 }  // namespace
 
 Network::Network(const Fabric& fabric, std::uint32_t devices, PortRates rates)
-    : layout_(std::max(1u, fabric.node.devices)), devices_(devices), bandwidth_bytes_per_s_{} {
-  if (fabric.topology) {
-    use_topology(fabric, rates);
+    : layout_(std::max(1u, fabric.devices_per_node())),
+      devices_(devices),
+      bandwidth_bytes_per_s_{} {
+  EXAWARP_CHECK(devices_ >= 1);
+  if (fabric.by_tier) {
+    use_tree(fabric);
   } else {
-    use_tree(checked(fabric));
+    use_topology(fabric, rates);
   }
+  EXAWARP_CHECK(latency_.size() >= kTierCount && bandwidth_bytes_per_s_[0] >= 1 &&
+                bandwidth_bytes_per_s_[1] >= 1, latency_.size());
 }
 
 void Network::use_tree(const Fabric& fabric) {
-  const ScaleOutFabric& s = fabric.scale_out;
-  tree_.emplace(s, devices_);
-  bandwidth_bytes_per_s_ = {fabric.node.bandwidth_bytes_per_s, s.bandwidth_bytes_per_s};
-  latency_.push_back(fabric.node.latency);
+  const ClosSpec& spec = checked(fabric);
+  const Clos clos(spec, devices_);
+  tree_ = clos.layout();
+  switches_ = clos.switches();
+  bandwidth_bytes_per_s_ = {fabric.nodes->bandwidth_bytes_per_s, spec.host.bandwidth_bytes_per_s};
+  latency_.push_back(fabric.nodes->latency);
   for (const Tier tier : {Tier::leaf, Tier::pod, Tier::core}) {
-    const Path path = FatTree::path(tier);
-    latency_.push_back(s.endpoint_latency + path.switches * s.switch_latency +
-                       path.links * s.link_latency);
+    const Distance path = path_over_tier(spec, tier);
+    latency_.push_back(path.latency + path.endpoint);
   }
-  least_across_ = s.devices_per_leaf > layout_.devices() ? latency(Tier::leaf)
-                  : s.leaves_per_pod > 1                 ? latency(Tier::pod)
-                                                         : latency(Tier::core);
+  least_across_ = tree_->devices() > layout_.devices() ? latency(Tier::leaf)
+                  : tree_->leaves() > 1                ? latency(Tier::pod)
+                                                       : latency(Tier::core);
 }
 
-void Network::use_topology(const Fabric& fabric, PortRates rates) {
-  const TopologySpec& spec = *fabric.topology;
+void Network::use_topology(const Fabric& spec, PortRates rates) {
   topology_ = make_topology(spec, devices_);
+  switches_ = topology_->switches();
   rails_ = rails_of(spec);
   const bool has_nodes = spec.nodes.has_value();
   first_class_ = has_nodes ? 0 : 1;  // class 0 is Tier::node
@@ -102,7 +115,7 @@ void Network::use_topology(const Fabric& fabric, PortRates rates) {
                                 distances.size(), kClassesMax - first_class_));
   }
   std::int64_t rate = 0;
-  first_port_ = has_nodes && fabric.node.devices > 1 ? fabric.node.planes : 0;
+  first_port_ = layout_.devices() > 1 ? spec.nodes->planes : 0;
   further_ = rails_ > 1 ? rails_ - 1 : further_ports(*topology_, first_port_);
   for (std::uint32_t p = first_port_; p < topology_->ports({0}); ++p) {
     const std::int64_t of_port =
@@ -115,7 +128,7 @@ void Network::use_topology(const Fabric& fabric, PortRates rates) {
     }
     rate = rate == 0 ? of_port : std::min(rate, of_port);
   }
-  const std::int64_t inside = has_nodes ? fabric.node.bandwidth_bytes_per_s : rate;
+  const std::int64_t inside = has_nodes ? spec.nodes->bandwidth_bytes_per_s : rate;
   bandwidth_bytes_per_s_ = {inside, rate != 0 ? rate : std::max<std::int64_t>(1, inside)};
   if (bandwidth_bytes_per_s_[0] == 0) bandwidth_bytes_per_s_[0] = 1;  // one device, no port at all
   core::Time least_endpoint = core::Time::max();

@@ -1,7 +1,8 @@
 // The interconnect at message fidelity: which interface a message uses and how long it travels.
 //
 //   latency(node)             = node latency, end to end
-//   latency(leaf, pod, core)  = endpoint + switches * switch_latency + links * link_latency
+//   latency(leaf, pod, core)  = endpoint + switches * switch_latency + links * link_latency, over
+//                               1, 3 or 5 switches and 2, 4 or 6 links (path_over_tier)
 //   latency of a topology     = endpoint + that of its path, by class of Topology::distances()
 //   time on an interface      = max(1 ps, bytes / bandwidth), rounded up
 //   lag                       = what the slowest link of the way takes longer than the interface
@@ -11,8 +12,8 @@
 // message takes one by a hash of who talks to whom and of the connection (queue pair) between them,
 // at both ends the same. Where ports lead to different places (a torus, a fully connected network,
 // dimensions of a product), it leaves by the first one of its deterministic route and arrives by
-// the last. The fabric of nodes on a fat tree, which a study has that names no topology, is
-// computed by inlined functions; a topology by virtual ones, once a channel of a ring, once a
+// the last. Nodes on a fat tree, which a study has that names no topology, are told apart by the
+// inlined functions of their layout; a topology asks virtual ones, once a channel of a ring, once a
 // message otherwise, and once more where there are several ports.
 //
 // A message occupies an interface for at least 1 ps, so that no two messages leave or arrive
@@ -29,9 +30,8 @@
 #include "core/ids.h"
 #include "core/time.h"
 #include "model/collective/ring.h"
-#include "model/network/fabric.h"
-#include "model/topology/fat_tree.h"
-#include "model/topology/node.h"
+#include "model/topology/fabric.h"
+#include "model/topology/layout.h"
 
 namespace exawarp::model {
 
@@ -125,12 +125,10 @@ class Network {
   }
 
   [[nodiscard]] const NodeLayout& layout() const { return layout_; }
-  // The tree that the nodes are on; null where there is a topology.
-  [[nodiscard]] const FatTree* tree() const { return tree_ ? &*tree_ : nullptr; }
+  // The layout of the tree that the nodes are on; null where there is a topology.
+  [[nodiscard]] const LeafLayout* tree() const { return tree_ ? &*tree_ : nullptr; }
   // Those of the fat tree, or all of a topology.
-  [[nodiscard]] std::uint32_t switches() const {
-    return topology_ != nullptr ? topology_->switches() : tree_->switches();
-  }
+  [[nodiscard]] std::uint32_t switches() const { return switches_; }
 
  private:
   [[nodiscard]] core::Time lag(Tier tier, core::Time wire) const;
@@ -141,10 +139,11 @@ class Network {
   void use_topology(const Fabric& fabric, PortRates rates);
 
   NodeLayout layout_;
-  std::optional<FatTree> tree_;               // where there is no topology
+  std::optional<LeafLayout> tree_;            // where there is no topology
   std::shared_ptr<const Topology> topology_;
   std::uint32_t first_class_ = 0;             // of the topology's distances, as a Tier
   std::uint32_t devices_;
+  std::uint32_t switches_ = 0;
   std::uint32_t rails_ = 1;       // ports that all lead everywhere
   std::uint32_t first_port_ = 0;  // of a device that leads out of its node
   std::uint32_t further_ = 0;

@@ -26,7 +26,7 @@ TEST(Cluster, PutsSwitchesAfterTheDevicesAtAnAtom) {
 TEST(Cluster, MakesEveryDeviceAnAtomWhereANodeIsNoPowerOfTwo) {
   const WorkloadGraph graph = tests::collectives(CollectiveType::ALL_REDUCE, 12, 100);
   Fabric fabric = tests::round_fabric();
-  fabric.node.devices = 6;
+  fabric.nodes->devices = 6;
   const Cluster cluster(graph, tests::round_accelerator(), fabric, {});
   EXPECT_EQ(cluster.atom_shift(), 0u);
   EXPECT_EQ(cluster.lookahead(), tests::kNodeLatency);

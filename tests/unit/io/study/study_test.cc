@@ -134,7 +134,7 @@ TEST(Systems, AnH100IsAsItsDatasheetSays) {
   EXPECT_EQ(a.memory_bytes_per_s, 3.35e12);
   EXPECT_EQ(a.memory_bytes, 80'000'000'000);
   EXPECT_EQ(a.launch_latency, core::Time{2'000'000});
-  EXPECT_EQ(study.system.fabric.scale_out.bandwidth_bytes_per_s, 48'000'000'000);
+  EXPECT_EQ(study.system.fabric.clos()->host.bandwidth_bytes_per_s, 48'000'000'000);
 }
 
 }  // namespace

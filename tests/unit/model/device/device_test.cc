@@ -106,7 +106,7 @@ TEST(RingTime, AcrossNodesIsTheClosedForm) {
        {CollectiveType::ALL_REDUCE, CollectiveType::REDUCE_SCATTER, CollectiveType::ALL_GATHER}) {
     const WorkloadGraph graph = tests::collectives(type, 8, 8'000);
     Fabric fabric = tests::round_fabric();
-    fabric.node.devices = 1;
+    fabric.nodes->devices = 1;
     const Cluster cluster(graph, tests::round_accelerator(), fabric, {});
     const std::int64_t steps = type == CollectiveType::ALL_REDUCE ? 14 : 7;
     const std::int64_t chunk = type == CollectiveType::ALL_GATHER ? 8'000 : 1'000;
@@ -153,7 +153,7 @@ TEST(RingTime, AScalarOverSeveralAxesGoesAxisByAxis) {
   WorkloadGraph graph = workload.build();
   validate(graph);
   Fabric fabric = tests::round_fabric();
-  fabric.node.devices = 16;
+  fabric.nodes->devices = 16;
   const Cluster cluster(graph, tests::round_accelerator(), fabric, {});
   const tests::ClusterRun run = tests::run_cluster(cluster);
   EXPECT_EQ(run.result.total.committed_events(), 12u * (2 + 2 + 4 + 1));

@@ -120,17 +120,10 @@ TEST_F(GroupTime, RingsOfOneLaneNeedNotBeCarriedOut) {
 
 TEST_F(GroupTime, TheEstimateOfARingWithLanesIsExactWhereLinksAreEqual) {
   const Network ring(
-      {.node = {.name = "", .devices = 1, .latency = {}},
-       .scale_out = {},
-       .topology =
-           TopologySpec{
-               .networks = {{.shape = TorusSpec{.dims = {96},
-                                                .link = {"link", 10'000'000'000, Time{500'000}}},
-                             .place = "t"}},
-               .sizes = {},
-               .forwarding = {},
-               .nodes = {},
-               .place = "t"}},
+      {.networks = {{.shape = TorusSpec{.dims = {96},
+                                        .link = {"link", 10'000'000'000, Time{500'000}}},
+                     .place = "t"}},
+       .place = "t"},
       96);
   std::vector<DeviceId> devices(96);
   for (std::uint32_t i = 0; i < devices.size(); ++i) devices[i] = {i};

@@ -16,8 +16,8 @@ using schema::StreamKind;
 // One device a node below one switch: every message crosses the fabric, and the switch blocks none.
 Fabric one_switch() {
   Fabric fabric = tests::round_fabric();
-  fabric.node.devices = 1;
-  fabric.scale_out.devices_per_leaf = 64;
+  fabric.nodes->devices = 1;
+  tests::tree_of(fabric).devices_per_leaf = 64;
   return fabric;
 }
 
@@ -168,9 +168,9 @@ TEST(PacketDevice, ChunksThatOvertakeWaitForThoseBefore) {
     return built;
   }();
   Fabric fabric = one_switch();
-  fabric.scale_out.devices_per_leaf = 8;
-  fabric.scale_out.leaves_per_pod = 8;
-  fabric.scale_out.spines_per_pod = 2;
+  tests::tree_of(fabric).devices_per_leaf = 8;
+  tests::tree_of(fabric).groups_per_pod = 8;
+  tests::tree_of(fabric).spines_per_pod = 2;
   ClusterOptions options = packets();
   options.packets->packet_bytes = 40'000;
   options.packets->routing.policy = RoutingPolicy::spray;

@@ -37,10 +37,7 @@ WorkloadGraph burst(std::uint32_t messages) {
 Fabric planes(std::uint32_t count) {
   FamilySpec family{.shape = SingleSwitchSpec{count, {"link", 1'000'000'000, Time{1'000'000}}, {}},
                     .place = "t"};
-  Fabric fabric{.node = {.name = "", .devices = 1, .latency = {}}, .scale_out = {}};
-  fabric.topology =
-      TopologySpec{.networks = {family}, .sizes = {}, .forwarding = {}, .nodes = {}, .place = "t"};
-  return fabric;
+  return {.networks = {family}, .place = "t"};
 }
 
 Time time_of(const WorkloadGraph& graph, const Fabric& fabric, const tests::RunCase& run = {}) {

@@ -18,15 +18,15 @@ using schema::StreamKind;
 // Nodes of 64: any group of the tests is inside one, on equal links.
 Fabric one_large_node() {
   Fabric fabric = tests::round_fabric();
-  fabric.node.devices = 64;
+  fabric.nodes->devices = 64;
   return fabric;
 }
 
 // No nodes, 64 devices below one leaf: the same across the fabric.
 Fabric one_large_leaf() {
   Fabric fabric = tests::round_fabric();
-  fabric.node.devices = 1;
-  fabric.scale_out.devices_per_leaf = 64;
+  fabric.nodes->devices = 1;
+  tests::tree_of(fabric).devices_per_leaf = 64;
   return fabric;
 }
 

@@ -234,9 +234,7 @@ TEST(Background, TakesItsPartOfEachOfSeveralInterfacesInEveryMode) {
   const model::LinkKind link{"link", kLink, Time{1'000'000}};
   const model::FamilySpec planes{.shape = model::SingleSwitchSpec{2, link, {}}, .place = "t"};
   Transfer transfer{200'000'000, 1};
-  transfer.fabric = {.node = {.name = "", .devices = 1, .latency = {}}, .scale_out = {}};
-  transfer.fabric.topology = model::TopologySpec{
-      .networks = {planes}, .sizes = {}, .forwarding = {}, .nodes = {}, .place = "t"};
+  transfer.fabric = {.networks = {planes}, .place = "t"};
   const Time alone = transfer.run({}).simulated_time();
   const std::vector<BackgroundSpec> load{to_device(4, {8, 16}, 300'000)};
   const model::Outcome outcome = transfer.run(load);

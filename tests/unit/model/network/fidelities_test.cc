@@ -26,20 +26,16 @@ struct Named {
 };
 
 Fabric on(std::vector<FamilySpec> networks, std::vector<std::uint32_t> sizes = {}) {
-  Fabric fabric{.node = {.name = "", .devices = 1, .latency = {}}, .scale_out = {}};
-  fabric.topology = TopologySpec{.networks = std::move(networks),
-                                 .sizes = std::move(sizes),
-                                 .forwarding = Time{400'000},
-                                 .nodes = {},
-                                 .place = "t"};
-  return fabric;
+  return {.networks = std::move(networks),
+          .sizes = std::move(sizes),
+          .forwarding = Time{400'000},
+          .place = "t"};
 }
 
 Fabric in_nodes(FamilySpec across, std::uint32_t planes = 1) {
   Fabric fabric = on({std::move(across)});
-  fabric.node = tests::round_fabric().node;
-  fabric.node.planes = planes;
-  fabric.topology->nodes = nodes_spec(fabric.node);
+  fabric.nodes = tests::round_fabric().nodes;
+  fabric.nodes->planes = planes;
   return fabric;
 }
 
@@ -203,8 +199,8 @@ TEST(Fidelities, CollectivesOfScatteredRanksTakeAsLongByTheirClosedForms) {
 // Eight channels leave each node by its eight interfaces.
 TEST(Fidelities, ChannelsUseAllInterfacesOfANodeByTheClosedFormToo) {
   Fabric fabric = tests::round_fabric();
-  fabric.node.devices = 8;
-  fabric.scale_out.devices_per_leaf = 256;
+  fabric.nodes->devices = 8;
+  tests::tree_of(fabric).devices_per_leaf = 256;
   CollectiveRule eight{.choice = {.algorithm = Algorithm::ring, .channels = 8}};
   for (const CollectiveType type :
        {CollectiveType::ALL_REDUCE, CollectiveType::REDUCE_SCATTER, CollectiveType::ALL_GATHER}) {

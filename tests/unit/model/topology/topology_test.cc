@@ -68,8 +68,7 @@ TEST(RailOnly, CrossesNvlinkFirstToTheDeviceOfTheDestinationsRail) {
   ClosSpec s = plain_clos(4, 0);
   s.rails = 4;
   s.rails_apart = true;
-  NodesSpec n{.devices = 4, .rails_cross_nvlink = true};
-  n.link = kLink;
+  const NodesSpec n{.devices = 4, .rails_cross_nvlink = true};
   const Nodes net(n, std::make_unique<Clos>(s, 16));
   const VertexId nvswitch = net.link({1}, 0).peer;
   EXPECT_EQ(net.minimal({1}, {14})[0], 0u);                      // rank 1 to rank 2 of node 3
@@ -144,9 +143,7 @@ TEST(HyperX, OfTwoDimensionsReachesEverySwitchInTwoLinks) {
 }
 
 TEST(Nvlink, DomainOf72HasOneSwitchHop) {
-  NodesSpec n{.devices = 72, .planes = 18};
-  n.link = kLink;
-  n.latencies = kLatencies;
+  const NodesSpec n{.devices = 72, .planes = 18};
   const Nodes net(n, std::make_unique<Clos>(plain_clos(36, 4), 144));
   EXPECT_EQ(net.minimal({0}, {71}).size(), 18u);
   EXPECT_EQ(net.minimal({0}, {72}).size(), 1u);

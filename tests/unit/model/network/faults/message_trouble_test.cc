@@ -16,11 +16,8 @@ constexpr std::int64_t kPsPerByte = 1'000;
 const LinkKind kGigabyteLink{"link", 1'000'000'000, kLatency};
 
 Fabric fabric_of(FamilySpec family) {
-  Fabric fabric{.node = {.name = "", .devices = 1, .latency = {}}, .scale_out = {}};
   family.place = "test";
-  fabric.topology = TopologySpec{
-      .networks = {std::move(family)}, .sizes = {}, .forwarding = {}, .nodes = {}, .place = "test"};
-  return fabric;
+  return {.networks = {std::move(family)}, .place = "test"};
 }
 Fabric one_switch() {
   return fabric_of({.shape = SingleSwitchSpec{1, kGigabyteLink, {Time{0}, Time{0}}}, .place = {}});

@@ -13,7 +13,7 @@ using core::DeviceId;
 using core::Time;
 
 TEST(FatTree, CountsSwitchesByTier) {
-  const FatTree tree(tests::round_fabric().scale_out, 40);  // 8 a leaf, 2 leaves a pod
+  const Clos tree(*tests::round_fabric().clos(), 40);  // 8 a leaf, 2 leaves a pod
   EXPECT_EQ(tree.leaves(), 5u);
   EXPECT_EQ(tree.pods(), 3u);
   EXPECT_EQ(tree.spines(), 6u);
@@ -22,21 +22,23 @@ TEST(FatTree, CountsSwitchesByTier) {
 }
 
 TEST(FatTree, HasNoSpineAboveOneLeafAndNoCoreAboveOnePod) {
-  EXPECT_EQ(FatTree(tests::round_fabric().scale_out, 8).switches(), 1u);
-  EXPECT_EQ(FatTree(tests::round_fabric().scale_out, 16).switches(), 4u);
+  EXPECT_EQ(Clos(*tests::round_fabric().clos(), 8).switches(), 1u);
+  EXPECT_EQ(Clos(*tests::round_fabric().clos(), 16).switches(), 4u);
 }
 
 TEST(FatTree, TakesTheCoresItIsGiven) {
-  ScaleOutFabric fabric = tests::round_fabric().scale_out;
-  fabric.cores = 7;
-  EXPECT_EQ(FatTree(fabric, 40).cores(), 7u);
+  ClosSpec tree = *tests::round_fabric().clos();
+  tree.cores = 7;
+  EXPECT_EQ(Clos(tree, 40).cores(), 7u);
 }
 
 TEST(FatTree, PathsPassOneThreeOrFiveSwitches) {
-  EXPECT_EQ(FatTree::path(Tier::leaf).switches, 1u);
-  EXPECT_EQ(FatTree::path(Tier::pod).switches, 3u);
-  EXPECT_EQ(FatTree::path(Tier::core).switches, 5u);
-  EXPECT_EQ(FatTree::path(Tier::core).links, 6u);
+  const Fabric fabric = tests::round_fabric();
+  const ClosSpec& tree = *fabric.clos();
+  EXPECT_EQ(path_over_tier(tree, Tier::leaf).switches, 1u);
+  EXPECT_EQ(path_over_tier(tree, Tier::pod).switches, 3u);
+  EXPECT_EQ(path_over_tier(tree, Tier::core).switches, 5u);
+  EXPECT_EQ(path_over_tier(tree, Tier::core).links, 6u);
 }
 
 TEST(Network, FindsTheTierOfTwoDevices) {
@@ -64,15 +66,15 @@ TEST(Network, OccupiesAnInterfaceForAPicosecondAtLeast) {
 TEST(Network, LooksAheadByTheLeastLatencyBetweenAtoms) {
   Fabric fabric = tests::round_fabric();
   EXPECT_EQ(Network(fabric, 40).least_latency_between_atoms(), tests::kLeafLatency);
-  fabric.node.devices = 6;  // no power of two: every device is an atom
+  fabric.nodes->devices = 6;  // no power of two: every device is an atom
   EXPECT_EQ(Network(fabric, 40).least_latency_between_atoms(), tests::kNodeLatency);
-  fabric.node.devices = 8;  // a node fills a leaf
+  fabric.nodes->devices = 8;  // a node fills a leaf
   EXPECT_EQ(Network(fabric, 40).least_latency_between_atoms(), tests::kPodLatency);
 }
 
 TEST(Network, RefusesAFabricWithoutBandwidth) {
   Fabric fabric = tests::round_fabric();
-  fabric.scale_out.bandwidth_bytes_per_s = 0;
+  tests::tree_of(fabric).host.bandwidth_bytes_per_s = 0;
   try {
     Network network(fabric, 8);
     FAIL() << "accepted";

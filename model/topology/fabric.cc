@@ -1,4 +1,6 @@
-#include "model/topology/make.h"
+// From descriptions to topologies: what a family's constructor requires is checked here first, in
+// 64 bits and in the words of the study.
+#include "model/topology/fabric.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -125,7 +127,8 @@ std::unique_ptr<Topology> make_network(const FamilySpec& family, std::uint32_t d
   return std::visit(Builder{devices, family}, family.shape);
 }
 
-std::unique_ptr<Topology> make_product(const TopologySpec& spec, std::uint32_t devices) {
+std::unique_ptr<Topology> make_product(const Fabric& spec, std::uint32_t devices) {
+  EXAWARP_CHECK(spec.sizes.size() == spec.networks.size(), spec.sizes.size());
   const std::uint64_t made = product_of(spec.sizes);
   if (made != devices) {
     throw core::InputError(
@@ -146,11 +149,26 @@ std::unique_ptr<Topology> make_product(const TopologySpec& spec, std::uint32_t d
 
 }  // namespace
 
-std::unique_ptr<Topology> make_topology(const TopologySpec& spec, std::uint32_t devices) {
-  auto network = spec.networks.size() == 1 ? make_network(spec.networks.front(), devices)
-                                           : make_product(spec, devices);
-  if (!spec.nodes) return network;
-  return std::make_unique<Nodes>(*spec.nodes, std::move(network));
+Fabric nodes_on_a_fat_tree(NodesSpec nodes, ClosSpec tree, const std::string& name) {
+  EXAWARP_CHECK(tree.rails == 1 && tree.leaves_per_device == 1, tree.rails);
+  tree.leaf_spine = tree.spine_core = tree.host;
+  tree.host.name = "host";
+  tree.leaf_spine.name = "leaf-spine";
+  tree.spine_core.name = "spine-core";
+  Fabric out{.nodes = std::move(nodes),
+             .place = fmt::format("fabric \"{}\"", name),
+             .by_tier = true};
+  out.networks.push_back({.shape = std::move(tree), .place = out.place});
+  return out;
+}
+
+std::unique_ptr<Topology> make_topology(const Fabric& fabric, std::uint32_t devices) {
+  EXAWARP_CHECK(!fabric.networks.empty());
+  auto network = fabric.networks.size() == 1 ? make_network(fabric.networks.front(), devices)
+                                             : make_product(fabric, devices);
+  EXAWARP_CHECK(network->devices() == devices, network->devices(), devices);
+  if (!fabric.nodes) return network;
+  return std::make_unique<Nodes>(*fabric.nodes, std::move(network));
 }
 
 }  // namespace exawarp::model
