@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/names.h"
 #include "io/study/study.h"
 #include "model/outcome.h"
 #include "partition/quality.h"
@@ -16,6 +18,12 @@
 namespace exawarp::io {
 
 enum class RunStatus { finished, deadlocked, stopped };
+
+inline constexpr core::Named<RunStatus> kRunStatusNames[] = {
+    {"finished", RunStatus::finished}, {"deadlocked", RunStatus::deadlocked},
+    {"stopped", RunStatus::stopped}};
+constexpr std::span<const core::Named<RunStatus>> names_of(RunStatus) { return kRunStatusNames; }
+static_assert(core::names_each(kRunStatusNames));
 
 // Everything the summaries are made of. Valid as long as what it points to.
 struct RunReport {

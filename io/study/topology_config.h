@@ -1,6 +1,9 @@
-// A fabric's `topology:` section. configs/README.md lists the keys,
+// A fabric's `topology:` section. docs/reference/keys.md lists the keys,
 // docs/reference/topologies.md explains them.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "io/study/yaml.h"
 #include "model/network/fabric.h"
@@ -12,5 +15,8 @@ namespace exawarp::io {
 // model::make_topology()'s to check.
 model::TopologySpec read_topology(const YamlSection& section,
                                   const std::optional<model::NodeFabric>& node);
+
+// The families by name.
+std::vector<std::string> topology_kinds();
 
 }  // namespace exawarp::io
