@@ -218,6 +218,14 @@ std::string significant(double value, int digits) {
 
 }  // namespace
 
+std::vector<std::string_view> units_of(Dimension dimension) {
+  std::vector<std::string_view> out;
+  for (const Unit& unit : kUnits) {
+    if (unit.dimension == dimension) out.push_back(unit.symbol);
+  }
+  return out;
+}
+
 std::string_view examples_of(Dimension dimension) {
   switch (dimension) {
     case time: return "\"3.6 us\" or \"250 ns\"";

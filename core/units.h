@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/time.h"
 
@@ -26,6 +27,9 @@ struct ParsedQuantity {
 // Parses a non-negative decimal number, a space or none, and a unit of `dimension`. Prefixes K, M,
 // G, T, P are powers of 1000, Ki, Mi, Gi, Ti of 1024; b is a bit, B a byte.
 ParsedQuantity parse_quantity(std::string_view text, Dimension dimension);
+
+// The symbols of units that parse_quantity() knows, "Gb/s" say.
+std::vector<std::string_view> units_of(Dimension dimension);
 
 // What a user could write: `"400 Gb/s" or "50 GB/s"`.
 std::string_view examples_of(Dimension dimension);

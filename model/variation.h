@@ -15,10 +15,21 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
+
+#include "core/names.h"
 
 namespace exawarp::model {
 
 enum class Distribution : std::uint8_t { normal, uniform, lognormal, exponential };
+
+inline constexpr core::Named<Distribution> kDistributionNames[] = {
+    {"normal", Distribution::normal}, {"uniform", Distribution::uniform},
+    {"lognormal", Distribution::lognormal}, {"exponential", Distribution::exponential}};
+constexpr std::span<const core::Named<Distribution>> names_of(Distribution) {
+  return kDistributionNames;
+}
+static_assert(core::names_each(kDistributionNames));
 
 // A plain number is the deviation of a normal distribution.
 struct VariationSpec {

@@ -5,8 +5,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "core/digest.h"
+#include "core/names.h"
 #include "core/placement.h"
 #include "pdes/emission.h"
 #include "pdes/event.h"
@@ -20,6 +22,12 @@ namespace exawarp::pdes {
 class Transport;
 
 enum class Sync { sequential, conservative, optimistic };
+
+inline constexpr core::Named<Sync> kSyncNames[] = {
+    {"sequential", Sync::sequential}, {"conservative", Sync::conservative},
+    {"optimistic", Sync::optimistic}};
+constexpr std::span<const core::Named<Sync>> names_of(Sync) { return kSyncNames; }
+static_assert(core::names_each(kSyncNames));
 
 struct EngineOptions {
   Sync sync = Sync::optimistic;

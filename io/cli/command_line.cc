@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "io/cli/commands/schema.h"
 #include "io/cli/option_values.h"
 #include "io/cli/workload_command_line.h"
 #include "io/study/suggest.h"
@@ -171,6 +172,13 @@ void add_astra(CLI::App& app, AstraArguments& a, RawOptions& raw) {
   app.add_option("--logging-folder", raw.logging_folder, "no effect");
 }
 
+void add_schema(CLI::App& app, SchemaArguments& a) {
+  CLI::Option* kind =
+      app.add_option("KIND", a.kind, "of files: study, traffic, workload, ...; without: all kinds");
+  app.add_flag("--reference", a.reference, "prints the page of all keys, docs/reference/keys.md")
+      ->excludes(kind);
+}
+
 void add_topology(CLI::App& app, TopologyArguments& a, RawOptions& raw) {
   app.require_subcommand(1);
   CLI::App* show = app.add_subcommand("show", "says or draws what a study's network looks like");
@@ -236,7 +244,7 @@ Settings settings_of(const CLI::App& app) {
 }
 
 void finish_astra(const RawOptions& raw, AstraArguments& astra) {
-  const Choice<bool> unaware{"congestion-unaware", false}, aware{"congestion-aware", true};
+  const core::Named<bool> unaware{"congestion-unaware", false}, aware{"congestion-aware", true};
   const std::array choices{unaware, aware};
   if (!raw.network_backend.empty()) {
     astra.set_up.congestion_aware =
@@ -245,7 +253,7 @@ void finish_astra(const RawOptions& raw, AstraArguments& astra) {
 }
 
 void finish_sync(const RawOptions& raw, RunOptions& options) {
-  if (!raw.sync.empty()) options.sync = parse_choice("--sync", raw.sync, sync_choices());
+  if (!raw.sync.empty()) options.sync = parse_choice<pdes::Sync>("--sync", raw.sync);
   if (!raw.window.empty()) options.window = parse_time("--window", raw.window);
 }
 
@@ -265,6 +273,7 @@ struct CommandArguments {
   PholdArguments phold;
   GoalArguments goal;
   AstraArguments astra;
+  SchemaArguments schema;
 };
 
 void add_commands(CLI::App& app, CommandArguments& a) {
@@ -279,6 +288,7 @@ void add_commands(CLI::App& app, CommandArguments& a) {
   add_goal(add("goal", "simulates a GOAL schedule under LogGOPS"), a.goal, a.raw);
   add_astra(add("astra", "runs the files of an ASTRA-sim set-up with its semantics"), a.astra,
             a.raw);
+  add_schema(add("schema", "prints the keys of configuration files as JSON Schema"), a.schema);
 }
 
 // What of the raw options belongs to the command that was given.
@@ -310,10 +320,11 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     finish_astra(raw, a.astra);
     return a.astra;
   }
+  if (app.got_subcommand("schema")) return Information{schema_text(a.schema)};
   a.run.overrides = raw.lists;
   finish_sync(raw, a.run.options);
   if (!raw.placement.empty()) {
-    a.run.placement = parse_choice("--placement", raw.placement, placement_choices());
+    a.run.placement = parse_choice<PlacementMethod>("--placement", raw.placement);
   }
   finish_stats(raw, a.run.stats, a.run.options);
   return a.run;

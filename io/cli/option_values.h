@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/names.h"
 #include "core/units.h"
 #include "io/study/suggest.h"
 #include "io/study/yaml.h"
@@ -20,15 +21,19 @@ namespace exawarp::io {
 // One of some names. Throws core::InputError that names `option`, as the next one does.
 template <class E>
 E parse_choice(const std::string& option, const std::string& text,
-               std::span<const Choice<E>> choices) {
-  std::vector<std::string> names;
-  for (const Choice<E>& choice : choices) {
-    if (choice.name == text) return choice.value;
-    names.push_back(choice.name);
+               std::span<const core::Named<E>> table) {
+  for (const core::Named<E>& entry : table) {
+    if (entry.name == text) return entry.value;
   }
+  const std::vector<std::string> names = core::names_in(table);
   throw core::InputError(option,
                          fmt::format("{} is not known; expected one of: {}{}", in_quotes(text),
                                      fmt::join(names, ", "), did_you_mean(text, names)));
+}
+
+template <class E>
+E parse_choice(const std::string& option, const std::string& text) {
+  return parse_choice<E>(option, text, names_of(E{}));
 }
 
 // Checks for a CLI::Validator: what is wrong with the text, or "". CLI11's own take NaN for a

@@ -30,7 +30,7 @@ namespace {
 
 // How events go between ranks of one machine; none: boards in its memory.
 constexpr const char* kExchange = "EXAWARP_EXCHANGE";
-const std::vector<Choice<bool>> kShares{{"boards", true}, {"messages", false}};
+constexpr core::Named<bool> kShares[] = {{"boards", true}, {"messages", false}};
 
 bool shares_boards() {
   const char* const text = std::getenv(kExchange);

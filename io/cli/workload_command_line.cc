@@ -178,14 +178,14 @@ void finish_workload(const RawWorkloadOptions& raw, WorkloadArguments& a) {
   using Size = ChakraImportOptions::CommSize;
   using Control = ChakraImportOptions::ControlDependencies;
   if (!raw.comm_size.empty()) {
-    const std::array choices{Choice<Size>{"input", Size::input},
-                             Choice<Size>{"output", Size::output}};
+    const std::array choices{core::Named<Size>{"input", Size::input},
+                             core::Named<Size>{"output", Size::output}};
     a.chakra.comm_size = parse_choice<Size>("--comm-size", raw.comm_size, choices);
   }
   if (!raw.control.empty()) {
-    const std::array choices{Choice<Control>{"auto", Control::automatic},
-                             Choice<Control>{"use", Control::use},
-                             Choice<Control>{"ignore", Control::ignore}};
+    const std::array choices{core::Named<Control>{"auto", Control::automatic},
+                             core::Named<Control>{"use", Control::use},
+                             core::Named<Control>{"ignore", Control::ignore}};
     a.chakra.control = parse_choice<Control>("--ctrl-deps", raw.control, choices);
   }
   if (!raw.max_size.empty()) {

@@ -52,8 +52,9 @@ std::string amount(std::uint64_t value, Unit unit) {
 std::string what(const model::WorkloadGraph& graph, const schema::Node::Reader& node) {
   const std::string name = graph.node_name(node);
   if (!name.empty()) return model::printable(name);
-  return node.getKind() == schema::NodeKind::COLLECTIVE ? model::name_of(node.getCollective())
-                                                        : model::name_of(node.getKind());
+  return std::string(node.getKind() == schema::NodeKind::COLLECTIVE
+                         ? core::name_of(node.getCollective())
+                         : core::name_of(node.getKind()));
 }
 
 struct PathTotals {
@@ -66,7 +67,7 @@ PathTotals totals_of(const model::WorkloadGraph& graph, const model::IdealSchedu
   std::uint32_t last = 0xffffffff;
   for (const model::PathStep& step : schedule.path) {
     const auto node = graph.program(graph.program_of(core::DeviceId{step.device})).node(step.node);
-    ++totals.by_kind[model::name_of(node.getKind())];
+    ++totals.by_kind[std::string(core::name_of(node.getKind()))];
     totals.flops += static_cast<double>(node.getFlops());
     if (step.device != last) ++totals.devices;
     last = step.device;
@@ -102,7 +103,7 @@ std::string text_timeline(const model::WorkloadGraph& graph, const model::Progra
     out +=
         fmt::format("{:>16} {:>16}  {:<16.16} {:<12} {}\n", amount(bar.times.start, unit),
                     amount(bar.times.end, unit), model::printable(program.stream_name(bar.stream)),
-                    model::name_of(node.getKind()), what(graph, node));
+                    core::name_of(node.getKind()), what(graph, node));
   }
   return out;
 }
@@ -128,7 +129,7 @@ std::string chrome_timeline(const model::WorkloadGraph& graph, const model::Prog
                       {"pid", device},
                       {"tid", bar.stream},
                       {"name", what(graph, node)},
-                      {"cat", model::name_of(node.getKind())},
+                      {"cat", core::name_of(node.getKind())},
                       {"ts", static_cast<double>(bar.times.start) / kPsPerUs},
                       {"dur", static_cast<double>(bar.times.end - bar.times.start) / kPsPerUs},
                       {"args",
@@ -231,7 +232,7 @@ std::string critical_path_json(const model::WorkloadGraph& graph, const TimedWor
     steps.push_back({{"device", step.device},
                      {"node", step.node},
                      {"name", what(graph, node)},
-                     {"kind", model::name_of(node.getKind())},
+                     {"kind", core::name_of(node.getKind())},
                      {"start", step.times.start},
                      {"end", step.times.end}});
   }

@@ -110,7 +110,7 @@ std::string goal_json(const GoalReport& r) {
       {"unmatched", r.outcome->unmatched()},
       {"unmatched_first", r.outcome->findings()},
       {"digest", core::to_hex(result.digest)},
-      {"sync", to_name(r.sync)},
+      {"sync", core::name_of(r.sync)},
       {"ranks", r.ranks},
       {"threads", result.threads},
       {"partitions", result.partition_count},

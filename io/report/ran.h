@@ -2,14 +2,22 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
+#include "core/names.h"
 #include "pdes/engine.h"
 
 namespace exawarp::io {
 
 // deadlocked: work is left that can never be done; stopped: host time ran out.
 enum class RunStatus { finished, deadlocked, stopped };
+
+inline constexpr core::Named<RunStatus> kRunStatusNames[] = {
+    {"finished", RunStatus::finished}, {"deadlocked", RunStatus::deadlocked},
+    {"stopped", RunStatus::stopped}};
+constexpr std::span<const core::Named<RunStatus>> names_of(RunStatus) { return kRunStatusNames; }
+static_assert(core::names_each(kRunStatusNames));
 
 struct Ran {
   RunStatus status = RunStatus::finished;

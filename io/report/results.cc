@@ -27,15 +27,6 @@ using model::ClassTotals;
 using model::Outcome;
 using model::TimeClass;
 
-const char* name_of(RunStatus status) {
-  switch (status) {
-    case RunStatus::finished: return "finished";
-    case RunStatus::deadlocked: return "deadlocked";
-    case RunStatus::stopped: return "stopped";
-  }
-  return "unknown";
-}
-
 // Fractions of device time: the contract's four, which add up to 1, then exposed communication by
 // kind.
 template <class Fraction>  // double(TimeClass)
@@ -66,7 +57,7 @@ Json jobs_json(const RunReport& r) {
     const model::TrainingFigures training = r.outcome->training_of(j);
     Json entry{{"name", job.name},
                {"devices", job.totals.devices},
-               {"placement", to_name(r.study->jobs[j].placement.kind)},
+               {"placement", core::name_of(r.study->jobs[j].placement.kind)},
                {"finished_devices", job.totals.finished},
                {"start_ps", job.totals.start.ps},
                {"finish_ps", job.totals.last_finish.ps},
@@ -226,19 +217,19 @@ std::string summary_json(const RunReport& r) {
                {"exawarp_version", kVersion},
                {"study", study.name},
                {"study_file", study.file},
-               {"status", name_of(r.status)},
+               {"status", core::name_of(r.status)},
                {"devices", r.cluster->device_count()},
                {"switches", r.cluster->switch_count()},
                {"system", study.system.name},
                {"accelerator", study.system.accelerator.name},
-               {"network_fidelity", to_name(study.network_fidelity)},
-               {"compute_fidelity", to_name(study.compute_fidelity)},
+               {"network_fidelity", core::name_of(study.network_fidelity)},
+               {"compute_fidelity", core::name_of(study.compute_fidelity)},
                {"compute_jitter", study.compute_jitter.deviation},
-               {"sync", to_name(r.sync)},
+               {"sync", core::name_of(r.sync)},
                {"ranks", r.ranks},
                {"threads", r.threads},
                {"partitions", r.result.partition_count},
-               {"placement", to_name(study.placement)},
+               {"placement", core::name_of(study.placement)},
                {"seed", study.engine.seed},
                {"simulated_time_ps", outcome.simulated_time().ps},
                {"iteration_time_ps", outcome.iteration_time().ps},
@@ -271,7 +262,7 @@ std::string phold_json(const PholdReport& r) {
                    {"setup_s", result.setup_s},
                    {"lp_state_bytes", pdes::kPholdStateBytes},
                    {"event_payload_bytes", pdes::kPayloadBytes},
-                   {"sync", to_name(r.sync)},
+                   {"sync", core::name_of(r.sync)},
                    {"ranks", r.ranks},
                    {"threads", result.threads},
                    {"partitions", result.partition_count},

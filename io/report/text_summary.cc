@@ -91,7 +91,7 @@ void add_jobs(const RunReport& r, std::string& out) {
     }
     fmt::format_to(append(out), "  {:<{}.{}} {:>8} {:<9} {:>11} {:>11} {:>11}", job.name,
                    kNameWidth, kNameWidth, format_grouped(job.totals.devices),
-                   to_name(r.study->jobs[j].placement.kind), core::format_time(job.totals.start),
+                   core::name_of(r.study->jobs[j].placement.kind), core::format_time(job.totals.start),
                    core::format_time(job.totals.last_finish), core::format_time(job.step_time));
     for (const double share : {Outcome::fraction(job, TimeClass::compute), exposed,
                                Outcome::fraction(job, TimeClass::waiting),
@@ -159,7 +159,7 @@ void add_packets(const RunReport& r, std::string& out) {
 void add_engine(const pdes::RunResult& result, pdes::Sync sync, std::uint32_t ranks,
                 std::string& out) {
   const pdes::Statistics& s = result.total;
-  fmt::format_to(append(out), "Engine      {}, {} x {}, {}\n", to_name(sync),
+  fmt::format_to(append(out), "Engine      {}, {} x {}, {}\n", core::name_of(sync),
                  plural(ranks, "rank"), plural(result.threads, "thread"),
                  plural(result.partition_count, "partition"));
   fmt::format_to(append(out), "Events      {} committed, {} events/s\n",
@@ -230,8 +230,8 @@ std::string text_summary(const RunReport& r) {
   if (!study.description.empty()) out += ": " + study.description;
   fmt::format_to(append(out), "\nCluster     {} ({}), {}; network {}, compute {}",
                  plural(r.cluster->device_count(), "device"), study.system.accelerator.name,
-                 study.system.name, to_name(study.network_fidelity),
-                 to_name(study.compute_fidelity));
+                 study.system.name, core::name_of(study.network_fidelity),
+                 core::name_of(study.compute_fidelity));
   if (study.compute_jitter.deviation > 0) {
     fmt::format_to(append(out), " with {:g} % jitter", 100 * study.compute_jitter.deviation);
   }

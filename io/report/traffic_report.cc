@@ -58,7 +58,7 @@ std::string traffic_json(const TrafficReport& r) {
               {"packet_hops_per_cpu_s", hops_per_cpu_s(r)},
               {"committed_events", r.result.total.committed_events()},
               {"rolled_back_events", r.result.total.rolled_back_events},
-              {"sync", to_name(r.sync)},
+              {"sync", core::name_of(r.sync)},
               {"ranks", r.ranks},
               {"threads", r.result.threads},
               {"partitions", r.result.partition_count},

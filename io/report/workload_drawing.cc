@@ -36,8 +36,9 @@ std::vector<std::uint32_t> drawn_programs(const model::WorkloadGraph& graph,
 }
 
 std::string type_of(const schema::Node::Reader& node) {
-  return node.getKind() == schema::NodeKind::COLLECTIVE ? model::name_of(node.getCollective())
-                                                        : model::name_of(node.getKind());
+  return std::string(node.getKind() == schema::NodeKind::COLLECTIVE
+                         ? core::name_of(node.getCollective())
+                         : core::name_of(node.getKind()));
 }
 
 // What a node does, in a line.

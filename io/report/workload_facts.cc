@@ -29,7 +29,7 @@ double node_count(const model::WorkTotals& totals) {
 Json totals_json(const model::WorkTotals& t) {
   Json nodes = Json::object();
   for (std::size_t k = 0; k < t.nodes.size(); ++k) {
-    nodes[model::name_of(static_cast<model::schema::NodeKind>(k))] = t.nodes[k];
+    nodes[core::name_of(static_cast<model::schema::NodeKind>(k))] = t.nodes[k];
   }
   return {{"flops", t.flops},
           {"bytes_read", t.bytes_read},

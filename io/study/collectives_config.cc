@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "io/study/quantities.h"
+#include "model/workload/names.h"
 
 namespace exawarp::io {
 namespace {
@@ -12,13 +13,6 @@ namespace {
 using core::Dimension;
 using model::Algorithm;
 using model::schema::CollectiveType;
-
-const std::vector<Choice<CollectiveType>> kTypes{
-    {"all_reduce", CollectiveType::ALL_REDUCE}, {"reduce_scatter", CollectiveType::REDUCE_SCATTER},
-    {"all_gather", CollectiveType::ALL_GATHER}, {"all_to_all", CollectiveType::ALL_TO_ALL},
-    {"broadcast", CollectiveType::BROADCAST},   {"reduce", CollectiveType::REDUCE},
-    {"barrier", CollectiveType::BARRIER},       {"gather", CollectiveType::GATHER},
-    {"scatter", CollectiveType::SCATTER},       {"permute", CollectiveType::PERMUTE}};
 
 std::vector<Choice<Algorithm>> algorithms() {
   std::vector<Choice<Algorithm>> all;
@@ -65,7 +59,7 @@ model::CollectiveRule read_rule(const YamlSection& section) {
   model::CollectiveRule rule;
   section.skip("source");
   section.skip("description");
-  if (section.has("type")) rule.type = section.choice<CollectiveType>("type", kTypes);
+  if (section.has("type")) rule.type = section.choice<CollectiveType>("type", names_of(CollectiveType{}));
   rule.min_bytes = section.quantity("min_bytes", Dimension::size, 0, rule.min_bytes);
   rule.max_bytes = section.quantity("max_bytes", Dimension::size, 0, rule.max_bytes);
   rule.min_group = static_cast<std::uint32_t>(section.integer("min_group", kMembers, 1));

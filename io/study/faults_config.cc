@@ -17,10 +17,6 @@ using model::LinkFaultSpec;
 
 constexpr std::uint32_t kSwitchesMax = 1u << 28;
 constexpr RealRange kFactor{.min = 1 / model::kSlowdownMax, .max = model::kSlowdownMax};
-const std::vector<Choice<Distribution>> kDistributions{{"normal", Distribution::normal},
-                                                       {"uniform", Distribution::uniform},
-                                                       {"lognormal", Distribution::lognormal},
-                                                       {"exponential", Distribution::exponential}};
 
 std::int64_t read_factor(const YamlSection& rule) {
   return std::max<std::int64_t>(1, std::llround(rule.real("factor", kFactor) * 1e6));
@@ -174,7 +170,7 @@ model::VariationSpec read_jitter(const YamlSection& compute) {
   if (compute.has_text("jitter")) return compute.real("jitter", {.min = 0, .max = kMost});
   const YamlSection section = compute.section("jitter");
   const auto of =
-      section.choice<Distribution>("distribution", kDistributions, Distribution::normal);
+      section.choice<Distribution>("distribution", names_of(Distribution{}), Distribution::normal);
   return {section.real("deviation", {.min = 0, .max = model::deviation_max(of)}), of};
 }
 
@@ -182,7 +178,7 @@ model::LatencyJitterSpec read_latency_jitter(const YamlSection& section) {
   model::LatencyJitterSpec out;
   out.mean = read_latency(section, "mean", 1);
   const auto of =
-      section.choice<Distribution>("distribution", kDistributions, Distribution::exponential);
+      section.choice<Distribution>("distribution", names_of(Distribution{}), Distribution::exponential);
   const double usual = of == Distribution::exponential ? 1.0 : 0.25;
   out.variation = {section.real("deviation", {.min = 0, .max = model::deviation_max(of)}, usual),
                    of};

@@ -22,24 +22,9 @@ constexpr std::int64_t kDevicesMax = 1 << 24;
 constexpr std::size_t kJobsMax = 4'096;
 constexpr double kMillion = 1e6;
 
-const std::vector<Choice<PlacementKind>> kKinds{{"linear", PlacementKind::linear},
-                                                {"random", PlacementKind::random},
-                                                {"nodes", PlacementKind::nodes},
-                                                {"list", PlacementKind::list}};
-const std::vector<Choice<NodeOrder>> kOrders{{"ascending", NodeOrder::ascending},
-                                             {"random", NodeOrder::random},
-                                             {"leaves", NodeOrder::leaves}};
-const std::vector<Choice<bool>> kRanks{{"block", false}, {"round_robin", true}};
-const std::vector<Choice<bool>> kGaps{{"random", false}, {"even", true}};
-const std::vector<Choice<BackgroundPattern>> kPatterns{
-    {"uniform", BackgroundPattern::uniform},
-    {"permutation", BackgroundPattern::permutation},
-    {"incast", BackgroundPattern::incast},
-    {"hotspot", BackgroundPattern::hotspot}};
-const std::vector<Choice<SizeKind>> kSizes{{"fixed", SizeKind::fixed},
-                                           {"uniform", SizeKind::uniform},
-                                           {"pareto", SizeKind::pareto},
-                                           {"web_search", SizeKind::web_search}};
+constexpr core::Named<bool> kRankNames[] = {{"block", false}, {"round_robin", true}};
+constexpr core::Named<bool> kGapNames[] = {{"random", false}, {"even", true}};
+constexpr std::span<const core::Named<bool>> kRanks = kRankNames, kGaps = kGapNames;
 
 std::variant<WorkloadSpec, std::string> read_workload(const YamlSection& section) {
   if (section.has_text("workload") && section.text("workload").ends_with(".xwg")) {
@@ -53,7 +38,7 @@ void read_placement(const YamlSection& section, std::string_view key, JobConfig&
   PlacementSpec& out = job.placement;
   job.place = section.where(key);
   if (section.has_text(key)) {
-    out.kind = section.choice<PlacementKind>(key, kKinds);
+    out.kind = section.choice<PlacementKind>(key, names_of(PlacementKind{}));
     if (out.kind == PlacementKind::list) {
       section.fail(key, "list names no devices; expected e.g. {devices: [0-7, 16-23]}");
     }
@@ -61,7 +46,7 @@ void read_placement(const YamlSection& section, std::string_view key, JobConfig&
   }
   const YamlSection how = section.section(key);
   const bool listed = how.has("devices");
-  out.kind = how.choice<PlacementKind>("kind", kKinds,
+  out.kind = how.choice<PlacementKind>("kind", names_of(PlacementKind{}),
                                        listed ? PlacementKind::list : PlacementKind::linear);
   if (listed && out.kind != PlacementKind::list) {
     how.fail("devices", "are for kind: list; expected one of the two");
@@ -74,7 +59,7 @@ void read_placement(const YamlSection& section, std::string_view key, JobConfig&
       out.devices = read_devices(how, "devices");
       break;
     case PlacementKind::nodes:
-      out.order = how.choice<NodeOrder>("order", kOrders, NodeOrder::ascending);
+      out.order = how.choice<NodeOrder>("order", names_of(NodeOrder{}), NodeOrder::ascending);
       out.round_robin = how.choice<bool>("ranks", kRanks, false);
       break;
     case PlacementKind::random:
@@ -111,7 +96,7 @@ model::MessageSizes read_sizes(const YamlSection& section) {
   }
   if (!section.has("size")) return out;
   const YamlSection size = section.section("size");
-  out.kind = size.choice<SizeKind>("kind", kSizes);
+  out.kind = size.choice<SizeKind>("kind", names_of(SizeKind{}));
   if (out.kind == SizeKind::web_search) return out;
   if (out.kind == SizeKind::fixed) {
     out.min_bytes = out.max_bytes = size.quantity("bytes", Dimension::size, 1);
@@ -155,7 +140,7 @@ BackgroundConfig read_background(const YamlSection& section) {
   model::BackgroundSpec& out = config.spec;
   skip_documentation(section);
   out.place = section.where("pattern");
-  out.pattern = section.choice<BackgroundPattern>("pattern", kPatterns);
+  out.pattern = section.choice<BackgroundPattern>("pattern", names_of(BackgroundPattern{}));
   out.sizes = read_sizes(section);
   if (section.has("devices")) {
     if (section.has("fraction")) {
@@ -183,10 +168,6 @@ BackgroundConfig read_background(const YamlSection& section) {
 }
 
 }  // namespace
-
-std::string to_name(PlacementKind kind) {
-  return std::ranges::find(kKinds, kind, &Choice<PlacementKind>::value)->name;
-}
 
 std::vector<JobConfig> read_jobs(const YamlSection& root, const std::string& study) {
   std::vector<JobConfig> jobs;

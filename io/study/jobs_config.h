@@ -35,7 +35,4 @@ struct BackgroundConfig {
 std::vector<JobConfig> read_jobs(const YamlSection& root, const std::string& study);
 std::vector<BackgroundConfig> read_backgrounds(const YamlSection& root);
 
-// "linear", "random", "nodes", "list".
-std::string to_name(model::PlacementKind kind);
-
 }  // namespace exawarp::io

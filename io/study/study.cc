@@ -8,6 +8,7 @@
 #include "io/study/faults_config.h"
 #include "io/study/file_kinds.h"
 #include "io/study/packet_config.h"
+#include "io/study/schema_sections.h"
 #include "model/compute/jitter.h"
 #include "model/workload/validate.h"
 
@@ -18,32 +19,14 @@ using core::Dimension;
 using model::ComputeFidelity;
 using pdes::Sync;
 
-const std::vector<Choice<Sync>> kSync{{"sequential", Sync::sequential},
-                                      {"conservative", Sync::conservative},
-                                      {"optimistic", Sync::optimistic}};
-const std::vector<Choice<PlacementMethod>> kPlacement{
-    {"block", PlacementMethod::block},
-    {"topology-aware", PlacementMethod::topology_aware},
-    {"metis", PlacementMethod::metis}};
-const std::vector<Choice<NetworkFidelity>> kNetwork{{"analytical", NetworkFidelity::analytical},
-                                                    {"message", NetworkFidelity::message},
-                                                    {"packet", NetworkFidelity::packet}};
-const std::vector<Choice<bool>> kInsideNodes{{"message", false}, {"packet", true}};
-const std::vector<Choice<ComputeFidelity>> kCompute{{"roofline", ComputeFidelity::roofline},
-                                                    {"recorded", ComputeFidelity::recorded}};
+constexpr core::Named<bool> kInsideNodes[] = {{"message", false}, {"packet", true}};
 
 constexpr std::size_t kNameMax = 100;
 constexpr const char* kNoPaths =
     "needs messages that take paths; expected network.fidelity: message or packet";
 
-template <class E>
-std::string name_of(const std::vector<Choice<E>>& choices, E value) {
-  const auto at = std::ranges::find(choices, value, &Choice<E>::value);
-  return at == choices.end() ? "unknown" : at->name;
-}
-
 // The name becomes that of a directory of results.
-std::string read_name(const YamlSection& root) {
+void read_name(const YamlSection& root, Study& out, const KeySchema&) {
   const std::string name = root.text("study");
   const bool plain = std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -52,78 +35,210 @@ std::string read_name(const YamlSection& root) {
   if (!plain || name.front() == '.' || name.size() > kNameMax) {
     root.fail("study", "is no name; expected letters, digits, \"_\", \"-\" and \".\", at most 100");
   }
-  return name;
+  out.name = name;
+}
+
+// Of sections whose keys go to the study itself.
+Study& whole(Study& study) { return study; }
+
+void read_packets(const YamlSection& network, Study& out, const KeySchema& key) {
+  out.packets.routing.policy = model::RoutingPolicy::ecmp;
+  if (const auto packet = network.optional_section(key.name)) {
+    out.packets = read_packet_options(*packet);
+  }
+}
+
+void read_network_jitter(const YamlSection& network, Study& out, const KeySchema& key) {
+  const auto jitter = network.optional_section(key.name);
+  if (!jitter) return;
+  if (out.network_fidelity == NetworkFidelity::analytical) network.fail(key.name, kNoPaths);
+  out.latency_jitter = read_latency_jitter(*jitter);
 }
 
 // Packets are described whatever the fidelity, so that one study serves all of them.
-void read_network(const YamlSection& section, Study& out) {
-  out.network_fidelity =
-      section.choice<NetworkFidelity>("fidelity", kNetwork, NetworkFidelity::message);
-  out.packets_inside_nodes = section.choice<bool>("inside_nodes", kInsideNodes, false);
-  out.packets.routing.policy = model::RoutingPolicy::ecmp;
-  if (const auto packet = section.optional_section("packet")) {
-    out.packets = read_packet_options(*packet);
-  }
-  if (const auto jitter = section.optional_section("latency_jitter")) {
-    if (out.network_fidelity == NetworkFidelity::analytical) {
-      section.fail("latency_jitter", kNoPaths);
-    }
-    out.latency_jitter = read_latency_jitter(*jitter);
-  }
+const Keys<Study>& network_keys() {
+  using K = Keys<Study>;
+  static const K keys(
+      "network", "How closely the network is simulated.",
+      {K::choice("fidelity", &Study::network_fidelity,
+                 "`analytical`: closed forms, no contention; `message`: each message of an "
+                 "algorithm; `packet`: each packet at each hop"),
+       K::choice("inside_nodes", &Study::packets_inside_nodes,
+                 std::span<const core::Named<bool>>(kInsideNodes),
+                 "at fidelity `packet`: between devices of a node"),
+       K::custom("packet", {ValueShape::mapping(packet_schema())},
+                 "at fidelity `packet`; read, and not used, at the others", read_packets),
+       K::custom("latency_jitter", {ValueShape::mapping(latency_jitter_schema())},
+                 "added to each message's latency", read_network_jitter)
+           .otherwise("none")});
+  return keys;
 }
 
-void read_fidelities(const YamlSection& root, Study& out) {
-  if (const auto network = root.optional_section("network")) read_network(*network, out);
-  if (const auto compute = root.optional_section("compute")) {
-    out.compute_fidelity =
-        compute->choice<ComputeFidelity>("fidelity", kCompute, ComputeFidelity::roofline);
-    out.compute_jitter = read_jitter(*compute);
-  }
+const Keys<Study>& compute_keys() {
+  using K = Keys<Study>;
+  static const K keys(
+      "compute", "How long operations take.",
+      {K::choice("fidelity", &Study::compute_fidelity,
+                 "`recorded`: durations in the workload where it has them"),
+       K::custom("jitter",
+                 {ValueShape::real(kJitterRange), ValueShape::mapping(jitter_schema())},
+                 "relative deviation of compute times, drawn from the seed",
+                 [](const YamlSection& section, Study& out, const KeySchema&) {
+                   out.compute_jitter = read_jitter(section);
+                 })
+           .otherwise("0")});
+  return keys;
+}
+
+const Keys<Study>& memory_keys() {
+  using K = Keys<Study>;
+  static const K keys("memory", "",
+                      {K::flag("ignore", &Study::ignore_memory,
+                               "runs although the workload needs more than the accelerator has")});
+  return keys;
+}
+
+const Keys<Study>& point_to_point_keys() {
+  using K = Keys<Study>;
+  static const K keys("point_to_point", "Messages that are no collective's.",
+                      {K::quantity("eager_max", &Study::eager_max_bytes, {Dimension::size, 0},
+                                   "longer ones ask their receiver first (rendezvous)")
+                           .otherwise("any length")});
+  return keys;
+}
+
+const Keys<Study>& placement_keys() {
+  using K = Keys<Study>;
+  static const K keys(
+      "placement", "Which rank and partition simulates what: docs/reference/partitioning.md.",
+      {K::choice("method", &Study::placement, "of cutting the cluster into partitions"),
+       K::integer("partitions_per_rank", &Study::partitions_per_rank, {1, kPartitionsMax},
+                  "of each rank")
+           .otherwise("by the workers")});
+  return keys;
+}
+
+void read_threads(const YamlSection& engine, Study& out, const KeySchema& key) {
+  if (!engine.has(key.name)) return;
+  out.threads = static_cast<std::uint32_t>(engine.integer(key.name, {1, kThreadsMax}));
+}
+
+const Keys<Study>& engine_keys() {
+  using K = Keys<Study>;
+  static const K keys(
+      "engine", "How the study is run; nothing here changes its results.",
+      {K::choice("sync", [](Study& s) -> Sync& { return s.engine.sync; }, "of the partitions"),
+       K::quantity("window", [](Study& s) -> core::Time& { return s.engine.window; },
+                   {Dimension::time, 0}, "optimistic window")
+           .otherwise("adapts"),
+       K::quantity("memory",
+                   [](Study& s) -> std::uint64_t& { return s.engine.memory_budget_bytes; },
+                   {Dimension::size, 0}, "of a rank, for events and history")
+           .otherwise("half of what is allowed"),
+       K::real("audit", [](Study& s) -> double& { return s.engine.audit_probability; },
+               {.min = 0, .max = 1}, "share of events undone, compared and run again"),
+       K::real("time_limit_s", [](Study& s) -> double& { return s.engine.time_limit_s; },
+               {.min = 0}, "host seconds; 0: none"),
+       K::custom("threads", {ValueShape::integer({1, kThreadsMax})}, "workers of a rank",
+                 read_threads)
+           .otherwise("every core it may use")});
+  return keys;
+}
+
+void read_all_jobs(const YamlSection& root, Study& out, const KeySchema& key) {
+  out.jobs = read_jobs(root, out.name);
+  out.by_jobs = root.has(key.name);
 }
 
 // Links that are slow or down mean nothing where messages take no path.
-void read_faults(const YamlSection& root, Study& out) {
-  const auto faults = root.optional_section("faults");
+void read_faults(const YamlSection& root, Study& out, const KeySchema& key) {
+  const auto faults = root.optional_section(key.name);
   if (!faults) return;
   out.slow_devices = read_slow_devices(*faults);
   out.link_faults = read_link_faults(*faults);
   if (out.network_fidelity != NetworkFidelity::analytical) return;
-  for (const char* key : {"slow_links", "slow_switches", "failed_links", "failed_switches"}) {
-    if (faults->has(key)) faults->fail(key, kNoPaths);
+  for (const char* links : {"slow_links", "slow_switches", "failed_links", "failed_switches"}) {
+    if (faults->has(links)) faults->fail(links, kNoPaths);
   }
 }
 
-void read_placement(const YamlSection& root, Study& out) {
-  const auto placement = root.optional_section("placement");
-  if (!placement) return;
-  out.placement =
-      placement->choice<PlacementMethod>("method", kPlacement, PlacementMethod::topology_aware);
-  out.partitions_per_rank = static_cast<std::uint32_t>(
-      placement->integer("partitions_per_rank", {1, kPartitionsMax}, 0));
+void read_collective_rules(const YamlSection& root, Study& out, const KeySchema& key) {
+  if (const auto rules = root.optional_section(key.name)) out.collectives = read_collectives(*rules);
 }
 
-void read_engine(const YamlSection& root, Study& out) {
-  const auto engine = root.optional_section("engine");
-  if (!engine) return;
-  out.engine.sync = engine->choice<Sync>("sync", kSync, Sync::optimistic);
-  out.engine.window = core::Time{engine->quantity("window", Dimension::time, 0, 0)};
-  out.engine.memory_budget_bytes =
-      static_cast<std::uint64_t>(engine->quantity("memory", Dimension::size, 0, 0));
-  out.engine.audit_probability = engine->real("audit", {.min = 0, .max = 1}, 0.0);
-  out.engine.time_limit_s = engine->real("time_limit_s", {.min = 0}, 0.0);
-  if (engine->has("threads")) {
-    out.threads = static_cast<std::uint32_t>(engine->integer("threads", {1, kThreadsMax}));
+void read_counters(const YamlSection& root, Study& out, const KeySchema& key) {
+  if (const auto counters = root.optional_section(key.name)) {
+    out.counters = read_port_counters(*counters);
   }
+}
+
+using StudyKeys = Keys<Study>;
+
+// In the order in which they are read: some depend on those before.
+std::vector<StudyKeys::Key> what_is_simulated() {
+  using K = StudyKeys;
+  return {
+      K::custom("study", {ValueShape::text()},
+                "name, also of the results' folder: letters, digits, `_`, `-`, `.`", read_name)
+          .required(),
+      K::text("description", &Study::description, "one line").otherwise("none"),
+      K::note("source"),
+      K::custom("workload", {ValueShape::mapping(workload_keys().schema())},
+                "what the devices do: a specification, or a `.xwg` file"),
+      K::custom("job_placement", placement_shapes(), "which devices run the workload's ranks")
+          .otherwise("`linear`"),
+      K::custom("jobs", {ValueShape::list_of(ValueShape::mapping(job_schema()))},
+                "several workloads side by side: docs/guide/jobs.md", read_all_jobs),
+      K::integer("devices", &Study::devices, {1, model::kDevicesMax},
+                 "of the cluster; those without a job are idle")
+          .otherwise("as the jobs need"),
+      K::custom("background", {ValueShape::list_of(ValueShape::mapping(background_schema()))},
+                "traffic beside the jobs: docs/guide/jobs.md",
+                [](const YamlSection& root, Study& out, const KeySchema&) {
+                  out.backgrounds = read_backgrounds(root);
+                })
+          .otherwise("none"),
+      K::custom("system", {ValueShape::mapping(system_schema())},
+                "accelerators and the network between them",
+                [](const YamlSection& root, Study& out, const KeySchema& key) {
+                  out.system = read_system(root.section(key.name));
+                })
+          .required()};
+}
+
+std::vector<StudyKeys::Key> how_it_is_simulated() {
+  using K = StudyKeys;
+  return {
+      K::section("memory", whole, memory_keys(), "whether it has to suffice"),
+      K::section("network", whole, network_keys(), "how closely the network is simulated"),
+      K::section("compute", whole, compute_keys(), "how long operations take"),
+      K::custom("faults", {ValueShape::mapping(faults_schema())},
+                "what is slow or down: docs/guide/faults.md", read_faults)
+          .otherwise("none"),
+      K::custom("counters", {ValueShape::mapping(counters_schema())},
+                "of `run --counters`, at fidelity `packet`", read_counters),
+      K::section("point_to_point", whole, point_to_point_keys(),
+                 "messages that are no collective's"),
+      K::custom("collectives", {ValueShape::mapping(collectives_schema())},
+                "which algorithm runs which collective", read_collective_rules)
+          .otherwise("rings"),
+      K::section("placement", whole, placement_keys(), "of the simulation on its processes"),
+      K::section("engine", whole, engine_keys(), "of the simulator"),
+      K::integer("seed", [](Study& s) -> std::uint64_t& { return s.engine.seed; }, {},
+                 "of every random number")};
 }
 
 }  // namespace
 
-std::span<const Choice<Sync>> sync_choices() { return kSync; }
-std::span<const Choice<PlacementMethod>> placement_choices() { return kPlacement; }
-std::string to_name(Sync sync) { return name_of(kSync, sync); }
-std::string to_name(PlacementMethod method) { return name_of(kPlacement, method); }
-std::string to_name(NetworkFidelity fidelity) { return name_of(kNetwork, fidelity); }
-std::string to_name(ComputeFidelity fidelity) { return name_of(kCompute, fidelity); }
+const Keys<Study>& study_keys() {
+  static const StudyKeys keys = [] {
+    std::vector<StudyKeys::Key> all = what_is_simulated();
+    for (StudyKeys::Key& key : how_it_is_simulated()) all.push_back(std::move(key));
+    return StudyKeys("study", "What `exawarp run` simulates.", std::move(all),
+                     {{.keys = {"workload", "jobs"}}});
+  }();
+  return keys;
+}
 
 Study read_study(const std::string& path, const std::vector<std::string>& overrides) {
   YamlDocument document(path, overrides);
@@ -131,33 +246,7 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   expect_kind(FileKind::study, root, path);
   Study out;
   out.file = path;
-  out.name = read_name(root);
-  out.description = root.text("description", "");
-  root.skip("source");
-  out.jobs = read_jobs(root, out.name);
-  out.by_jobs = root.has("jobs");
-  out.devices =
-      static_cast<std::uint32_t>(root.integer("devices", {1, model::kDevicesMax}, 0));
-  out.backgrounds = read_backgrounds(root);
-  out.system = read_system(root.section("system"));
-  if (const auto memory = root.optional_section("memory")) {
-    out.ignore_memory = memory->flag("ignore", false);
-  }
-  read_fidelities(root, out);
-  read_faults(root, out);
-  if (const auto counters = root.optional_section("counters")) {
-    out.counters = read_port_counters(*counters);
-  }
-  if (const auto messages = root.optional_section("point_to_point")) {
-    out.eager_max_bytes =
-        messages->quantity("eager_max", Dimension::size, 0, out.eager_max_bytes);
-  }
-  if (const auto collectives = root.optional_section("collectives")) {
-    out.collectives = read_collectives(*collectives);
-  }
-  read_placement(root, out);
-  read_engine(root, out);
-  out.engine.seed = static_cast<std::uint64_t>(root.integer("seed", {}, 1));
+  out = study_keys().read(root, std::move(out));
   document.finish();
   out.settings = document.settings();
   // Machines may differ in threads, as with --threads.

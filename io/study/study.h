@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/names.h"
 #include "io/study/jobs_config.h"
+#include "io/study/keys.h"
 #include "io/study/system_config.h"
 #include "model/cluster.h"
 #include "model/network/packet/port_counters.h"
@@ -16,7 +19,23 @@
 namespace exawarp::io {
 
 enum class NetworkFidelity { analytical, message, packet };
+
+inline constexpr core::Named<NetworkFidelity> kNetworkFidelityNames[] = {
+    {"analytical", NetworkFidelity::analytical}, {"message", NetworkFidelity::message},
+    {"packet", NetworkFidelity::packet}};
+constexpr std::span<const core::Named<NetworkFidelity>> names_of(NetworkFidelity) {
+  return kNetworkFidelityNames;
+}
+static_assert(core::names_each(kNetworkFidelityNames));
 enum class PlacementMethod { block, topology_aware, metis };
+
+inline constexpr core::Named<PlacementMethod> kPlacementMethodNames[] = {
+    {"block", PlacementMethod::block}, {"topology-aware", PlacementMethod::topology_aware},
+    {"metis", PlacementMethod::metis}};
+constexpr std::span<const core::Named<PlacementMethod>> names_of(PlacementMethod) {
+  return kPlacementMethodNames;
+}
+static_assert(core::names_each(kPlacementMethodNames));
 
 struct Study {
   std::string file;
@@ -49,14 +68,7 @@ struct Study {
 // Reads, overrides (`path.to.key=value`) and checks a study. Throws core::InputError.
 Study read_study(const std::string& path, const std::vector<std::string>& overrides);
 
-// By name and in words: what --sync, --placement and the YAML keys accept.
-std::span<const Choice<pdes::Sync>> sync_choices();
-std::span<const Choice<PlacementMethod>> placement_choices();
-// "optimistic", "topology-aware", "message", "roofline".
-std::string to_name(pdes::Sync sync);
-std::string to_name(PlacementMethod method);
-std::string to_name(NetworkFidelity fidelity);
-std::string to_name(model::ComputeFidelity fidelity);
+const Keys<Study>& study_keys();
 
 constexpr std::uint32_t kThreadsMax = 1'024;       // of a rank
 constexpr std::uint32_t kPartitionsMax = 65'536;   // of a rank, and of all ranks together

@@ -1,9 +1,10 @@
 // Accelerators, fabrics and systems from YAML (configs/accelerators, configs/fabrics,
-// configs/systems). configs/README.md lists the keys.
+// configs/systems). docs/reference/keys.md lists the keys.
 #pragma once
 
 #include <string>
 
+#include "io/study/keys.h"
 #include "io/study/yaml.h"
 #include "model/compute/accelerator.h"
 #include "model/topology/fabric.h"
@@ -21,5 +22,7 @@ struct SystemConfig {
 SystemConfig read_system(const YamlSection& section);
 model::Accelerator read_accelerator(const YamlSection& section);
 model::Fabric read_fabric(const YamlSection& section);
+
+const Keys<model::Accelerator>& accelerator_keys();
 
 }  // namespace exawarp::io

@@ -18,13 +18,14 @@ constexpr std::int64_t kDevicesMax = 1 << 24;  // of workloads (model/workload/v
 constexpr std::int64_t kWidthMax = 1 << 16;
 constexpr std::int64_t kBundleMax = 64;
 
-const std::vector<Choice<bool>> kCrossRail{{"spine", false}, {"nvlink", true}};
+constexpr core::Named<bool> kCrossRailNames[] = {{"spine", false}, {"nvlink", true}};
+constexpr std::span<const core::Named<bool>> kCrossRail = kCrossRailNames;
 
 enum class Kind {
   single_switch, ring, fully_connected, torus, mesh, leaf_spine, fat_tree, rail_optimised,
   rail_only, dragonfly, hyperx, graph, product
 };
-const std::vector<Choice<Kind>> kKinds{{"single_switch", Kind::single_switch},
+constexpr core::Named<Kind> kKindNames[] = {{"single_switch", Kind::single_switch},
                                        {"ring", Kind::ring},
                                        {"fully_connected", Kind::fully_connected},
                                        {"torus", Kind::torus},
@@ -37,8 +38,8 @@ const std::vector<Choice<Kind>> kKinds{{"single_switch", Kind::single_switch},
                                        {"hyperx", Kind::hyperx},
                                        {"graph", Kind::graph},
                                        {"product", Kind::product}};
-const std::vector<Choice<model::GlobalLinks>> kArrangements{
-    {"absolute", model::GlobalLinks::absolute}, {"relative", model::GlobalLinks::relative}};
+constexpr std::span<const core::Named<Kind>> names_of(Kind) { return kKindNames; }
+static_assert(core::names_each(kKindNames));
 
 LinkKind link(const YamlSection& section, std::string_view key, const std::string& name) {
   return read_link(section.section(key), name);
@@ -141,7 +142,7 @@ model::DragonflySpec dragonfly(const YamlSection& section) {
   s.routers = read_count(section, "routers_per_group", 1, kWidthMax);
   s.global_links = read_count(section, "global_links_per_router", 1, kWidthMax);
   s.groups = read_count(section, "groups", 1, kDevicesMax);
-  s.arrangement = section.choice<model::GlobalLinks>("arrangement", kArrangements,
+  s.arrangement = section.choice<model::GlobalLinks>("arrangement", names_of(model::GlobalLinks{}),
                                                      model::GlobalLinks::absolute);
   s.host = link(section, "link", "host");
   s.local = link_or(section, "local_link", "local", s.host);
@@ -226,7 +227,7 @@ void read_product(const YamlSection& section, model::Fabric& out) {
     const YamlSection dim = dims.section(name);
     skip_documentation(dim);
     out.sizes.push_back(read_count(dim, "devices", 1, kDevicesMax));
-    const Kind kind = dim.choice<Kind>("kind", kKinds);
+    const Kind kind = dim.choice<Kind>("kind", names_of(Kind{}));
     if (kind == Kind::graph || kind == Kind::rail_only) {
       dim.fail("kind", "cannot be a dimension of a product; expected another family");
     }
@@ -237,13 +238,15 @@ void read_product(const YamlSection& section, model::Fabric& out) {
 
 }  // namespace
 
+std::vector<std::string> topology_kinds() { return core::names_in(names_of(Kind{})); }
+
 model::Fabric read_topology(const YamlSection& section, std::optional<model::NodesSpec> nodes) {
   skip_documentation(section);
   section.skip("name");
   model::Fabric out;
   out.place = section.where("");
   out.nodes = std::move(nodes);
-  const Kind kind = section.choice<Kind>("kind", kKinds);
+  const Kind kind = section.choice<Kind>("kind", names_of(Kind{}));
   if (kind == Kind::product) {
     read_product(section, out);
     return out;

@@ -1,6 +1,9 @@
-// A fabric's `topology:` section. configs/README.md lists the keys,
+// A fabric's `topology:` section. docs/reference/keys.md lists the keys,
 // docs/reference/topologies.md explains them.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "io/study/yaml.h"
 #include "model/topology/fabric.h"
@@ -11,5 +14,8 @@ namespace exawarp::io {
 // core::InputError naming file, line and key. What depends on the number of devices is
 // model::make_topology()'s to check.
 model::Fabric read_topology(const YamlSection& section, std::optional<model::NodesSpec> nodes);
+
+// The families by name.
+std::vector<std::string> topology_kinds();
 
 }  // namespace exawarp::io

@@ -4,6 +4,7 @@
 #include "io/study/faults_config.h"
 #include "io/study/file_kinds.h"
 #include "io/study/packet_config.h"
+#include "io/study/schema_sections.h"
 #include "io/study/system_config.h"
 
 namespace exawarp::io {
@@ -12,31 +13,59 @@ namespace {
 using core::Dimension;
 using model::TrafficPattern;
 
-const std::vector<Choice<TrafficPattern>> kPatterns{{"permutation", TrafficPattern::permutation},
-                                                    {"incast", TrafficPattern::incast},
-                                                    {"outcast", TrafficPattern::outcast},
-                                                    {"all_to_all", TrafficPattern::all_to_all},
-                                                    {"uniform", TrafficPattern::uniform},
-                                                    {"hotspot", TrafficPattern::hotspot},
-                                                    {"shift", TrafficPattern::shift},
-                                                    {"pairs", TrafficPattern::pairs}};
 constexpr std::int64_t kDevicesMax = 1 << 24;
 
-model::TrafficOptions read_traffic(const YamlSection& section) {
-  model::TrafficOptions o;
-  o.pattern = section.choice<TrafficPattern>("pattern", kPatterns);
-  o.message_bytes = section.quantity("size", Dimension::size, 0, o.message_bytes);
-  const auto count = [&](const char* key, std::uint32_t& value, std::int64_t most) {
-    value = static_cast<std::uint32_t>(section.integer(key, {0, most}, value));
-  };
-  count("messages", o.messages, 1 << 20);
-  count("senders", o.senders, kDevicesMax);
-  count("shift", o.shift, kDevicesMax);
-  count("concurrent", o.concurrent, 1 << 20);
-  o.load = section.real("load", {.min = 0, .max = 1, .min_excluded = true}, o.load);
-  o.hot_share = section.real("hot_share", {.min = 0, .max = 1}, o.hot_share);
-  o.start_spread = core::Time{section.quantity("start_spread", Dimension::time, 0, 0)};
-  return o;
+constexpr QuantityRange kSize{Dimension::size, 0};
+
+const Keys<model::TrafficOptions>& traffic_keys() {
+  using S = model::TrafficOptions;
+  using K = Keys<S>;
+  static const K keys(
+      "traffic.traffic", "Who sends what to whom.",
+      {K::choice("pattern", &S::pattern,
+                 "`permutation`; `incast` (to device 0); `outcast` (from it); `all_to_all`; "
+                 "`uniform` (random, at a load); `hotspot` (the same, a share to device 0); "
+                 "`shift` (d to d + `shift`); `pairs` (the first `senders` devices to the last)")
+           .required(),
+       K::quantity("size", &S::message_bytes, kSize, "of a message"),
+       K::integer("messages", &S::messages, {0, 1 << 20},
+                  "of a sender to each destination; of `uniform` and `hotspot`: in all"),
+       K::integer("senders", &S::senders, {0, kDevicesMax},
+                  "of `incast` and `pairs`; receivers of `outcast`")
+           .otherwise("as many as there can be"),
+       K::integer("shift", &S::shift, {0, kDevicesMax}, "of `shift`"),
+       K::integer("concurrent", &S::concurrent, {0, 1 << 20},
+                  "messages of a device on their way to its line at once"),
+       K::real("load", &S::load, {.min = 0, .max = 1, .min_excluded = true},
+               "of `uniform` and `hotspot`: share of a device's first line"),
+       K::real("hot_share", &S::hot_share, {.min = 0, .max = 1}, "of `hotspot`"),
+       K::quantity("start_spread", &S::start_spread, {Dimension::time, 0},
+                   "devices start at random within it")});
+  return keys;
+}
+
+void read_packets(const YamlSection& root, TrafficStudy& out, const KeySchema& key) {
+  if (const auto packet = root.optional_section(key.name)) {
+    out.network = read_packet_options(*packet);
+  }
+}
+
+void read_faults(const YamlSection& root, TrafficStudy& out, const KeySchema& key) {
+  if (const auto faults = root.optional_section(key.name)) {
+    out.network.link_faults = read_link_faults(*faults);
+  }
+}
+
+void read_jitter_of_links(const YamlSection& root, TrafficStudy& out, const KeySchema& key) {
+  if (const auto jitter = root.optional_section(key.name)) {
+    out.network.latency_jitter = read_latency_jitter(*jitter);
+  }
+}
+
+void read_counters(const YamlSection& root, TrafficStudy& out, const KeySchema& key) {
+  if (const auto counters = root.optional_section(key.name)) {
+    out.counters = read_port_counters(*counters);
+  }
 }
 
 }  // namespace
@@ -46,6 +75,34 @@ bool is_traffic_study(const std::string& path, const std::vector<std::string>& o
   return document.root().has("traffic");
 }
 
+const Keys<TrafficStudy>& traffic_study_keys() {
+  using S = TrafficStudy;
+  using K = Keys<S>;
+  static const K keys(
+      "traffic", "What `exawarp traffic` simulates: synthetic traffic at packet fidelity.",
+      {K::text("study", &S::name, "its name").required(), K::note("description"),
+       K::note("source"),
+       K::integer("devices", &S::devices, {2, kDevicesMax}, "of the network").required(),
+       K::custom("fabric", {ValueShape::mapping(fabric_schema())}, "the network",
+                 [](const YamlSection& root, S& out, const KeySchema& key) {
+                   out.fabric = read_fabric(root.section(key.name));
+                 })
+           .required(),
+       K::custom("packet", {ValueShape::mapping(packet_schema())}, "packets at every hop",
+                 read_packets),
+       K::custom("faults", {ValueShape::mapping(link_faults_schema())},
+                 "links and switches that are slow or down: docs/guide/faults.md", read_faults)
+           .otherwise("none"),
+       K::custom("latency_jitter", {ValueShape::mapping(latency_jitter_schema())},
+                 "added to each packet's latency", read_jitter_of_links)
+           .otherwise("none"),
+       K::custom("counters", {ValueShape::mapping(counters_schema())}, "of `--counters`",
+                 read_counters),
+       K::section("traffic", &S::traffic, traffic_keys(), "who sends what to whom").required(),
+       K::integer("seed", &S::seed, {}, "of every random number")});
+  return keys;
+}
+
 TrafficStudy read_traffic_study(const std::string& path,
                                 const std::vector<std::string>& overrides) {
   YamlDocument document(path, overrides);
@@ -53,25 +110,7 @@ TrafficStudy read_traffic_study(const std::string& path,
   expect_kind(FileKind::traffic_study, root, path);
   TrafficStudy out;
   out.file = path;
-  out.name = root.text("study");
-  root.skip("description");
-  root.skip("source");
-  out.devices = static_cast<std::uint32_t>(root.integer("devices", {2, kDevicesMax}));
-  out.fabric = read_fabric(root.section("fabric"));
-  if (const auto packet = root.optional_section("packet")) {
-    out.network = read_packet_options(*packet);
-  }
-  if (const auto faults = root.optional_section("faults")) {
-    out.network.link_faults = read_link_faults(*faults);
-  }
-  if (const auto jitter = root.optional_section("latency_jitter")) {
-    out.network.latency_jitter = read_latency_jitter(*jitter);
-  }
-  if (const auto counters = root.optional_section("counters")) {
-    out.counters = read_port_counters(*counters);
-  }
-  out.traffic = read_traffic(root.section("traffic"));
-  out.seed = static_cast<std::uint64_t>(root.integer("seed", {}, 1));
+  out = traffic_study_keys().read(root, std::move(out));
   document.finish();
   out.settings = document.settings();
   return out;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "io/study/keys.h"
 #include "io/study/yaml.h"
 #include "model/topology/fabric.h"
 #include "model/network/packet/packet_options.h"
@@ -25,6 +26,8 @@ struct TrafficStudy {
   std::uint64_t seed = 1;
   Settings settings;  // all of it as written, to compare ranks by
 };
+
+const Keys<TrafficStudy>& traffic_study_keys();
 
 // Whether a file's `traffic` section makes it a traffic study. Throws core::InputError.
 bool is_traffic_study(const std::string& path, const std::vector<std::string>& overrides);

@@ -1,3 +1,6 @@
+// The keys of `transformer:`, mapping by mapping. What each does stands beside the member that it
+// goes to (model/generate/transformer_spec.h); what holds where it is absent is that one's
+// initialiser.
 #include "io/study/transformer_config.h"
 
 #include "model/generate/transformer.h"
@@ -5,206 +8,276 @@
 namespace exawarp::io {
 namespace {
 
+using core::Dimension;
+
 constexpr IntegerRange kPositive{.min = 1};
 constexpr IntegerRange kCount{.min = 0};
 
-// A key under which users write a name; `value_named` refuses others and lists them.
-template <class Enum>
-Enum named(const YamlSection& section, const char* section_name, const char* key,
-           Enum (*value_named)(const std::string&, const std::string&), const char* fallback) {
-  const std::string prefix = *section_name == 0 ? "" : std::string(section_name) + ".";
-  return value_named(prefix + key, section.text(key, fallback));
+const Keys<model::MlaSpec>& latent_attention_keys() {
+  using S = model::MlaSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "model.mla", "Multi-head latent attention.",
+      {K::integer("query_rank", &S::query_rank, kCount, "width of the queries' latent; 0: none"),
+       K::integer("key_value_rank", &S::key_value_rank, kPositive,
+                  "width of the keys' and values' latent")
+           .required(),
+       K::integer("nope_dim", &S::nope_dim, kPositive, "of a head: query and key without position")
+           .required(),
+       K::integer("rope_dim", &S::rope_dim, kCount, "with position; one part for all heads")
+           .required(),
+       K::integer("value_dim", &S::value_dim, kPositive, "of a head: value").required()});
+  return keys;
 }
 
-model::MlaSpec read_latent_attention(const YamlSection& section) {
-  return {
-      .query_rank = section.integer("query_rank", kCount, 0),
-      .key_value_rank = section.integer("key_value_rank", kPositive),
-      .nope_dim = section.integer("nope_dim", kPositive),
-      .rope_dim = section.integer("rope_dim", kCount),
-      .value_dim = section.integer("value_dim", kPositive),
-  };
+const Keys<model::MoeSpec>& experts_keys() {
+  using S = model::MoeSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "model.moe", "Experts in place of the feed-forward block.",
+      {K::integer("experts", &S::experts, kPositive, "routed experts of a layer").required(),
+       K::integer("top_k", &S::top_k, kPositive, "experts that a token goes to").required(),
+       K::integer("ffn", &S::ffn, kPositive, "inner width of an expert").required(),
+       K::integer("shared_ffn", &S::shared_ffn, kCount,
+                  "inner width of all shared experts together; 0: none"),
+       K::integer("dense_layers", &S::dense_layers, kCount,
+                  "layers at the start that have the dense block"),
+       K::integer("every", &S::every, kPositive,
+                  "of the layers after them, one in so many has experts")});
+  return keys;
 }
 
-model::MoeSpec read_experts(const YamlSection& section) {
-  return {
-      .experts = section.integer("experts", kPositive),
-      .top_k = section.integer("top_k", kPositive),
-      .ffn = section.integer("ffn", kPositive),
-      .shared_ffn = section.integer("shared_ffn", kCount, 0),
-      .dense_layers = section.integer("dense_layers", kCount, 0),
-      .every = section.integer("every", kPositive, 1),
-  };
+const Keys<model::ParallelSpec>& parallel_keys() {
+  using S = model::ParallelSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "parallel", "How training is split: devices = tensor x context x pipeline x data.",
+      {K::integer("tensor", &S::tensor, kPositive, "ranks that split each product"),
+       K::integer("pipeline", &S::pipeline, kPositive, "stages that split the layers"),
+       K::integer("data", &S::data, kPositive, "ranks that split the batch"),
+       K::flag("sequence_parallel", &S::sequence_parallel,
+               "norms and residuals are split over `tensor`"),
+       K::texts("order", &S::order,
+                "axes of device numbers, fastest first; also `context` (else after `tensor`), "
+                "`expert` (before `data`), `replica` (after it)"),
+       K::integer("context", &S::context, kPositive, "ranks that split each sequence"),
+       K::integer("expert", &S::expert, kPositive,
+                  "ranks that share a layer's experts, inside `data`"),
+       K::integer("expert_tensor", &S::expert_tensor, kCount, "ranks that split an expert")
+           .otherwise("0: as `tensor`"),
+       K::choice("context_method", &S::context_method, "how attention sees the whole sequence"),
+       K::choice("sharding", &S::sharding, "what ranks with the same parameters spread"),
+       K::integer("shard_group", &S::shard_group, kCount,
+                  "data-parallel ranks that share one copy: hybrid sharding")
+           .otherwise("0: as `data`"),
+       K::flag("reshard_after_forward", &S::reshard_after_forward,
+               "`zero3`: gathers parameters for backward again"),
+       K::integer("prefetch_layers", &S::prefetch_layers, kCount,
+                  "`zero3`: layers that are gathered ahead")});
+  return keys;
 }
 
-// Keys of one family of models are unknown keys in another.
-void read_family(const YamlSection& section, model::ModelSpec& model) {
-  model.family = named(section, "model", "family", model::family_from_name, "decoder");
-  if (model.family == model::ModelFamily::kEncoderDecoder) {
-    model.encoder_layers = section.integer("encoder_layers", kPositive);
-  }
-  if (model.family == model::ModelFamily::kVision) {
-    model.image = section.integer("image", kPositive);
-    model.patch = section.integer("patch", kPositive);
-    model.channels = section.integer("channels", kPositive, model.channels);
-    model.classes = section.integer("classes", kPositive);
-  } else {
-    model.vocabulary = section.integer("vocabulary", kPositive);
-  }
+const Keys<model::ScheduleSpec>& schedule_keys() {
+  using S = model::ScheduleSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "schedule", "In which order a pipeline works.",
+      {K::choice("kind", &S::kind, "of the schedule"),
+       K::integer("virtual_stages", &S::virtual_stages, kPositive,
+                  "chunks a device; more than 1: interleaved"),
+       K::integer("first_stage_layers", &S::first_stage_layers, kCount, "of the first chunk")
+           .otherwise("0: as even as possible"),
+       K::integer("last_stage_layers", &S::last_stage_layers, kCount, "of the last chunk")
+           .otherwise("0: as even as possible"),
+       K::integers("chunk_layers", &S::chunk_layers, {.min = 0, .max = 0xfffe},
+                   "layers of each chunk, in the model's order")
+           .otherwise("by the rule")});
+  return keys;
 }
 
-model::ModelSpec read_model(const YamlSection& section) {
-  section.skip("source");
-  section.skip("description");
-  model::ModelSpec model{
-      .name = section.name(),
-      .layers = section.integer("layers", kPositive),
-      .hidden = section.integer("hidden", kPositive),
-      .ffn = section.integer("ffn", kPositive),
-      .heads = section.integer("heads", kPositive),
-      .kv_heads = section.integer("kv_heads", kPositive, 0),
-      .head_dim = section.integer("head_dim", kPositive, 0),
-      .gated_ffn = section.flag("gated_ffn", true),
-      .tied_embeddings = section.flag("tied_embeddings", false),
-      .causal = section.flag("causal", true),
-  };
-  read_family(section, model);
-  if (const auto mla = section.optional_section("mla")) model.mla = read_latent_attention(*mla);
-  if (const auto moe = section.optional_section("moe")) model.moe = read_experts(*moe);
-  return model;
+const Keys<model::OptimizerSpec>& optimizer_keys() {
+  using S = model::OptimizerSpec;
+  using K = Keys<S>;
+  static const K keys("optimizer", "",
+                      {K::choice("kind", &S::kind, "of the optimizer"),
+                       K::integer("state_bytes", &S::state_bytes, kCount, "bytes a parameter")
+                           .otherwise("0: 12 (`adam`) or 8 (`sgd`)"),
+                       K::flag("gradient_norm", &S::gradient_norm,
+                               "gradients are clipped by the norm of all")});
+  return keys;
 }
 
-model::ParallelSpec read_parallel(const YamlSection& section) {
-  const model::ParallelSpec defaults;
-  return {
-      .tensor = section.integer("tensor", kPositive, 1),
-      .pipeline = section.integer("pipeline", kPositive, 1),
-      .data = section.integer("data", kPositive, 1),
-      .sequence_parallel = section.flag("sequence_parallel", true),
-      .order = section.texts("order", defaults.order),
-      .context = section.integer("context", kPositive, 1),
-      .expert = section.integer("expert", kPositive, 1),
-      .expert_tensor = section.integer("expert_tensor", kCount, 0),
-      .context_method =
-          named(section, "parallel", "context_method", model::context_method_from_name, "ring"),
-      .sharding = named(section, "parallel", "sharding", model::sharding_from_name, "zero1"),
-      .shard_group = section.integer("shard_group", kCount, 0),
-      .reshard_after_forward = section.flag("reshard_after_forward", true),
-      .prefetch_layers = section.integer("prefetch_layers", kCount, defaults.prefetch_layers),
-  };
+const Keys<model::OverlapSpec>& overlap_keys() {
+  using S = model::OverlapSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "overlap", "What goes on at the same time.",
+      {K::flag("gradients", &S::gradients, "gradients are reduced beside backward"),
+       K::flag("parameters", &S::parameters, "parameters are gathered beside the next forward"),
+       K::choice("tensor", &S::tensor, "which tensor-parallel collectives run beside products"),
+       K::integer("tensor_parts", &S::tensor_parts, kPositive,
+                  "`pipelined`: parts of a product and its collective")});
+  return keys;
 }
 
-model::ScheduleSpec read_schedule(const YamlSection& section) {
-  return {
-      .kind = named(section, "schedule", "kind", model::schedule_from_name, "1f1b"),
-      .virtual_stages = section.integer("virtual_stages", kPositive, 1),
-      .first_stage_layers = section.integer("first_stage_layers", kCount, 0),
-      .last_stage_layers = section.integer("last_stage_layers", kCount, 0),
-      .chunk_layers =
-          section.integers("chunk_layers", {.min = 0, .max = 0xfffe}, std::vector<std::uint32_t>{}),
-  };
+const Keys<model::RoutingSpec>& routing_keys() {
+  using S = model::RoutingSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "routing", "How tokens come to experts.",
+      {K::real("imbalance", &S::imbalance, {.min = 0, .max = 1},
+               "experts' shares are drawn from 1 - imbalance to 1 + imbalance times the mean"),
+       K::integer("seed", &S::seed, kCount, "of the imbalance"),
+       K::real("capacity_factor", &S::capacity_factor, {.min = 0},
+               "an expert takes at most so many times the mean; 0: no limit"),
+       K::flag("pad", &S::pad, "experts compute their whole capacity")});
+  return keys;
 }
 
-void read_batch(const YamlSection& section, model::TransformerSpec& spec) {
-  const bool vision = spec.model.family == model::ModelFamily::kVision;
-  if (!vision) spec.sequence_length = section.integer("sequence_length", kPositive);
-  if (spec.model.family == model::ModelFamily::kEncoderDecoder) {
-    spec.encoder_sequence_length = section.integer("encoder_sequence_length", kCount, 0);
-  }
-  spec.global_batch_sequences = section.integer("global_batch_sequences", kPositive);
-  spec.micro_batch_sequences = section.integer("micro_batch_sequences", kPositive, 1);
-  spec.steps = section.integer("steps", kPositive, 1);
+const Keys<model::StorageSpec>& storage_keys() {
+  using S = model::StorageSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "storage", "Files, over the link to the host.",
+      {K::quantity("bytes_per_sequence", &S::bytes_per_sequence, {Dimension::size, 0},
+                   "input read"),
+       K::integer("checkpoint_every", &S::checkpoint_every, kCount,
+                  "steps between checkpoints; 0: none"),
+       K::flag("checkpoint_wait", &S::checkpoint_wait, "the next step waits for a checkpoint")});
+  return keys;
 }
 
-void read_precisions(const YamlSection& section, model::TransformerSpec& spec) {
-  const auto type = [&section](const char* key, const char* fallback) {
-    return model::data_type_from_name(key, section.text(key, fallback));
-  };
-  spec.precision = type("precision", "bf16");
-  spec.gradient_precision = type("gradient_precision", "fp32");
-  if (section.has("gemm_precision")) spec.gemm_precision = type("gemm_precision", "bf16");
-  if (section.has("parameter_precision")) {
-    spec.parameter_precision = type("parameter_precision", "bf16");
-  }
-}
-
-model::OptimizerSpec read_optimizer(const YamlSection& section) {
-  return {
-      .kind = named(section, "optimizer", "kind", model::optimizer_from_name, "adam"),
-      .state_bytes = section.integer("state_bytes", kCount, 0),
-      .gradient_norm = section.flag("gradient_norm", true),
-  };
-}
-
-model::OverlapSpec read_overlap(const YamlSection& section) {
-  const model::OverlapSpec defaults;
-  return {
-      .gradients = section.flag("gradients", defaults.gradients),
-      .parameters = section.flag("parameters", defaults.parameters),
-      .tensor = named(section, "overlap", "tensor", model::tensor_overlap_from_name, "backward"),
-      .tensor_parts = section.integer("tensor_parts", kPositive, defaults.tensor_parts),
-  };
-}
-
-model::RoutingSpec read_routing(const YamlSection& section) {
-  return {
-      .imbalance = section.real("imbalance", {.min = 0, .max = 1}, 0.0),
-      .seed = section.integer("seed", kCount, 1),
-      .capacity_factor = section.real("capacity_factor", {.min = 0}, 0.0),
-      .pad = section.flag("pad", false),
-  };
-}
-
-model::StorageSpec read_storage(const YamlSection& section) {
-  return {
-      .bytes_per_sequence = section.quantity("bytes_per_sequence", core::Dimension::size, 0, 0),
-      .checkpoint_every = section.integer("checkpoint_every", kCount, 0),
-      .checkpoint_wait = section.flag("checkpoint_wait", true),
-  };
+const Keys<model::RecomputeSpec>& recompute_keys() {
+  using S = model::RecomputeSpec;
+  using K = Keys<S>;
+  static const K keys("recompute", "",
+                      {K::choice("kind", &S::kind, "what backward computes again"),
+                       K::integer("layers", &S::layers, kCount,
+                                  "`full`: the first so many of a chunk; 0: all")});
+  return keys;
 }
 
 // `recompute: full`, or a mapping.
-model::RecomputeSpec read_recompute(const YamlSection& section) {
-  if (section.has_text("recompute")) {
-    return {.kind = model::recompute_from_name("recompute", section.text("recompute"))};
+void read_recompute(const YamlSection& section, model::TransformerSpec& spec,
+                    const KeySchema& schema) {
+  if (section.has_text(schema.name)) {
+    spec.recompute.kind =
+        section.choice<model::Recompute>(schema.name, names_of(model::Recompute{}));
+  } else if (const auto inside = section.optional_section(schema.name)) {
+    spec.recompute = recompute_keys().read(*inside);
   }
-  const auto inside = section.optional_section("recompute");
-  if (!inside) return {};
-  return {.kind = named(*inside, "recompute", "kind", model::recompute_from_name, "none"),
-          .layers = inside->integer("layers", kCount, 0)};
+}
+
+using TransformerKeys = Keys<model::TransformerSpec>;
+
+TransformerKeys::Key recompute_key() {
+  return TransformerKeys::custom(
+      "recompute",
+      {ValueShape::choice(core::names_in(names_of(model::Recompute{}))),
+       ValueShape::mapping(recompute_keys().schema())},
+      "what backward computes again", read_recompute);
+}
+
+bool is_vision(const model::TransformerSpec& spec) {
+  return spec.model.family == model::ModelFamily::kVision;
+}
+bool has_encoder(const model::TransformerSpec& spec) {
+  return spec.model.family == model::ModelFamily::kEncoderDecoder;
 }
 
 }  // namespace
 
+const Keys<model::ModelSpec>& model_keys() {
+  using S = model::ModelSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "model", "A network.",
+      {K::note("source"), K::note("description"), K::file_name(&S::name),
+       K::integer("layers", &S::layers, kPositive,
+                  "transformer blocks; of `encoder_decoder`: the decoder's")
+           .required(),
+       K::integer("hidden", &S::hidden, kPositive, "width of the residual stream").required(),
+       K::integer("ffn", &S::ffn, kPositive, "inner width of the feed-forward block").required(),
+       K::integer("heads", &S::heads, kPositive, "query heads").required(),
+       K::integer("kv_heads", &S::kv_heads, kPositive, "key and value heads")
+           .otherwise("`heads`"),
+       K::integer("head_dim", &S::head_dim, kPositive, "width of a head")
+           .otherwise("`hidden` / `heads`"),
+       K::flag("gated_ffn", &S::gated_ffn, "up and gate (SwiGLU), or up alone (GELU)"),
+       K::flag("tied_embeddings", &S::tied_embeddings,
+               "input embedding and head share weights"),
+       K::flag("causal", &S::causal, "attention skips what lies in the future"),
+       K::choice("family", &S::family, "of the network"),
+       K::integer("encoder_layers", &S::encoder_layers, kPositive, "blocks of the encoder")
+           .required()
+           .only_if("family", {"encoder_decoder"}),
+       K::integer("image", &S::image, kPositive, "pixels of an image's edge")
+           .required()
+           .only_if("family", {"vision"}),
+       K::integer("patch", &S::patch, kPositive, "pixels of a patch's edge")
+           .required()
+           .only_if("family", {"vision"}),
+       K::integer("channels", &S::channels, kPositive, "of the image")
+           .only_if("family", {"vision"}),
+       K::integer("classes", &S::classes, kPositive, "width of the head")
+           .required()
+           .only_if("family", {"vision"}),
+       K::integer("vocabulary", &S::vocabulary, kPositive,
+                  "rows of the embedding, padding included")
+           .required()
+           .only_if("family", {"decoder", "encoder_decoder"}),
+       K::section("mla", &S::mla, latent_attention_keys(), "latent attention")
+           .otherwise("none"),
+       K::section("moe", &S::moe, experts_keys(), "experts").otherwise("none")});
+  return keys;
+}
+
+// Where words stand for a default, 0 or NONE does in the specification.
+const TransformerKeys& transformer_keys() {
+  using S = model::TransformerSpec;
+  using K = TransformerKeys;
+  static const K keys(
+      "transformer", "Training of a transformer. docs/guide/training.md says what devices do.",
+      {K::note("description"), K::note("source"),
+       K::section("model", &S::model, model_keys(), "the network").required(),
+       K::section("parallel", &S::parallel, parallel_keys(), "how it is split").required(),
+       K::section("schedule", &S::schedule, schedule_keys(), "of the pipeline"),
+       K::integer("sequence_length", &S::sequence_length, kPositive, "tokens a sequence")
+           .required()
+           .when([](const S& spec) { return !is_vision(spec); }, "not of `vision`"),
+       K::integer("encoder_sequence_length", &S::encoder_sequence_length, kCount,
+                  "tokens that the encoder takes")
+           .otherwise("0: as `sequence_length`")
+           .when(has_encoder, "of `encoder_decoder`"),
+       K::integer("global_batch_sequences", &S::global_batch_sequences, kPositive,
+                  "sequences a step")
+           .required(),
+       K::integer("micro_batch_sequences", &S::micro_batch_sequences, kPositive,
+                  "sequences a micro-batch"),
+       K::integer("steps", &S::steps, kPositive, "training steps, one after the other"),
+       K::choice("precision", &S::precision, "of weights, activations and their transfers"),
+       K::choice("gradient_precision", &S::gradient_precision, "what gradients are reduced in"),
+       K::choice("gemm_precision", &S::gemm_precision, "what products of layers read")
+           .otherwise("`precision`"),
+       K::choice("parameter_precision", &S::parameter_precision,
+                 "what gathers of parameters carry")
+           .otherwise("`precision`"),
+       K::flag("flash_attention", &S::flash_attention, "scores stay on chip"),
+       K::flag("dropout", &S::dropout, "memory holds its masks; it takes no time"),
+       K::integer("gradient_buckets", &S::gradient_buckets, kPositive,
+                  "gradient reductions a stage and step"),
+       K::choice("gradient_reduction", &S::gradient_reduction,
+                 "how often gradients are reduced; `auto`: by `parallel.sharding`"),
+       recompute_key(),
+       K::section("optimizer", &S::optimizer, optimizer_keys(), "its state and its norm"),
+       K::section("overlap", &S::overlap, overlap_keys(), "what goes on at the same time"),
+       K::section("routing", &S::routing, routing_keys(), "how tokens come to experts"),
+       K::section("storage", &S::storage, storage_keys(), "reading input, writing checkpoints")});
+  return keys;
+}
+
 model::TransformerSpec read_transformer(const YamlSection& section) {
-  section.skip("description");
-  section.skip("source");
-  model::TransformerSpec spec;
-  spec.model = read_model(section.section("model"));
-  spec.parallel = read_parallel(section.section("parallel"));
-  if (const auto schedule = section.optional_section("schedule")) {
-    spec.schedule = read_schedule(*schedule);
-  }
-  read_batch(section, spec);
-  read_precisions(section, spec);
-  spec.flash_attention = section.flag("flash_attention", true);
-  spec.dropout = section.flag("dropout", false);
-  spec.gradient_buckets = section.integer("gradient_buckets", kPositive, spec.gradient_buckets);
-  spec.gradient_reduction =
-      named(section, "", "gradient_reduction", model::reduction_from_name, "auto");
-  spec.recompute = read_recompute(section);
-  if (const auto optimizer = section.optional_section("optimizer")) {
-    spec.optimizer = read_optimizer(*optimizer);
-  }
-  if (const auto overlap = section.optional_section("overlap")) {
-    spec.overlap = read_overlap(*overlap);
-  }
-  if (const auto routing = section.optional_section("routing")) {
-    spec.routing = read_routing(*routing);
-  }
-  if (const auto storage = section.optional_section("storage")) {
-    spec.storage = read_storage(*storage);
-  }
+  model::TransformerSpec spec = transformer_keys().read(section);
   model::check(spec);
   return spec;
 }

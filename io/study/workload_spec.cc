@@ -21,87 +21,109 @@ using model::SpecProblem;
 constexpr IntegerRange kPositive{.min = 1};
 constexpr IntegerRange kCount{.min = 0};
 
+using core::Dimension;
+using MicroKeys = Keys<model::MicrobenchmarkSpec>;
+
+const std::vector<std::string> kMessages{"collective", "ping_pong", "send"};
+const std::vector<std::string> kLocal{"compute", "memory"};
+
+// Axis by axis, fastest first; the devices are their product.
+const SectionSchema kMesh{.name = "microbenchmark.mesh",
+                          .meaning = "Axes by name, the fastest-varying first.",
+                          .keys = {},
+                          .others = {ValueShape::integer({.min = 1, .max = model::kDevicesMax})}};
+
+void read_mesh(const YamlSection& section, model::MicrobenchmarkSpec& spec, const KeySchema& key) {
+  const auto mesh = section.optional_section(key.name);
+  if (!mesh) return;
+  spec.devices = 1;
+  for (const std::string& axis : mesh->keys()) {
+    spec.mesh.push_back({axis, mesh->integer(axis, {.min = 1, .max = model::kDevicesMax})});
+    spec.devices = std::min<std::int64_t>(spec.devices * spec.mesh.back().size,
+                                          std::int64_t{model::kDevicesMax} + 1);
+  }
+}
+
 // Sizes are quantities ("1 MiB"); counts of operations are bare numbers.
-model::MicrobenchmarkSpec read_microbenchmark(const YamlSection& section) {
-  using core::Dimension;
-  section.skip("description");
-  model::MicrobenchmarkSpec spec;
-  spec.kind = model::microbenchmark_from_name("kind", section.text("kind"));
-  const bool memory = spec.kind == model::MicrobenchmarkKind::kMemory;
-  const bool compute = spec.kind == model::MicrobenchmarkKind::kCompute || memory;
-  if (section.has("name")) spec.name = section.text("name");
-  if (spec.kind == model::MicrobenchmarkKind::kCollective) {
-    spec.collective = model::collective_from_name("collective", section.text("collective"));
-  }
-  if (const auto mesh = section.optional_section("mesh")) {
-    spec.devices = 1;
-    for (const std::string& axis : mesh->keys()) {
-      spec.mesh.push_back({axis, mesh->integer(axis, {.min = 1, .max = model::kDevicesMax})});
-      spec.devices = std::min<std::int64_t>(spec.devices * spec.mesh.back().size,
-                                            std::int64_t{model::kDevicesMax} + 1);
-    }
-  }
-  if (section.has("along")) spec.along = section.texts("along");
-  spec.devices = section.integer("devices", kPositive, spec.devices);
-  spec.repeats = section.integer("repeats", kPositive, 1);
-  if (compute) {
-    if (!memory) spec.flops = section.integer("flops", kCount, 0);
-    if (memory && section.has("place")) {
-      const std::string place = section.text("place");
-      if (place != "device" && place != "host") {
-        throw SpecProblem("place", "is neither \"device\" nor \"host\"");
-      }
-      if (place == "host") spec.place = model::schema::MemoryPlace::HOST;
-    }
-    spec.bytes_read = section.quantity("bytes_read", Dimension::size, 0, 0);
-    spec.bytes_written = section.quantity("bytes_written", Dimension::size, 0, 0);
-  } else {
-    spec.bytes = section.quantity("bytes", Dimension::size, 0);
-  }
-  model::check(spec);
-  return spec;
+const MicroKeys& microbenchmark_keys() {
+  using S = model::MicrobenchmarkSpec;
+  using K = MicroKeys;
+  static const K keys(
+      "microbenchmark", "The smallest workloads, whose time is a closed formula.",
+      {K::note("description"), K::choice("kind", &S::kind, "what devices do").required(),
+       K::text("name", &S::name, "of the workload").otherwise("that of the kind"),
+       K::choice("collective", &S::collective, "which one")
+           .required()
+           .only_if("kind", {"collective"}),
+       K::custom("mesh", {ValueShape::mapping(kMesh)}, "the devices as a mesh, for `devices`",
+                 read_mesh)
+           .otherwise("one axis"),
+       K::texts("along", &S::along, "in each group of devices along these axes of the mesh")
+           .otherwise("all axes"),
+       K::integer("devices", &S::devices, kPositive, "that take part"),
+       K::integer("repeats", &S::repeats, kPositive, "how often, one after the other"),
+       K::integer("flops", &S::flops, kCount, "operations of a node")
+           .only_if("kind", {"compute"}),
+       K::choice("place", &S::place, "where the bytes are").only_if("kind", {"memory"}),
+       K::quantity("bytes_read", &S::bytes_read, {Dimension::size, 0}, "by a node")
+           .only_if("kind", kLocal),
+       K::quantity("bytes_written", &S::bytes_written, {Dimension::size, 0}, "by a node")
+           .only_if("kind", kLocal),
+       K::quantity("bytes", &S::bytes, {Dimension::size, 0}, "of a message or a device's buffer")
+           .required()
+           .only_if("kind", kMessages)});
+  return keys;
 }
 
-model::DlrmSpec read_dlrm(const YamlSection& section) {
-  section.skip("description");
-  section.skip("source");
-  const IntegerRange counts{.min = 1, .max = std::int64_t{1} << 32};
-  model::DlrmSpec spec;
-  spec.name = section.text("name", "dlrm");
-  spec.devices = section.integer("devices", kPositive, 1);
-  spec.global_batch = section.integer("global_batch", kPositive);
-  spec.dense_features = section.integer("dense_features", kPositive, spec.dense_features);
-  spec.table_rows = section.integers("table_rows", {.min = 1, .max = 0xffffffff});
-  spec.table_lookups = section.integers("table_lookups", {.min = 1, .max = 0xffffffff},
-                                        std::vector<std::uint32_t>{});
-  spec.vector_width = section.integer("vector_width", counts);
-  spec.bottom_mlp = section.integers("bottom_mlp", {.min = 1, .max = 0xffffffff});
-  spec.top_mlp = section.integers("top_mlp", {.min = 1, .max = 0xffffffff});
-  spec.interaction =
-      model::interaction_from_name("interaction", section.text("interaction", "dot"));
-  spec.cross_layers = section.integer("cross_layers", kPositive, spec.cross_layers);
-  spec.cross_rank = section.integer("cross_rank", kPositive, spec.cross_rank);
-  spec.precision = model::data_type_from_name("precision", section.text("precision", "fp32"));
-  spec.table_precision =
-      model::data_type_from_name("table_precision", section.text("table_precision", "fp32"));
-  spec.steps = section.integer("steps", kPositive, 1);
-  model::check(spec);
-  return spec;
+const Keys<model::DlrmSpec>& dlrm_keys() {
+  using S = model::DlrmSpec;
+  using K = Keys<S>;
+  constexpr IntegerRange kEach{.min = 1, .max = 0xffffffff};
+  static const K keys(
+      "dlrm", "Training of a deep learning recommendation model.",
+      {K::note("description"), K::note("source"), K::text("name", &S::name, "of the workload"),
+       K::integer("devices", &S::devices, kPositive, "data-parallel, with the tables spread"),
+       K::integer("global_batch", &S::global_batch, kPositive, "samples a step").required(),
+       K::integer("dense_features", &S::dense_features, kPositive, "inputs of the bottom MLP"),
+       K::integers("table_rows", &S::table_rows, kEach, "rows of each table").required(),
+       K::integers("table_lookups", &S::table_lookups, kEach, "rows that a sample reads of each")
+           .otherwise("one of each"),
+       K::integer("vector_width", &S::vector_width, {.min = 1, .max = std::int64_t{1} << 32},
+                  "of an embedding")
+           .required(),
+       K::integers("bottom_mlp", &S::bottom_mlp, kEach, "widths of its layers").required(),
+       K::integers("top_mlp", &S::top_mlp, kEach, "widths of its layers").required(),
+       K::choice("interaction", &S::interaction, "of vectors"),
+       K::integer("cross_layers", &S::cross_layers, kPositive, "of `interaction: cross`"),
+       K::integer("cross_rank", &S::cross_rank, kPositive, "of `interaction: cross`"),
+       K::choice("precision", &S::precision, "of activations and transfers"),
+       K::choice("table_precision", &S::table_precision, "of the tables"),
+       K::integer("steps", &S::steps, kPositive, "training steps, one after the other")});
+  return keys;
 }
 
-model::ResnetSpec read_resnet(const YamlSection& section) {
-  section.skip("description");
-  section.skip("source");
-  model::ResnetSpec spec;
-  spec.name = section.text("name", spec.name);
-  spec.blocks = section.integers("blocks", {.min = 1, .max = 0xffff}, spec.blocks);
-  spec.image = section.integer("image", kPositive, spec.image);
-  spec.classes = section.integer("classes", kPositive, spec.classes);
-  spec.devices = section.integer("devices", kPositive, 1);
-  spec.global_batch = section.integer("global_batch", kPositive);
-  spec.precision = model::data_type_from_name("precision", section.text("precision", "bf16"));
-  spec.bucket_bytes = section.quantity("bucket", core::Dimension::size, 1, spec.bucket_bytes);
-  spec.steps = section.integer("steps", kPositive, 1);
+const Keys<model::ResnetSpec>& resnet_keys() {
+  using S = model::ResnetSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "resnet", "Training of a residual convolutional network.",
+      {K::note("description"), K::note("source"), K::text("name", &S::name, "of the workload"),
+       K::integers("blocks", &S::blocks, {.min = 1, .max = 0xffff}, "of each stage"),
+       K::integer("image", &S::image, kPositive, "pixels of an edge"),
+       K::integer("classes", &S::classes, kPositive, "width of the head"),
+       K::integer("devices", &S::devices, kPositive, "data-parallel ranks"),
+       K::integer("global_batch", &S::global_batch, kPositive, "images a step").required(),
+       K::choice("precision", &S::precision, "of weights, activations and transfers"),
+       K::quantity("bucket", &S::bucket_bytes, {Dimension::size, 1},
+                   "of gradients, reduced at once"),
+       K::integer("steps", &S::steps, kPositive, "training steps, one after the other")});
+  return keys;
+}
+
+// Where the keys of the specification are the section's.
+template <class Spec>
+Spec read_checked(const YamlSection& section, const Keys<Spec>& keys) {
+  Spec spec = keys.read(section);
   model::check(spec);
   return spec;
 }
@@ -118,10 +140,25 @@ WorkloadSpec read_in_place(const YamlSection& section, Read read) {
 
 }  // namespace
 
+const Keys<NoSpec>& workload_keys() {
+  using K = Keys<NoSpec>;
+  static const K keys(
+      "workload", "What the devices do: one of the kinds.",
+      {K::note("name"), K::note("description"), K::note("source"),
+       K::custom("transformer", {ValueShape::mapping(transformer_keys().schema())},
+                 "training of a transformer"),
+       K::custom("dlrm", {ValueShape::mapping(dlrm_keys().schema())},
+                 "training of a recommendation model"),
+       K::custom("resnet", {ValueShape::mapping(resnet_keys().schema())},
+                 "training of a convolutional network"),
+       K::custom("microbenchmark", {ValueShape::mapping(microbenchmark_keys().schema())},
+                 "one simple operation")},
+      {{.keys = {"transformer", "dlrm", "resnet", "microbenchmark"}}});
+  return keys;
+}
+
 WorkloadSpec read_workload_spec(const YamlSection& section) {
-  section.skip("name");
-  section.skip("description");
-  section.skip("source");
+  static_cast<void>(workload_keys().read(section));
   std::string found;
   for (const char* kind : {"transformer", "dlrm", "resnet", "microbenchmark"}) {
     if (!section.has(kind)) continue;
@@ -129,10 +166,20 @@ WorkloadSpec read_workload_spec(const YamlSection& section) {
     found = kind;
   }
   if (found == "microbenchmark") {
-    return read_in_place(section.section(found), read_microbenchmark);
+    return read_in_place(section.section(found), [](const YamlSection& inside) {
+      return read_checked(inside, microbenchmark_keys());
+    });
   }
-  if (found == "dlrm") return read_in_place(section.section(found), read_dlrm);
-  if (found == "resnet") return read_in_place(section.section(found), read_resnet);
+  if (found == "dlrm") {
+    return read_in_place(section.section(found), [](const YamlSection& inside) {
+      return read_checked(inside, dlrm_keys());
+    });
+  }
+  if (found == "resnet") {
+    return read_in_place(section.section(found), [](const YamlSection& inside) {
+      return read_checked(inside, resnet_keys());
+    });
+  }
   return read_in_place(section.section("transformer"), read_transformer);
 }
 

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "io/study/keys.h"
 #include "io/study/yaml.h"
 #include "model/generate/dlrm.h"
 #include "model/generate/resnet.h"
@@ -16,6 +17,8 @@ namespace exawarp::io {
 
 using WorkloadSpec = std::variant<model::TransformerSpec, model::MicrobenchmarkSpec,
                                   model::DlrmSpec, model::ResnetSpec>;
+
+const Keys<NoSpec>& workload_keys();
 
 // Reads `transformer:`, `dlrm:`, `resnet:` or `microbenchmark:` of `section` and checks it as the
 // generator would. Throws core::InputError naming file, line and key.

@@ -24,6 +24,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/names.h"
 #include "core/units.h"
 #include "io/study/numbers.h"
 #include "io/study/settings.h"
@@ -31,7 +32,7 @@
 
 namespace exawarp::io {
 
-// One value of an enumeration by the name users write.
+// One value of a registry, whose names are known when the program runs, by the name users write.
 template <class E>
 struct Choice {
   std::string name;
@@ -74,7 +75,10 @@ class YamlSection {
   // The index in `names` of the key's value.
   [[nodiscard]] std::size_t one_of(std::string_view key, std::span<const std::string> names,
                                    std::optional<std::size_t> fallback = {}) const;
-  // The same by value: `choice<Sync>("sync", {{{"a", Sync::a}, {"b", Sync::b}}}, Sync::a)`.
+  // The same by value: `choice<Sync>("sync", names_of(Sync{}), Sync::optimistic)`.
+  template <class E>
+  [[nodiscard]] E choice(std::string_view key, std::span<const core::Named<E>> table,
+                         std::optional<E> fallback = {}) const;
   template <class E>
   [[nodiscard]] E choice(std::string_view key, std::span<const Choice<E>> choices,
                          std::optional<E> fallback = {}) const;
@@ -142,6 +146,13 @@ class YamlDocument {
   std::unique_ptr<YamlNode> root_;
   YamlProblems problems_;
 };
+
+template <class E>
+E YamlSection::choice(std::string_view key, std::span<const core::Named<E>> table,
+                      std::optional<E> fallback) const {
+  if (fallback && !has(key)) return *fallback;
+  return table[one_of(key, core::names_in(table))].value;
+}
 
 template <class E>
 E YamlSection::choice(std::string_view key, std::span<const Choice<E>> choices,

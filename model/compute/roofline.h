@@ -10,7 +10,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "core/names.h"
 #include "core/time.h"
 #include "model/compute/accelerator.h"
 #include "model/workload/workload.capnp.h"
@@ -21,6 +23,13 @@ enum class ComputeFidelity : std::uint8_t {
   roofline,  // from operations and bytes
   recorded,  // a node's recorded duration where it has one, else as roofline
 };
+
+inline constexpr core::Named<ComputeFidelity> kComputeFidelityNames[] = {
+    {"roofline", ComputeFidelity::roofline}, {"recorded", ComputeFidelity::recorded}};
+constexpr std::span<const core::Named<ComputeFidelity>> names_of(ComputeFidelity) {
+  return kComputeFidelityNames;
+}
+static_assert(core::names_each(kComputeFidelityNames));
 
 // Floating-point operations a second that `operation` on `type` peaks at; 0: not offered.
 double peak_flops_per_s(const Accelerator& accelerator, schema::Operation operation,

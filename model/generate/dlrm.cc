@@ -18,7 +18,6 @@
 #include "model/generate/network_writer.h"
 #include "model/generate/spec_range.h"
 #include "model/workload/builder.h"
-#include "model/workload/named.h"
 #include "model/workload/validate.h"
 
 namespace exawarp::model {
@@ -213,12 +212,6 @@ void check_list(const char* key, const std::vector<std::uint32_t>& list, std::in
 }
 
 }  // namespace
-
-Interaction interaction_from_name(const std::string& key, const std::string& name) {
-  static constexpr std::array<Named<Interaction>, 2> kTable{
-      {{"dot", Interaction::kDot}, {"cross", Interaction::kCross}}};
-  return value_named<Interaction>(key, name, kTable);
-}
 
 void check(const DlrmSpec& spec) {
   in_range("devices", spec.devices, 1, kDevicesMax);

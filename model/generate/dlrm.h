@@ -9,9 +9,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/names.h"
 #include "model/generate/spec.h"
 #include "model/workload/graph.h"
 
@@ -22,9 +24,16 @@ enum class Interaction {
   kCross,  // "cross": layers of DCN v2, each of two products through a low rank
 };
 
+inline constexpr core::Named<Interaction> kInteractionNames[] = {
+    {"dot", Interaction::kDot}, {"cross", Interaction::kCross}};
+constexpr std::span<const core::Named<Interaction>> names_of(Interaction) {
+  return kInteractionNames;
+}
+static_assert(core::names_each(kInteractionNames));
+
 // Keys: dlrm.NAME. Dense gradients go in buckets of 25 MiB, as in PyTorch.
 struct DlrmSpec {
-  std::string name;
+  std::string name = "dlrm";
   std::int64_t devices = 1;
   std::int64_t global_batch = 0;             // samples a step
   std::int64_t dense_features = 13;          // inputs of the bottom MLP
@@ -40,8 +49,6 @@ struct DlrmSpec {
   schema::DataType table_precision = schema::DataType::FP32;  // of the tables
   std::int64_t steps = 1;
 };
-
-Interaction interaction_from_name(const std::string& key, const std::string& name);
 
 // Throws SpecProblem naming the first key that makes `spec` impossible.
 void check(const DlrmSpec& spec);

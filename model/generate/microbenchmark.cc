@@ -17,22 +17,6 @@ bool is_between_two(MicrobenchmarkKind kind) {
   return kind == MicrobenchmarkKind::kPingPong || kind == MicrobenchmarkKind::kSend;
 }
 
-const char* name_of(MicrobenchmarkKind kind) {
-  switch (kind) {
-    case MicrobenchmarkKind::kCollective:
-      return "collective";
-    case MicrobenchmarkKind::kPingPong:
-      return "ping-pong";
-    case MicrobenchmarkKind::kSend:
-      return "send";
-    case MicrobenchmarkKind::kCompute:
-      return "compute";
-    case MicrobenchmarkKind::kMemory:
-      return "memory";
-  }
-  return "";
-}
-
 // Place of an axis of the mesh, or as many as there are.
 std::size_t axis_named(const MicrobenchmarkSpec& spec, const std::string& name) {
   std::size_t i = 0;
@@ -103,13 +87,13 @@ std::uint16_t add_group(const MicrobenchmarkSpec& spec, WorkloadBuilder& workloa
 // The same program for every device: `repeats` nodes on one stream.
 void add_uniform(const MicrobenchmarkSpec& spec, WorkloadBuilder& workload) {
   const std::uint16_t group = add_group(spec, workload);
-  ProgramBuilder& program = workload.add_program(name_of(spec.kind));
+  ProgramBuilder& program = workload.add_program(std::string(core::name_of(spec.kind)));
   const bool is_memory = spec.kind == MicrobenchmarkKind::kMemory;
   const bool is_compute = spec.kind == MicrobenchmarkKind::kCompute || is_memory;
   NodeFields node;
   node.stream = is_compute ? program.add_stream("compute", schema::StreamKind::COMPUTE)
                            : program.add_stream("device", schema::StreamKind::COMMUNICATION);
-  node.name = workload.name(name_of(spec.kind));
+  node.name = workload.name(std::string(core::name_of(spec.kind)));
   if (is_compute) {
     node.kind = is_memory ? schema::NodeKind::MEMORY : schema::NodeKind::COMPUTE;
     if (is_memory) {
@@ -187,7 +171,7 @@ void check(const MicrobenchmarkSpec& spec) {
 
 WorkloadGraph generate_microbenchmark(const MicrobenchmarkSpec& spec, std::uint64_t bytes_max) {
   check(spec);
-  WorkloadBuilder workload(spec.name.empty() ? name_of(spec.kind) : spec.name, bytes_max);
+  WorkloadBuilder workload(spec.name.empty() ? std::string(core::name_of(spec.kind)) : spec.name, bytes_max);
   add_axes(spec, workload);
   if (is_between_two(spec.kind)) {
     add_pair(spec, workload);

@@ -5,11 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/names.h"
+#include "model/workload/names.h"
 #include "model/workload/workload.capnp.h"
 
 namespace exawarp::model {
@@ -34,6 +37,15 @@ enum class MicrobenchmarkKind {
   kMemory,      // a chain of memory nodes on every device
 };
 
+inline constexpr core::Named<MicrobenchmarkKind> kMicrobenchmarkKindNames[] = {
+    {"collective", MicrobenchmarkKind::kCollective}, {"ping_pong", MicrobenchmarkKind::kPingPong},
+    {"send", MicrobenchmarkKind::kSend}, {"compute", MicrobenchmarkKind::kCompute},
+    {"memory", MicrobenchmarkKind::kMemory}};
+constexpr std::span<const core::Named<MicrobenchmarkKind>> names_of(MicrobenchmarkKind) {
+  return kMicrobenchmarkKindNames;
+}
+static_assert(core::names_each(kMicrobenchmarkKindNames));
+
 struct MeshAxis {
   std::string name;
   std::int64_t size = 1;
@@ -57,11 +69,6 @@ struct MicrobenchmarkSpec {
   std::vector<MeshAxis> mesh = {};
   std::vector<std::string> along = {};
 };
-
-// The types by the names users write ("bf16", "all_reduce"); throw SpecProblem under `key`.
-schema::DataType data_type_from_name(const std::string& key, const std::string& name);
-schema::CollectiveType collective_from_name(const std::string& key, const std::string& name);
-MicrobenchmarkKind microbenchmark_from_name(const std::string& key, const std::string& name);
 
 // Bytes an element takes; 0 for DataType::NONE.
 std::int64_t bytes_of(schema::DataType type);

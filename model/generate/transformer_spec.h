@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/names.h"
 #include "model/generate/spec.h"
 
 namespace exawarp::model {
@@ -16,6 +18,14 @@ enum class ModelFamily {
   kEncoderDecoder,  // T5: encoder blocks first, then decoder blocks with cross-attention
   kVision,          // ViT: patches, encoder blocks, a head over classes
 };
+
+inline constexpr core::Named<ModelFamily> kModelFamilyNames[] = {
+    {"decoder", ModelFamily::kDecoder}, {"encoder_decoder", ModelFamily::kEncoderDecoder},
+    {"vision", ModelFamily::kVision}};
+constexpr std::span<const core::Named<ModelFamily>> names_of(ModelFamily) {
+  return kModelFamilyNames;
+}
+static_assert(core::names_each(kModelFamilyNames));
 
 // Multi-head latent attention (DeepSeek-V2, arXiv:2405.04434): keys, values and queries come from
 // narrow latents, which every tensor-parallel rank computes whole. Keys: model.mla.NAME.
@@ -68,11 +78,25 @@ enum class Sharding {
   kZero3,  // "zero3", "fsdp": and parameters, gathered layer by layer where they are used
 };
 
+inline constexpr core::Named<Sharding> kShardingNames[] = {
+    {"none", Sharding::kNone}, {"zero1", Sharding::kZero1}, {"zero2", Sharding::kZero2},
+    {"zero3", Sharding::kZero3}, {"fsdp", Sharding::kZero3}};
+constexpr std::span<const core::Named<Sharding>> names_of(Sharding) { return kShardingNames; }
+static_assert(core::names_each(kShardingNames));
+
 enum class ContextMethod {
   kRing,       // "ring": keys and values go round, a hop beside each part of the attention
   kAllGather,  // "all_gather": of keys and values before; reduce-scatter of their gradients
   kUlysses,    // "ulysses": all-to-all from a split sequence to split heads, and back
 };
+
+inline constexpr core::Named<ContextMethod> kContextMethodNames[] = {
+    {"ring", ContextMethod::kRing}, {"all_gather", ContextMethod::kAllGather},
+    {"ulysses", ContextMethod::kUlysses}};
+constexpr std::span<const core::Named<ContextMethod>> names_of(ContextMethod) {
+  return kContextMethodNames;
+}
+static_assert(core::names_each(kContextMethodNames));
 
 // Keys: parallel.NAME. devices = tensor * context * pipeline * data.
 struct ParallelSpec {
@@ -104,6 +128,14 @@ enum class ScheduleKind {
   kZeroH1,  // "zb_h1": backward split in two, weight gradients fill the bubble
 };
 
+inline constexpr core::Named<ScheduleKind> kScheduleKindNames[] = {
+    {"gpipe", ScheduleKind::kGpipe}, {"1f1b", ScheduleKind::k1F1B},
+    {"interleaved", ScheduleKind::k1F1B}, {"zb_h1", ScheduleKind::kZeroH1}};
+constexpr std::span<const core::Named<ScheduleKind>> names_of(ScheduleKind) {
+  return kScheduleKindNames;
+}
+static_assert(core::names_each(kScheduleKindNames));
+
 // Keys: schedule.NAME.
 struct ScheduleSpec {
   ScheduleKind kind = ScheduleKind::k1F1B;
@@ -124,6 +156,11 @@ enum class Recompute {
   kFull,       // the layer's forward pass, its tensor-parallel collectives included
 };
 
+inline constexpr core::Named<Recompute> kRecomputeNames[] = {
+    {"none", Recompute::kNone}, {"selective", Recompute::kSelective}, {"full", Recompute::kFull}};
+constexpr std::span<const core::Named<Recompute>> names_of(Recompute) { return kRecomputeNames; }
+static_assert(core::names_each(kRecomputeNames));
+
 // Keys: recompute.NAME.
 struct RecomputeSpec {
   Recompute kind = Recompute::kNone;
@@ -134,6 +171,13 @@ enum class OptimizerKind {
   kAdam,  // fp32 master weight and two moments
   kSgd,   // fp32 master weight and momentum
 };
+
+inline constexpr core::Named<OptimizerKind> kOptimizerKindNames[] = {
+    {"adam", OptimizerKind::kAdam}, {"sgd", OptimizerKind::kSgd}};
+constexpr std::span<const core::Named<OptimizerKind>> names_of(OptimizerKind) {
+  return kOptimizerKindNames;
+}
+static_assert(core::names_each(kOptimizerKindNames));
 
 // Keys: optimizer.NAME.
 struct OptimizerSpec {
@@ -147,6 +191,14 @@ enum class TensorOverlap {
   kBackward,   // "backward": the gather of x runs beside dX, the reduce-scatter of dX beside dW
   kPipelined,  // "pipelined": and a product and its collective go in parts, one beside another
 };
+
+inline constexpr core::Named<TensorOverlap> kTensorOverlapNames[] = {
+    {"none", TensorOverlap::kNone}, {"backward", TensorOverlap::kBackward},
+    {"pipelined", TensorOverlap::kPipelined}};
+constexpr std::span<const core::Named<TensorOverlap>> names_of(TensorOverlap) {
+  return kTensorOverlapNames;
+}
+static_assert(core::names_each(kTensorOverlapNames));
 
 // Keys: overlap.NAME.
 struct OverlapSpec {
@@ -175,6 +227,14 @@ struct StorageSpec {
 };
 
 enum class GradientReduction { kAuto, kStep, kMicroBatch };
+
+inline constexpr core::Named<GradientReduction> kGradientReductionNames[] = {
+    {"auto", GradientReduction::kAuto}, {"step", GradientReduction::kStep},
+    {"micro_batch", GradientReduction::kMicroBatch}};
+constexpr std::span<const core::Named<GradientReduction>> names_of(GradientReduction) {
+  return kGradientReductionNames;
+}
+static_assert(core::names_each(kGradientReductionNames));
 
 // One or more training steps. Generated by generate_transformer() (transformer.h).
 struct TransformerSpec {
@@ -208,16 +268,6 @@ struct TransformerSpec {
   RoutingSpec routing = {};
   StorageSpec storage = {};
 };
-
-// By the names users write; throw SpecProblem under `key`.
-ModelFamily family_from_name(const std::string& key, const std::string& name);
-Sharding sharding_from_name(const std::string& key, const std::string& name);
-ContextMethod context_method_from_name(const std::string& key, const std::string& name);
-ScheduleKind schedule_from_name(const std::string& key, const std::string& name);
-Recompute recompute_from_name(const std::string& key, const std::string& name);
-OptimizerKind optimizer_from_name(const std::string& key, const std::string& name);
-TensorOverlap tensor_overlap_from_name(const std::string& key, const std::string& name);
-GradientReduction reduction_from_name(const std::string& key, const std::string& name);
 
 // What the zeros and NONEs above stand for.
 [[nodiscard]] std::int64_t kv_heads_of(const ModelSpec& model);

@@ -24,13 +24,28 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/names.h"
 #include "core/permutation.h"
 #include "model/job/intervals.h"
 
 namespace exawarp::model {
 
 enum class PlacementKind : std::uint8_t { linear, random, nodes, list };
+
+inline constexpr core::Named<PlacementKind> kPlacementKindNames[] = {
+    {"linear", PlacementKind::linear}, {"random", PlacementKind::random},
+    {"nodes", PlacementKind::nodes}, {"list", PlacementKind::list}};
+constexpr std::span<const core::Named<PlacementKind>> names_of(PlacementKind) {
+  return kPlacementKindNames;
+}
+static_assert(core::names_each(kPlacementKindNames));
 enum class NodeOrder : std::uint8_t { ascending, random, leaves };
+
+inline constexpr core::Named<NodeOrder> kNodeOrderNames[] = {
+    {"ascending", NodeOrder::ascending}, {"random", NodeOrder::random},
+    {"leaves", NodeOrder::leaves}};
+constexpr std::span<const core::Named<NodeOrder>> names_of(NodeOrder) { return kNodeOrderNames; }
+static_assert(core::names_each(kNodeOrderNames));
 
 struct PlacementSpec {
   PlacementKind kind = PlacementKind::linear;

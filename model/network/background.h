@@ -12,10 +12,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/ids.h"
+#include "core/names.h"
 #include "core/permutation.h"
 #include "core/time.h"
 #include "model/job/intervals.h"
@@ -29,6 +31,14 @@ enum class BackgroundPattern : std::uint8_t {
   incast,       // every device that is no target to one of the targets, at random
   hotspot,      // as uniform, but a share of the messages goes to a target
 };
+
+inline constexpr core::Named<BackgroundPattern> kBackgroundPatternNames[] = {
+    {"uniform", BackgroundPattern::uniform}, {"permutation", BackgroundPattern::permutation},
+    {"incast", BackgroundPattern::incast}, {"hotspot", BackgroundPattern::hotspot}};
+constexpr std::span<const core::Named<BackgroundPattern>> names_of(BackgroundPattern) {
+  return kBackgroundPatternNames;
+}
+static_assert(core::names_each(kBackgroundPatternNames));
 
 constexpr std::size_t kBackgroundsMax = 8;  // generators of a study
 

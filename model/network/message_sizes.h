@@ -4,6 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
+
+#include "core/names.h"
 
 namespace exawarp::model {
 
@@ -13,6 +16,12 @@ enum class SizeKind : std::uint8_t {
   pareto,      // bounded: P(size > x) as x^-alpha, from min_bytes to max_bytes
   web_search,  // flows of a web search cluster (message_sizes.cc has the table and its source)
 };
+
+inline constexpr core::Named<SizeKind> kSizeKindNames[] = {
+    {"fixed", SizeKind::fixed}, {"uniform", SizeKind::uniform}, {"pareto", SizeKind::pareto},
+    {"web_search", SizeKind::web_search}};
+constexpr std::span<const core::Named<SizeKind>> names_of(SizeKind) { return kSizeKindNames; }
+static_assert(core::names_each(kSizeKindNames));
 
 struct MessageSizes {
   SizeKind kind = SizeKind::fixed;

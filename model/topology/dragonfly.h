@@ -22,14 +22,23 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/names.h"
 #include "model/topology/support.h"
 
 namespace exawarp::model {
 
 enum class GlobalLinks : std::uint8_t { absolute, relative };
+
+inline constexpr core::Named<GlobalLinks> kGlobalLinksNames[] = {
+    {"absolute", GlobalLinks::absolute}, {"relative", GlobalLinks::relative}};
+constexpr std::span<const core::Named<GlobalLinks>> names_of(GlobalLinks) {
+  return kGlobalLinksNames;
+}
+static_assert(core::names_each(kGlobalLinksNames));
 
 struct DragonflySpec {
   std::uint32_t devices_per_router = 1;  // p

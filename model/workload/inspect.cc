@@ -62,7 +62,7 @@ CommunicationFacts describe(const WorkloadGraph& graph, const schema::Node::Read
   CommunicationFacts facts;
   if (node.getKind() == schema::NodeKind::COLLECTIVE) {
     facts.over = printable(graph.group(node.getGroup()).name);
-    facts.type = name_of(node.getCollective());
+    facts.type = core::name_of(node.getCollective());
     facts.members_max = largest_communicator(graph.group(node.getGroup()));
     return facts;
   }
@@ -168,20 +168,6 @@ ProgramFacts inspect_program(const WorkloadGraph& graph, const Program& program,
 }
 
 }  // namespace
-
-const char* name_of(schema::NodeKind kind) {
-  static constexpr std::array kNames{"compute", "memory",  "collective",
-                                     "send",    "receive", "marker"};
-  static_assert(kNames.size() == kNodeKindCount);
-  return kNames.at(static_cast<std::size_t>(kind));
-}
-
-const char* name_of(schema::CollectiveType type) {
-  static constexpr std::array kNames{"all_reduce", "reduce_scatter", "all_gather", "all_to_all",
-                                     "broadcast",  "reduce",         "barrier",    "gather",
-                                     "scatter",    "permute"};
-  return kNames.at(static_cast<std::size_t>(type));
-}
 
 WorkloadFacts inspect(const WorkloadGraph& graph) {
   WorkloadFacts facts;

@@ -3,15 +3,17 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "model/workload/graph.h"
+#include "model/workload/names.h"
 
 namespace exawarp::model {
 
-constexpr std::size_t kNodeKindCount = 6;  // schema::NodeKind
+constexpr std::size_t kNodeKindCount = std::size(schema::kNodeKindNames);
 constexpr std::size_t kMessagePairsMax = 1u << 16;  // entries of the traffic matrix
 
 // Totals over nodes. Doubles, because sums over all devices may pass 64 bits.
@@ -73,9 +75,5 @@ struct WorkloadFacts {
 
 // Requires a validated graph. O(nodes of all programs + bindings).
 WorkloadFacts inspect(const WorkloadGraph& graph);
-
-// "compute", "all_reduce", ...: the names users read and write.
-const char* name_of(schema::NodeKind kind);
-const char* name_of(schema::CollectiveType type);
 
 }  // namespace exawarp::model

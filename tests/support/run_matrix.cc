@@ -10,15 +10,6 @@
 namespace exawarp::tests {
 namespace {
 
-const char* name_of(pdes::Sync sync) {
-  switch (sync) {
-    case pdes::Sync::sequential: return "sequential";
-    case pdes::Sync::conservative: return "conservative";
-    case pdes::Sync::optimistic: return "optimistic";
-  }
-  return "?";
-}
-
 pdes::RunResult run_rank(const MatrixModel& model, const RunCase& run, pdes::Transport& transport,
                          pdes::EmissionSink* sink) {
   const pdes::EngineOptions options{.sync = run.sync,
@@ -38,7 +29,7 @@ pdes::RunResult run_rank(const MatrixModel& model, const RunCase& run, pdes::Tra
 
 std::string RunCase::text() const {
   return fmt::format(
-      "{} ranks={} threads={} partitions={} window={}ps chaos={} audit={} budget={}", name_of(sync),
+      "{} ranks={} threads={} partitions={} window={}ps chaos={} audit={} budget={}", core::name_of(sync),
       ranks, threads, partitions_per_rank, window.ps, chaos_seed, audit_probability,
       memory_budget_bytes);
 }

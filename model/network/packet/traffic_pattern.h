@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "core/ids.h"
+#include "core/names.h"
 #include "core/permutation.h"
 #include "core/time.h"
 
@@ -19,6 +21,16 @@ enum class TrafficPattern : std::uint8_t {
   shift,        // device d to d + shift
   pairs,        // device d < senders to device d + devices - senders
 };
+
+inline constexpr core::Named<TrafficPattern> kTrafficPatternNames[] = {
+    {"permutation", TrafficPattern::permutation}, {"incast", TrafficPattern::incast},
+    {"outcast", TrafficPattern::outcast}, {"all_to_all", TrafficPattern::all_to_all},
+    {"uniform", TrafficPattern::uniform}, {"hotspot", TrafficPattern::hotspot},
+    {"shift", TrafficPattern::shift}, {"pairs", TrafficPattern::pairs}};
+constexpr std::span<const core::Named<TrafficPattern>> names_of(TrafficPattern) {
+  return kTrafficPatternNames;
+}
+static_assert(core::names_each(kTrafficPatternNames));
 
 struct TrafficOptions {
   TrafficPattern pattern = TrafficPattern::permutation;

@@ -107,7 +107,7 @@ TEST(Studies, DescribePacketsWhateverTheFidelity) {
                                           "network.packet.routing=adaptive",
                                           "network.inside_nodes=packet"});
   EXPECT_EQ(packets.network_fidelity, NetworkFidelity::packet);
-  EXPECT_EQ(to_name(packets.network_fidelity), "packet");
+  EXPECT_EQ(core::name_of(packets.network_fidelity), "packet");
   EXPECT_EQ(packets.packets.packet_bytes, 256 << 10);
   EXPECT_EQ(packets.packets.flow_control, model::FlowControl::pfc);
   EXPECT_EQ(packets.packets.routing.policy, model::RoutingPolicy::adaptive);

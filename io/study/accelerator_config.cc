@@ -1,0 +1,122 @@
+// The keys of an accelerator (configs/accelerators/*.yaml).
+#include "io/study/keys.h"
+#include "io/study/system_config.h"
+#include "model/workload/names.h"
+
+namespace exawarp::io {
+namespace {
+
+using core::Dimension;
+using model::Accelerator;
+using model::schema::DataType;
+using model::schema::Operation;
+
+constexpr RealRange kShare{.min = 0, .max = 1, .min_excluded = true};
+
+Accelerator& whole(Accelerator& accelerator) { return accelerator; }
+
+const Keys<Accelerator>& matrix_rate_keys() {
+  using K = Keys<Accelerator>;
+  static const K keys("accelerator.matrix_rate", "Dense peaks; bf16 or fp16 is required.", [] {
+    std::vector<K::Key> all;
+    for (const auto& [name, type] : names_of(DataType{})) {
+      const auto index = static_cast<std::size_t>(type);
+      all.push_back(K::quantity(
+                        std::string(name),
+                        [index](Accelerator& a) -> double& { return a.matrix_flops_per_s[index]; },
+                        {Dimension::rate, 1}, "of the matrix units")
+                        .otherwise("not offered"));
+    }
+    return all;
+  }());
+  return keys;
+}
+
+void check_matrix_rates(const YamlSection& section, const Accelerator& out) {
+  if (!section.has("matrix_rate")) return;  // noted as missing
+  if (out.matrix_flops_per_s[static_cast<std::size_t>(DataType::BF16)] == 0 &&
+      out.matrix_flops_per_s[static_cast<std::size_t>(DataType::FP16)] == 0) {
+    section.fail("matrix_rate", "gives neither bf16 nor fp16; expected e.g. bf16: " +
+                                    std::string(core::examples_of(Dimension::rate)));
+  }
+}
+
+const Keys<model::Efficiency>& other_efficiency_keys() {
+  using S = model::Efficiency;
+  using K = Keys<S>;
+  static const K keys("accelerator.efficiency.other", "Of kinds that are not given.",
+                      {K::real("compute", &S::compute, kShare, "of its peak").required(),
+                       K::real("memory", &S::memory, kShare, "of its bandwidth").required()});
+  return keys;
+}
+
+const Keys<model::Efficiency>& efficiency_keys() {
+  using S = model::Efficiency;
+  using K = Keys<S>;
+  static const K keys(
+      "accelerator.efficiency.kind", "Of one kind of operation.",
+      {K::real("compute", &S::compute, kShare, "of its peak").otherwise("that of `other`"),
+       K::real("memory", &S::memory, kShare, "of its bandwidth").otherwise("that of `other`")});
+  return keys;
+}
+
+// `other` is the default of the kinds that are not given.
+const Keys<Accelerator>& efficiencies_keys() {
+  using K = Keys<Accelerator>;
+  static const K keys("accelerator.efficiency", "Shares of the peaks that operations reach.", [] {
+    const auto of = [](Operation operation) {
+      return [index = static_cast<std::size_t>(operation)](Accelerator& a) -> model::Efficiency& {
+        return a.efficiency[index];
+      };
+    };
+    std::vector<K::Key> all;
+    all.push_back(K::section("other", of(Operation::OTHER), other_efficiency_keys(),
+                             "of kinds that are not given")
+                      .required());
+    all.push_back(K::then([](const YamlSection&, Accelerator& a) {
+      a.efficiency.fill(a.efficiency[static_cast<std::size_t>(Operation::OTHER)]);
+    }));
+    for (const auto& [name, operation] : names_of(Operation{})) {
+      if (operation == Operation::OTHER) continue;
+      all.push_back(K::section(std::string(name), of(operation), efficiency_keys(),
+                               "of such operations")
+                        .otherwise("`other`"));
+    }
+    return all;
+  }());
+  return keys;
+}
+
+}  // namespace
+
+const Keys<Accelerator>& accelerator_keys() {
+  using S = Accelerator;
+  using K = Keys<S>;
+  static const K keys(
+      "accelerator", "What computes.",
+      {K::note("source"), K::note("description"), K::file_name(&S::name),
+       K::section("matrix_rate", whole, matrix_rate_keys(), "dense peaks of the matrix units")
+           .required(),
+       K::then(check_matrix_rates),
+       K::quantity("vector_rate", &S::vector_flops_per_s, {Dimension::rate, 1},
+                   "peak of everything else")
+           .required(),
+       K::quantity("memory_bandwidth", &S::memory_bytes_per_s, {Dimension::bandwidth, 1},
+                   "of its memory")
+           .required(),
+       K::quantity("memory_capacity", &S::memory_bytes, {Dimension::size, 1}, "of its memory")
+           .required(),
+       K::quantity("host_bandwidth", &S::host_bytes_per_s, {Dimension::bandwidth, 1},
+                   "of its link to the host")
+           .required(),
+       K::latency("launch_latency", &S::launch_latency, 0, "added to every operation").required(),
+       K::section("efficiency", whole, efficiencies_keys(), "shares of the peaks reached")
+           .required()});
+  return keys;
+}
+
+model::Accelerator read_accelerator(const YamlSection& section) {
+  return accelerator_keys().read(section);
+}
+
+}  // namespace exawarp::io

@@ -1,0 +1,72 @@
+#include "io/study/schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "io/study/keys.h"
+
+namespace exawarp::io {
+namespace {
+
+using core::Dimension;
+
+struct PrintedUnit {
+  std::string_view symbol;
+  std::int64_t base;
+};
+
+constexpr PrintedUnit kTimes[] = {{"s", 1'000'000'000'000}, {"ms", 1'000'000'000},
+                                  {"us", 1'000'000},        {"ns", 1'000},
+                                  {"ps", 1}};
+constexpr PrintedUnit kSizes[] = {{"TiB", std::int64_t{1} << 40}, {"GiB", 1 << 30},
+                                  {"MiB", 1 << 20},               {"KiB", 1 << 10},
+                                  {"GB", 1'000'000'000},          {"MB", 1'000'000},
+                                  {"kB", 1'000},                  {"B", 1}};
+constexpr PrintedUnit kBandwidths[] = {
+    {"GB/s", 1'000'000'000}, {"MB/s", 1'000'000}, {"kB/s", 1'000}, {"B/s", 1}};
+constexpr PrintedUnit kRates[] = {{"TFLOP/s", 1'000'000'000'000},
+                                  {"GFLOP/s", 1'000'000'000},
+                                  {"MFLOP/s", 1'000'000},
+                                  {"FLOP/s", 1}};
+
+std::span<const PrintedUnit> printed_units(Dimension dimension) {
+  switch (dimension) {
+    case Dimension::time: return kTimes;
+    case Dimension::size: return kSizes;
+    case Dimension::bandwidth: return kBandwidths;
+    case Dimension::rate: return kRates;
+  }
+  return {};
+}
+
+}  // namespace
+
+const KeySchema* SectionSchema::find(std::string_view key) const {
+  const auto at = std::ranges::find(keys, key, &KeySchema::name);
+  return at == keys.end() ? nullptr : &*at;
+}
+
+std::string quantity_text(std::int64_t value, Dimension dimension) {
+  const std::span<const PrintedUnit> units = printed_units(dimension);
+  const PrintedUnit& smallest = units.back();
+  for (const PrintedUnit& unit : units) {
+    if (value != 0 && value % unit.base == 0) {
+      return fmt::format("{} {}", value / unit.base, unit.symbol);
+    }
+  }
+  return fmt::format("{} {}", value, smallest.symbol);
+}
+
+bool holds(const KeyCondition& condition, const SectionSchema& schema,
+           const YamlSection& section) {
+  if (condition.key.empty()) return true;
+  const KeySchema* const key = schema.find(condition.key);
+  const std::string value = section.has_text(condition.key) ? section.text(condition.key)
+                                                            : key->fallback;
+  return std::ranges::find(condition.values, value) != condition.values.end();
+}
+
+}  // namespace exawarp::io

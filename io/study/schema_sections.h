@@ -1,0 +1,28 @@
+// What mappings hold that are read by hand: their keys depend on each other in ways that a table of
+// keys does not say. The readers are in io/study/*_config.cc.
+#pragma once
+
+#include <vector>
+
+#include "io/study/schema.h"
+#include "model/variation.h"
+
+namespace exawarp::io {
+
+constexpr RealRange kJitterRange{.min = 0,
+                                 .max = model::deviation_max(model::Distribution::normal)};
+
+const SectionSchema& packet_schema();
+const SectionSchema& latency_jitter_schema();
+const SectionSchema& jitter_schema();
+const SectionSchema& job_schema();
+std::vector<ValueShape> placement_shapes();  // of a job
+const SectionSchema& background_schema();
+const SectionSchema& faults_schema();
+const SectionSchema& link_faults_schema();  // of links and switches alone
+const SectionSchema& counters_schema();
+const SectionSchema& collectives_schema();
+const SectionSchema& system_schema();
+const SectionSchema& fabric_schema();
+
+}  // namespace exawarp::io
