@@ -1,7 +1,13 @@
 #include "io/study/packet_config.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <vector>
+
+#include "core/check.h"
+#include "model/network/packet/congestion_control.h"
+#include "model/network/packet/routing_policy.h"
 
 namespace exawarp::io {
 namespace {
@@ -9,26 +15,17 @@ namespace {
 using core::Dimension;
 using core::Time;
 using model::FlowControl;
+using model::GivenParameters;
 using model::PacketOptions;
+using model::Parameter;
+using model::ParameterKind;
 using model::Recovery;
-using model::RoutingPolicy;
-using model::Transport;
 
 const std::vector<Choice<FlowControl>> kFlowControls{
     {"none", FlowControl::none}, {"credit", FlowControl::credit}, {"pfc", FlowControl::pfc}};
-const std::vector<Choice<Transport>> kTransports{
-    {"plain", Transport::plain}, {"dcqcn", Transport::dcqcn}, {"window", Transport::window}};
 const std::vector<Choice<Recovery>> kRecoveries{{"none", Recovery::none},
                                                 {"go_back_n", Recovery::go_back_n},
                                                 {"selective_repeat", Recovery::selective_repeat}};
-
-std::vector<Choice<RoutingPolicy>> routing_choices() {
-  std::vector<Choice<RoutingPolicy>> out;
-  for (const auto& [name, policy] : model::kRoutingPolicies) {
-    out.push_back({std::string(name), policy});
-  }
-  return out;
-}
 
 // Of a section whose absent keys keep their default.
 struct Reader {
@@ -52,26 +49,53 @@ struct Reader {
   }
 };
 
-void read_dcqcn(const Reader& in, model::DcqcnOptions& o) {
-  in.time("cnp_interval", o.cnp_interval);
-  in.time("alpha_period", o.alpha_period);
-  in.time("increase_period", o.increase_period);
-  in.size("increase_bytes", o.increase_bytes);
-  in.count("gain_shift", o.gain_shift, 16);
-  in.count("fast_recovery_steps", o.fast_recovery_steps, 1'000);
-  in.rate("additive_increase", o.additive_bytes_per_s);
-  in.rate("hyper_increase", o.hyper_bytes_per_s);
-  in.rate("least_rate", o.least_bytes_per_s);
+// In the unit of the parameter's kind.
+std::int64_t read_parameter(const YamlSection& section, const Parameter& p) {
+  const auto quantity = [&](Dimension dimension) {
+    const std::int64_t value = section.quantity(p.key, dimension, p.least, p.usual);
+    if (value <= p.most) return value;
+    const auto most = static_cast<std::uint64_t>(p.most);
+    section.fail(p.key, fmt::format("\"{}\" is too much; expected {}{} at most",
+                                    section.text(p.key),
+                                    p.kind == ParameterKind::time ? core::format_time(Time{p.most})
+                                                                  : core::format_bytes(most),
+                                    p.kind == ParameterKind::rate ? "/s" : ""));
+  };
+  switch (p.kind) {
+    case ParameterKind::size: return quantity(Dimension::size);
+    case ParameterKind::rate: return quantity(Dimension::bandwidth);
+    case ParameterKind::time: return quantity(Dimension::time);
+    case ParameterKind::count: return section.integer(p.key, {p.least, p.most}, p.usual);
+    case ParameterKind::share: break;
+  }
+  const auto share = [](std::int64_t per_mille) { return static_cast<double>(per_mille) / 1000; };
+  const double given =
+      section.real(p.key, {.min = share(p.least), .max = share(p.most)}, share(p.usual));
+  return std::llround(given * 1000);
 }
 
-void read_window(const Reader& in, model::WindowOptions& o) {
-  in.time("target_delay", o.target_delay);
-  in.time("queueing_delay", o.queueing_delay);
-  in.time("flow_scaling", o.flow_scaling);
-  in.count("initial_packets", o.initial_packets, 1 << 20);
-  in.count("additive_packets", o.additive_packets, 1'000);
-  in.share("beta", o.beta_per_mille);
-  in.share("most_decrease", o.most_decrease_per_mille);
+// Reads all of `table` from `section`, and notes what stands there.
+void read_parameters(const YamlSection& section, std::string_view name,
+                     std::span<const Parameter> table, GivenParameters& given) {
+  for (const Parameter& p : table) {
+    const std::int64_t value = read_parameter(section, p);
+    EXAWARP_CHECK(p.least <= value && value <= p.most, p.key, value);
+    if (section.has(p.key)) given[model::parameter_key(name, p.key)] = value;
+  }
+}
+
+// The name of one of `entries`.
+template <class Entry>
+std::string read_name(const YamlSection& section, std::string_view key,
+                      std::span<const Entry> entries, std::string_view fallback) {
+  std::vector<std::string> names;
+  std::size_t usual = 0;
+  for (const Entry& entry : entries) {
+    if (entry.name == fallback) usual = names.size();
+    names.emplace_back(entry.name);
+  }
+  EXAWARP_CHECK(usual < names.size() && names[usual] == fallback, fallback);
+  return names[section.one_of(key, names, usual)];
 }
 
 }  // namespace
@@ -94,16 +118,20 @@ PacketOptions read_packet_options(const YamlSection& section) {
     marks.size("kmax", o.ecn.kmax_bytes);
     marks.share("pmax", o.ecn.pmax_per_mille);
   }
-  o.transport = section.choice<Transport>("transport", kTransports, o.transport);
-  if (const auto dcqcn = section.optional_section("dcqcn")) read_dcqcn({*dcqcn}, o.dcqcn);
-  if (const auto window = section.optional_section("window")) read_window({*window}, o.window);
+  o.transport = read_name(section, "transport", model::congestion_algorithms(), o.transport);
+  for (const model::CongestionAlgorithm& a : model::congestion_algorithms()) {
+    if (a.parameters.empty()) continue;
+    if (const auto own = section.optional_section(a.name)) {
+      read_parameters(*own, a.name, a.parameters, o.parameters);
+    }
+  }
   o.recovery = section.choice<Recovery>("recovery", kRecoveries, o.recovery);
   in.count("ack_every", o.ack_every, 128);
   in.time("retransmit_timeout", o.retransmit_timeout);
-  const std::vector<Choice<RoutingPolicy>> policies = routing_choices();
-  o.routing.policy = section.choice<RoutingPolicy>("routing", policies, RoutingPolicy::ecmp);
-  in.size("ugal_bias", o.routing.ugal_bias_bytes);
-  in.count("queue_pairs", o.queue_pairs, 1 << 16);
+  o.routing.policy = read_name(section, "routing", model::routing_algorithms(), "ecmp");
+  for (const model::RoutingAlgorithm& a : model::routing_algorithms()) {
+    read_parameters(section, "", a.parameters, o.parameters);
+  }
   return o;
 }
 

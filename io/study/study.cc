@@ -60,7 +60,7 @@ void read_network(const YamlSection& section, Study& out) {
   out.network_fidelity =
       section.choice<NetworkFidelity>("fidelity", kNetwork, NetworkFidelity::message);
   out.packets_inside_nodes = section.choice<bool>("inside_nodes", kInsideNodes, false);
-  out.packets.routing.policy = model::RoutingPolicy::ecmp;
+  out.packets.routing.policy = "ecmp";
   if (const auto packet = section.optional_section("packet")) {
     out.packets = read_packet_options(*packet);
   }
