@@ -7,6 +7,8 @@
 
 namespace exawarp::io {
 
+inline constexpr const char* kUsualRouting = "ecmp";  // of studies that are silent
+
 // Throws core::InputError naming file, line and key. What depends on the topology is
 // model::PacketNetwork's to check. The seed of routing and marks is the caller's to set.
 model::PacketOptions read_packet_options(const YamlSection& section);

@@ -42,7 +42,7 @@ void read_name(const YamlSection& root, Study& out, const KeySchema&) {
 Study& whole(Study& study) { return study; }
 
 void read_packets(const YamlSection& network, Study& out, const KeySchema& key) {
-  out.packets.routing.policy = model::RoutingPolicy::ecmp;
+  out.packets.routing.policy = kUsualRouting;
   if (const auto packet = network.optional_section(key.name)) {
     out.packets = read_packet_options(*packet);
   }

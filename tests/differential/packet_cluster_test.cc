@@ -14,14 +14,12 @@ using core::Time;
 using model::FlowControl;
 using model::PacketOptions;
 using model::Recovery;
-using model::RoutingPolicy;
-using model::Transport;
 
 struct Setting {
   std::string name;
   FlowControl control = FlowControl::none;
-  RoutingPolicy routing = RoutingPolicy::adaptive;
-  Transport transport = Transport::plain;
+  std::string routing = "adaptive";
+  std::string transport = "plain";
   Recovery recovery = Recovery::none;
   bool inside_nodes = false;
   bool broken_links = false;
@@ -122,12 +120,12 @@ INSTANTIATE_TEST_SUITE_P(Settings, PacketTraining,
                                          Setting{.name = "credit", .control = FlowControl::credit},
                                          Setting{.name = "pfc",
                                                  .control = FlowControl::pfc,
-                                                 .transport = Transport::dcqcn,
+                                                 .transport = "dcqcn",
                                                  .inside_nodes = true,
                                                  .broken_links = true},
                                          Setting{.name = "lossy",
-                                                 .routing = RoutingPolicy::spray,
-                                                 .transport = Transport::window,
+                                                 .routing = "spray",
+                                                 .transport = "window",
                                                  .recovery = Recovery::selective_repeat}),
                          [](const auto& setting) { return setting.param.name; });
 

@@ -10,9 +10,7 @@ namespace {
 using model::FlowControl;
 using model::PacketOptions;
 using model::Recovery;
-using model::RoutingPolicy;
 using model::TrafficPattern;
-using model::Transport;
 
 PacketOptions busy_network(FlowControl control) {
   PacketOptions o = tests::plain_packets();
@@ -22,16 +20,16 @@ PacketOptions busy_network(FlowControl control) {
   o.xoff_bytes = 6'000;
   o.xon_bytes = 4'000;
   o.ecn = {.kmin_bytes = 3'000, .kmax_bytes = 9'000, .pmax_per_mille = 300};
-  o.routing.policy = RoutingPolicy::ugal;
+  o.routing.policy = "ugal";
   switch (control) {
     case FlowControl::none:
-      o.transport = Transport::window;
+      o.transport = "window";
       o.recovery = Recovery::selective_repeat;
       break;
     case FlowControl::credit:
       break;
     case FlowControl::pfc:
-      o.transport = Transport::dcqcn;
+      o.transport = "dcqcn";
       break;
   }
   return o;
@@ -86,7 +84,7 @@ class TroubledPackets : public testing::TestWithParam<FlowControl> {
  protected:
   static PacketOptions troubled(FlowControl control) {
     PacketOptions o = busy_network(control);
-    o.routing.policy = RoutingPolicy::adaptive;
+    o.routing.policy = "adaptive";
     o.recovery = Recovery::selective_repeat;
     o.latency_jitter.mean = core::Time{40'000};
     model::LinkFaultSpec gone{.place = "test"};

@@ -21,7 +21,6 @@ namespace {
 using core::Time;
 using model::PacketOptions;
 using model::TrafficModel;
-using model::Transport;
 using tests::print_measured;
 
 constexpr std::int64_t kMillisecond = 1'000'000'000;
@@ -68,7 +67,7 @@ TwoSenders as_published() {
   PacketOptions& o = two.options;
   o = tests::plain_packets();
   o.packet_bytes = 4'096;
-  o.transport = Transport::dcqcn;
+  o.transport = "dcqcn";
   o.flow_control = model::FlowControl::pfc;
   o.ecn = {.kmin_bytes = 5'000, .kmax_bytes = 200'000, .pmax_per_mille = 10};
   o.xoff_bytes = 1'000'000;
@@ -78,15 +77,16 @@ TwoSenders as_published() {
 
 // The probability of marks at the fixed point of `flows` on a line of `packets_per_s`.
 double fixed_point(const TwoSenders& two, double flows) {
-  const model::DcqcnOptions& d = two.options.dcqcn;
+  const model::ParameterValues d(model::congestion_algorithm("dcqcn").parameters, "dcqcn",
+                                 two.options.parameters);
   const auto packet = static_cast<double>(two.options.packet_bytes);
   const double rate = static_cast<double>(two.line_bytes_per_s) / packet / flows;
   const auto seconds = [](Time t) { return static_cast<double>(t.ps) * 1e-12; };
-  const double tau = seconds(d.cnp_interval), period = seconds(d.alpha_period);
-  const double timer = seconds(d.increase_period) * rate;
-  const double counter = static_cast<double>(d.increase_bytes) / packet;
-  const double additive = static_cast<double>(d.additive_bytes_per_s) / packet;
-  const double steps = d.fast_recovery_steps;
+  const double tau = seconds(d.time("cnp_interval")), period = seconds(d.time("alpha_period"));
+  const double timer = seconds(d.time("increase_period")) * rate;
+  const double counter = static_cast<double>(d["increase_bytes"]) / packet;
+  const double additive = static_cast<double>(d["additive_increase"]) / packet;
+  const double steps = d.count("fast_recovery_steps");
   double low = 1e-9, high = 0.5;
   while (high - low > 1e-12) {
     const double p = (low + high) / 2;
@@ -162,7 +162,7 @@ TEST(Dcqcn, FillsASlowerLineAsWell) {
 TEST(Window, TwoSendersComeToEqualShares) {
   TwoSenders two{.line_bytes_per_s = 1'000'000'000, .start_spread_ms = 5};
   two.options = tests::plain_packets();
-  two.options.transport = Transport::window;
+  two.options.transport = "window";
   const Shares settled = shares(two, 60, 160);
   EXPECT_GE(settled.fairness(), 0.99);
   EXPECT_GE(settled.used(), 0.9);

@@ -90,7 +90,7 @@ TEST_P(EveryFabric, PacketAgreesWithMessage) {
   model::ClusterOptions packets;
   packets.packets.emplace();
   packets.packets->packet_bytes = kPacketBytes;
-  packets.packets->routing.policy = model::RoutingPolicy::ecmp;
+  packets.packets->routing.policy = "ecmp";
   packets.packets_inside_nodes = true;
   for (const std::uint32_t to : {1u, devices / 8, devices / 2 + 1, devices - 1}) {
     const WorkloadGraph graph = one_message(devices, to);

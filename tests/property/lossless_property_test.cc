@@ -18,7 +18,6 @@ namespace {
 using model::FlowControl;
 using model::LinkKind;
 using model::PacketOptions;
-using model::RoutingPolicy;
 using model::Topology;
 using model::TrafficOptions;
 using model::TrafficPattern;
@@ -133,13 +132,13 @@ PacketOptions random_network(Draws& draw, const Topology& topology) {
   o.xoff_bytes = full * draw.between(1, 6);
   o.xon_bytes = o.xoff_bytes * draw.between(0, 3) / 4;
   if (o.flow_control == FlowControl::pfc && draw.chance(3)) {
-    o.transport = model::Transport::dcqcn;
+    o.transport = "dcqcn";
     o.ecn = {.kmin_bytes = full, .kmax_bytes = 4 * full, .pmax_per_mille = 500};
-    o.dcqcn.least_bytes_per_s = 1'000'000'000;
+    tests::set_least_rates(o, 1'000'000'000);
   }
   do {
-    o.routing.policy = static_cast<RoutingPolicy>(draw.below(7));
-  } while (!topology.every_port_is_safe() && !model::keeps_to_first_port(o.routing.policy));
+    o.routing.policy = tests::drawn_name(model::routing_algorithms(), draw);
+  } while (!topology.every_port_is_safe() && !tests::keeps_to_first_port(o));
   o.routing.seed = draw.below(1'000);
   return o;
 }
@@ -170,7 +169,7 @@ bool stress_case(std::uint64_t seed) {
   const TrafficOptions options = random_traffic(draw, topology->devices());
   SCOPED_TRACE(fmt::format("seed {}: {}, flow control {}, routing {}, pattern {}", seed,
                            topology->name(), static_cast<int>(network.flow_control),
-                           static_cast<int>(network.routing.policy),
+                           network.routing.policy,
                            static_cast<int>(options.pattern)));
   const model::TrafficModel traffic(*topology, network, options, 0);
   const tests::TrafficRun run = tests::run_traffic(traffic);

@@ -16,10 +16,8 @@ namespace {
 using model::FlowControl;
 using model::PacketOptions;
 using model::Recovery;
-using model::RoutingPolicy;
 using model::TrafficOptions;
 using model::TrafficPattern;
-using model::Transport;
 
 class Draws {
  public:
@@ -38,9 +36,9 @@ PacketOptions random_network(Draws& draw, const model::Topology& topology) {
   o.header_bytes = static_cast<std::int64_t>(draw.below(2)) * 58;
   o.cut_through = draw.chance(2);
   o.flow_control = static_cast<FlowControl>(draw.below(3));
-  o.transport = static_cast<Transport>(draw.below(3));
+  o.transport = tests::drawn_name(model::congestion_algorithms(), draw);
   o.commit_packets = static_cast<std::uint32_t>(draw.below(4));
-  o.dcqcn.least_bytes_per_s = 1'000'000'000;
+  tests::set_least_rates(o, 1'000'000'000);
   o.ack_every = static_cast<std::uint32_t>(1 + draw.below(8));
   o.ecn = {.kmin_bytes = 4 * o.packet_bytes, .kmax_bytes = 12 * o.packet_bytes};
   const std::int64_t full = o.packet_bytes + o.header_bytes;
@@ -52,8 +50,8 @@ PacketOptions random_network(Draws& draw, const model::Topology& topology) {
   }
   o.retransmit_timeout = core::Time{static_cast<std::int64_t>(20 + draw.below(80)) * 1'000'000};
   do {
-    o.routing.policy = static_cast<RoutingPolicy>(draw.below(7));
-  } while (!topology.every_port_is_safe() && !model::keeps_to_first_port(o.routing.policy));
+    o.routing.policy = tests::drawn_name(model::routing_algorithms(), draw);
+  } while (!topology.every_port_is_safe() && !tests::keeps_to_first_port(o));
   o.routing.seed = draw.below(1'000);
   return o;
 }
@@ -97,8 +95,7 @@ TEST(PacketProperty, EveryMessageArrivesInEveryModeAtTheSameTime) {
     const TrafficOptions options = random_traffic(draw, topology->devices());
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + shape.name + " flow control " +
                  std::to_string(static_cast<int>(network.flow_control)) + " transport " +
-                 std::to_string(static_cast<int>(network.transport)) + " routing " +
-                 std::to_string(static_cast<int>(network.routing.policy)) + " pattern " +
+                 network.transport + " routing " + network.routing.policy + " pattern " +
                  std::to_string(static_cast<int>(options.pattern)));
     const model::TrafficModel traffic(*topology, network, options, 0);
     const tests::TrafficRun expected = tests::run_traffic(traffic);

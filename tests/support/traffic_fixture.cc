@@ -1,5 +1,6 @@
 #include "tests/support/traffic_fixture.h"
 
+#include <algorithm>
 #include <thread>
 
 #include "pdes/transport_in_process.h"
@@ -39,7 +40,7 @@ model::PacketOptions plain_packets() {
   model::PacketOptions options;
   options.packet_bytes = 1'000;
   options.cut_through = false;
-  options.routing.policy = model::RoutingPolicy::ecmp;
+  options.routing.policy = "ecmp";
   return options;
 }
 
@@ -56,6 +57,19 @@ model::PacketOptions packets_with_pauses() {
   options.xoff_bytes = 10'000;
   options.xon_bytes = 8'000;
   return options;
+}
+
+void set_least_rates(model::PacketOptions& options, std::int64_t bytes_per_s) {
+  for (const model::CongestionAlgorithm& a : model::congestion_algorithms()) {
+    for (const model::Parameter& p : a.parameters) {
+      if (p.key != "least_rate") continue;
+      options.parameters[model::parameter_key(a.name, p.key)] = bytes_per_s;
+    }
+  }
+}
+
+bool keeps_to_first_port(const model::PacketOptions& options) {
+  return model::routing_algorithm(options.routing.policy).traits.keeps_to_first_port;
 }
 
 namespace {
@@ -123,7 +137,14 @@ Snapshot snapshot_at(const model::TrafficModel& traffic, core::Time end) {
   model::TrafficOutcome outcome(traffic);
   engine.visit([&](core::LpId lp, const void* state) {
     outcome.add(lp, state);
-    if (!traffic.packet_network().is_device(lp)) return;
+    if (!traffic.packet_network().is_device(lp)) {
+      const auto& at = *static_cast<const model::PacketSwitchState*>(state);
+      for (std::uint32_t p = 0; p < at.ports; ++p) {
+        const model::PortState& port = at.port_states()[p];
+        seen.queue = std::max(seen.queue, port.free - end + port.waiting);
+      }
+      return;
+    }
     const auto& endpoint = static_cast<const model::TrafficDevice*>(state)->endpoint();
     const model::EndpointParts<const model::EndpointState> parts(endpoint);
     seen.sent_bytes[lp.value] = static_cast<double>(parts.ports[0].bytes);

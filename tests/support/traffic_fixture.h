@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "model/network/packet/traffic_outcome.h"
@@ -34,6 +36,15 @@ model::PacketOptions plain_packets();
 model::PacketOptions packets_with_credits();
 model::PacketOptions packets_with_pauses();
 
+// A random one of the registered algorithms.
+template <class Entry, class Draws>
+std::string drawn_name(std::span<const Entry> entries, Draws& draw) {
+  return std::string(entries[draw.below(static_cast<std::uint32_t>(entries.size()))].name);
+}
+// Of every congestion control that has a least rate.
+void set_least_rates(model::PacketOptions& options, std::int64_t bytes_per_s);
+bool keeps_to_first_port(const model::PacketOptions& options);
+
 struct TrafficRun {
   std::string digest;
   model::TrafficTotals totals;
@@ -49,6 +60,7 @@ TrafficRun run_traffic(const model::TrafficModel& traffic, const RunCase& run = 
 struct Snapshot {
   std::vector<double> sent_bytes;  // by device: given to its first line, headers included
   double marks = 0;                // packets
+  core::Time queue{};              // the longest at a switch's port, as the line's time
 };
 Snapshot snapshot_at(const model::TrafficModel& traffic, core::Time end);
 

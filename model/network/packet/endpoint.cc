@@ -122,11 +122,6 @@ void Endpoint::on_port_event(const pdes::Event& event) {
   if (port < state_.ports) pump(port);
 }
 
-CongestionControl Endpoint::control_of(std::uint32_t port) const {
-  return {options(), network_.figures(parts_.ports[port].kind).bytes_per_s,
-          network_.full_bytes()};
-}
-
 void Endpoint::send(const OutgoingMessage& message) {
   const bool sane = message.to.value < network_.topology().devices() &&
                     message.to.value != at().value && message.bytes >= 0 &&
@@ -147,11 +142,12 @@ void Endpoint::send(const OutgoingMessage& message) {
   s.port = static_cast<std::uint16_t>(port);
   s.waypoint = route.waypoint;
   s.channel = static_cast<std::uint8_t>(route.channel);
-  if (options().transport != Transport::plain) {
+  if (network_.congestion_traits().has_state) {
     const core::DeviceId here{at().value};
-    s.congestion = control_of(port).start(core::sum_to_end(
+    const Time round_trip = core::sum_to_end(
         message.overhead + network_.unloaded_delay(here, message.to, network_.full_bytes()),
-        network_.unloaded_delay(message.to, here, options().control_bytes)));
+        network_.unloaded_delay(message.to, here, options().control_bytes));
+    s.congestion = congestion().start(line_of(port), round_trip);
   }
   s.endpoint_delay = network_.endpoint_delay({at().value}, message.to) + message.overhead;
   s.not_before = ctx_.now();
@@ -206,7 +202,8 @@ bool Endpoint::may_send(const Sending& s) const {
     if (s.next < s.sent) return true;
     if (s.next - s.acked >= kRepeatWindow) return false;
   }
-  return s.next - s.acked < control_of(s.port).packets_max(s.congestion);
+  if (!network_.congestion_traits().acknowledged) return true;
+  return s.next - s.acked < congestion().packets_max(s.congestion);
 }
 
 void Endpoint::pump(std::uint32_t port) {
@@ -253,7 +250,7 @@ void Endpoint::send_next(std::uint32_t port, Sending& s, Time due_at) {
   const std::uint32_t number = s.next;
   const bool again = number < s.sent;
   Packet packet = packet_of(s, number);
-  if (state_.ports == 1 && takes_waypoints(options().routing.policy)) {
+  if (state_.ports == 1 && network_.routing_traits().takes_waypoints) {
     static_cast<void>(choose_port(network_, ports_, at(), packet));
   }
   if (number == 0 && !again) {
@@ -275,9 +272,9 @@ void Endpoint::send_next(std::uint32_t port, Sending& s, Time due_at) {
   const Time end = forwarder_.commit(port, packet, eligible,
                                      delay_at_ends(s.endpoint_delay, {s.to}, start));
   Time next_at = end;
-  if (options().transport != Transport::plain) {
-    Congestion c = s.congestion;
-    next_at = control_of(port).packet_sent(c, start, end, packet.bytes);
+  if (network_.congestion_traits().has_state) {
+    CongestionState c = s.congestion;
+    next_at = congestion().packet_sent(c, line_of(port), {start, end, packet.bytes});
     ctx_.set(s.congestion, c);
   }
   SendSide& side = parts_.sides[port];

@@ -57,9 +57,14 @@ class Endpoint {
   [[nodiscard]] VertexId at() const { return {state_.vertex}; }
   [[nodiscard]] const PacketOptions& options() const { return network_.options(); }
   [[nodiscard]] bool acknowledges() const {
-    return options().recovery != Recovery::none || options().transport == Transport::window;
+    return options().recovery != Recovery::none || network_.congestion_traits().acknowledged;
   }
-  [[nodiscard]] CongestionControl control_of(std::uint32_t port) const;
+  [[nodiscard]] const CongestionControl& congestion() const {
+    return network_.congestion_control();
+  }
+  [[nodiscard]] CongestionLine line_of(std::uint32_t port) const {
+    return {network_.figures(parts_.ports[port].kind).bytes_per_s, network_.full_bytes()};
+  }
   // What both ends' interfaces add to a packet that starts at `start`, jitter included.
   [[nodiscard]] core::Time delay_at_ends(core::Time usual, core::DeviceId to,
                                          core::Time start) const {
@@ -94,7 +99,6 @@ class Endpoint {
   void notify(Receiving& r, const Packet& packet);
   void reply(const Packet& to, PacketType type, std::uint32_t number);
   void on_reply(const Packet& packet);
-  void on_ack(Sending& s, const Packet& packet);
   void on_selective_ack(Sending& s, const Packet& packet);
   void on_nack(Sending& s, const Packet& packet);
   void on_timeout(const Timeout& timeout);

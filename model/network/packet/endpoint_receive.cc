@@ -117,8 +117,9 @@ bool Endpoint::take_in(Receiving& r, const Packet& packet) {
 }
 
 void Endpoint::notify(Receiving& r, const Packet& packet) {
-  if (options().transport != Transport::dcqcn || !packet.marked()) return;
-  if (r.notified.ps >= 0 && ctx_.now() - r.notified < options().dcqcn.cnp_interval) return;
+  const Time interval = network_.congestion_traits().notify_every;
+  if (interval.ps < 0 || !packet.marked()) return;
+  if (r.notified.ps >= 0 && ctx_.now() - r.notified < interval) return;
   ctx_.set(r.notified, ctx_.now());
   reply(packet, PacketType::cnp, 0);
 }
@@ -150,8 +151,8 @@ void Endpoint::on_reply(const Packet& packet) {
     case PacketType::nack: return on_nack(*s, packet);
     case PacketType::selective_ack: return on_selective_ack(*s, packet);
     case PacketType::cnp: {
-      Congestion c = s->congestion;
-      control_of(s->port).notified(c, ctx_.now());
+      CongestionState c = s->congestion;
+      congestion().notified(c, line_of(s->port), ctx_.now());
       ctx_.set(s->congestion, c);
       return;
     }
@@ -164,11 +165,14 @@ void Endpoint::on_reply(const Packet& packet) {
 void Endpoint::advance(Sending& s, std::uint32_t acked, const Packet& packet) {
   acked = std::min(acked, s.packets);
   if (acked > s.acked) {
-    Congestion c = s.congestion;
-    const std::uint32_t passed = stamp_of(ctx_.now()) - packet.stamp;
-    control_of(s.port).acknowledged(c, ctx_.now(), acked - s.acked,
-                                    Time{std::int64_t{passed} << kStampShift});
-    ctx_.set(s.congestion, c);
+    if (network_.congestion_traits().acknowledged) {
+      CongestionState c = s.congestion;
+      const std::uint32_t passed = stamp_of(ctx_.now()) - packet.stamp;
+      congestion().acknowledged(
+          c, line_of(s.port),
+          {ctx_.now(), acked - s.acked, Time{std::int64_t{passed} << kStampShift}});
+      ctx_.set(s.congestion, c);
+    }
     if (options().recovery == Recovery::selective_repeat) {
       const std::uint32_t end = std::min(acked, s.acked + kRepeatWindow);
       for (std::uint32_t n = s.acked; n < end; ++n) {
@@ -209,7 +213,7 @@ void Endpoint::on_selective_ack(Sending& s, const Packet& packet) {
   }
   const std::uint32_t from = std::max(s.acked, s.repair_end);
   const std::uint32_t reorder =
-      keeps_order(options().routing.policy) ? kReorderOneWay : kReorderManyWays;
+      network_.routing_traits().keeps_order ? kReorderOneWay : kReorderManyWays;
   if (number < from + reorder || s.next < s.sent) return;
   ctx_.set(s.repair_end, number);
   ctx_.set(s.next, from);
@@ -242,9 +246,11 @@ void Endpoint::on_timeout(const Timeout& timeout) {
   if (!progress || s->timeouts != 0) ctx_.set(s->timeouts, progress ? std::uint16_t{0} : in_a_row);
   set_timeout(*s);
   if (progress) return;
-  Congestion c = s->congestion;
-  control_of(s->port).timed_out(c);
-  ctx_.set(s->congestion, c);
+  if (network_.congestion_traits().has_state) {
+    CongestionState c = s->congestion;
+    congestion().timed_out(c, line_of(s->port));
+    ctx_.set(s->congestion, c);
+  }
   ctx_.set(s->restart, std::uint16_t{1});
   ctx_.set(s->repair_end, s->sent);
   ctx_.set(s->next, s->acked);

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "model/network/packet/congestion.h"
+#include "model/network/packet/congestion_control.h"
 #include "model/network/packet/packet.h"
 #include "model/network/packet/port.h"
 #include "pdes/undo_table.h"
@@ -42,7 +42,7 @@ struct Sending {
   std::uint16_t restart = 0;     // after a timeout: packets that may be under way; 0: any number
   core::Time endpoint_delay{};   // of both ends' interfaces
   core::Time not_before{};       // of the next packet, where a rate or small window paces it
-  Congestion congestion{};
+  CongestionState congestion{};
   PacketSet received{};          // selective repeat: acknowledged out of order
 };
 

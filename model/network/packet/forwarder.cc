@@ -1,3 +1,6 @@
+// Passing packets on: each goes to the line of its next port, to a queue in memory where flow
+// control holds it, or is dropped where a bounded queue is full; and whatever a departure frees is
+// returned to the port it came by.
 #include "model/network/packet/forwarder.h"
 
 #include <algorithm>

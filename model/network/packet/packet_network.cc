@@ -1,3 +1,6 @@
+// What a network's options come to: checks them against each other and the topology, turns sizes
+// into times for each kind of link, chooses congestion control and routing, and lays out the
+// logical processes of switches.
 #include "model/network/packet/packet_network.h"
 
 #include <fmt/core.h>
@@ -5,6 +8,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "core/units.h"
 
@@ -22,7 +26,7 @@ constexpr std::int64_t kHeadroomMax = std::int64_t{1} << 61;     // bytes
 constexpr Time kPeriodMax{3'600 * core::kPicosecondsPerSecond};  // sums with it fit
 
 void require(bool condition, const char* option, const std::string& what) {
-  if (!condition) throw core::InputError(fmt::format("packet network: {}: {}", option, what));
+  require_option(condition, option, what);
 }
 
 void check_sizes(const PacketOptions& o) {
@@ -34,7 +38,6 @@ void check_sizes(const PacketOptions& o) {
           fmt::format("\"{} B\"; expected 1 B to the packet size", o.control_bytes));
   require(o.ack_every >= 1 && o.ack_every <= 128, "ack_every",
           fmt::format("\"{}\"; expected 1 to 128 packets", o.ack_every));
-  require(o.queue_pairs >= 1, "queue_pairs", "\"0\"; expected at least 1");
   require(o.commit_packets <= 1024, "commit_packets", "expected at most 1024");
 }
 
@@ -62,31 +65,21 @@ void check_flow_control(const PacketOptions& o) {
   }
 }
 
-void check_control_loops(const PacketOptions& o) {
+void check_marks(const PacketOptions& o) {
   require(o.ecn.kmin_bytes >= 0 && o.ecn.kmax_bytes >= o.ecn.kmin_bytes, "ecn.kmin",
           "above kmax; expected kmin <= kmax");
   require(o.ecn.pmax_per_mille <= 1000, "ecn.pmax", "above 1; expected 0 to 1");
-  const DcqcnOptions& d = o.dcqcn;
-  require(d.cnp_interval.ps > 0 && d.alpha_period.ps > 0 && d.increase_period.ps > 0, "dcqcn",
-          "an interval of 0; expected 1 ps at least");
-  require(d.increase_bytes > 0 && d.additive_bytes_per_s > 0 && d.hyper_bytes_per_s > 0 &&
-              d.least_bytes_per_s > 0,
-          "dcqcn", "an increase or least rate of 0; expected more");
-  require(d.gain_shift >= 1 && d.gain_shift <= 16, "dcqcn.gain_shift",
-          fmt::format("\"{}\"; expected 1 to 16", d.gain_shift));
-  require(o.transport != Transport::dcqcn || o.ecn.kmax_bytes > 0, "ecn",
-          "no marking; dcqcn needs kmin and kmax");
-  const WindowOptions& w = o.window;
-  require(w.additive_packets >= 1 && w.beta_per_mille <= 1000 && w.most_decrease_per_mille >= 1 &&
-              w.most_decrease_per_mille <= 900,
-          "window", "out of range; expected additive >= 1, beta <= 1, most decrease 0.001 to 0.9");
-  require(o.retransmit_timeout.ps > 0, "retransmit_timeout", "\"0 s\"; expected more");
-  const auto at_most_an_hour = [](Time period, const char* option) {
-    require(period <= kPeriodMax, option, "expected at most an hour");
+}
+
+// Every parameter that was given is one of some algorithm's.
+void check_parameters(const GivenParameters& given) {
+  std::size_t known = 0;
+  const auto count = [&](std::span<const Parameter> table, std::string_view section) {
+    for (const Parameter& p : table) known += given.count(parameter_key(section, p.key));
   };
-  at_most_an_hour(o.retransmit_timeout, "retransmit_timeout");
-  at_most_an_hour(std::max({d.cnp_interval, d.alpha_period, d.increase_period}), "dcqcn");
-  at_most_an_hour(std::max({w.target_delay, w.queueing_delay, w.flow_scaling}), "window");
+  for (const CongestionAlgorithm& a : congestion_algorithms()) count(a.parameters, a.name);
+  for (const RoutingAlgorithm& a : routing_algorithms()) count(a.parameters, "");
+  EXAWARP_CHECK(known == given.size(), known, given.size());
 }
 
 Time depth_of(std::int64_t bytes, const LinkKind& kind) {
@@ -137,7 +130,8 @@ PacketNetwork::PacketNetwork(const Topology& topology, const PacketOptions& opti
       latency_jitter_(options.latency_jitter, options.routing.seed) {
   check_sizes(options);
   check_flow_control(options);
-  check_control_loops(options);
+  check_marks(options);
+  choose_control_and_routing();
   require(channels_ >= 1 && channels_ <= kChannelsMax, "topology",
           fmt::format("{} virtual channels; expected 1 to {}", channels_, kChannelsMax));
   lookahead_ = Time::max();
@@ -192,10 +186,22 @@ void PacketNetwork::look_at_faults() {
                          "\"until\", or no \"from\"");
 }
 
+void PacketNetwork::choose_control_and_routing() {
+  const PacketOptions& o = options_;
+  check_parameters(o.parameters);
+  congestion_ = make_congestion_control(o.transport, o.parameters);
+  congestion_traits_ = congestion_->traits();
+  require(congestion_traits_.notify_every.ps < 0 || o.ecn.kmax_bytes > 0, "ecn",
+          fmt::format("no marking; {} needs kmin and kmax", o.transport));
+  require(o.retransmit_timeout.ps > 0, "retransmit_timeout", "\"0 s\"; expected more");
+  require(o.retransmit_timeout <= kPeriodMax, "retransmit_timeout", "expected at most an hour");
+  routing_ = make_routing_policy(o.routing.policy, o.parameters);
+  routing_traits_ = routing_algorithm(o.routing.policy).traits;
+}
+
 void PacketNetwork::check_routing() const {
-  const RoutingPolicy policy = options_.routing.policy;
-  const bool waits = has_queues();
-  require(!waits || topology_->every_port_is_safe() || keeps_to_first_port(policy), "routing",
+  const bool safe = topology_->every_port_is_safe() || routing_traits_.keeps_to_first_port;
+  require(!has_queues() || safe, "routing",
           "this topology's channels keep deterministic, valiant and ugal routes free of deadlock; "
           "expected one of them, or flow_control: none");
 }

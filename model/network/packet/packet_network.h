@@ -13,8 +13,10 @@
 #include "core/ids.h"
 #include "core/time.h"
 #include "model/network/faults/live_routes.h"
+#include "model/network/packet/congestion_control.h"
 #include "model/network/packet/packet.h"
 #include "model/network/packet/packet_options.h"
+#include "model/network/packet/routing_policy.h"
 #include "model/topology/topology.h"
 
 namespace exawarp::model {
@@ -101,6 +103,11 @@ class PacketNetwork {
   // Whether packets that meet a failed link are lost, and sent again; else it holds them.
   [[nodiscard]] bool failures_drop() const { return options_.recovery != Recovery::none; }
   [[nodiscard]] const LatencyJitter& latency_jitter() const { return latency_jitter_; }
+  // What options().transport and .routing name, chosen once.
+  [[nodiscard]] const CongestionControl& congestion_control() const { return *congestion_; }
+  [[nodiscard]] const CongestionTraits& congestion_traits() const { return congestion_traits_; }
+  [[nodiscard]] const RoutingPolicy& routing_policy() const { return *routing_; }
+  [[nodiscard]] const RoutingTraits& routing_traits() const { return routing_traits_; }
 
   // From the first byte's start to the tail's end at the other device, nothing in the way.
   [[nodiscard]] core::Time unloaded_delay(core::DeviceId from, core::DeviceId to,
@@ -116,6 +123,7 @@ class PacketNetwork {
     LiveRoutes routes;
     Trouble(const Topology& topology, const PacketOptions& options);
   };
+  void choose_control_and_routing();
   void check_routing() const;
   void check_queues() const;
   void check_timeout() const;
@@ -133,6 +141,10 @@ class PacketNetwork {
   core::Time lookahead_;
   std::shared_ptr<const Trouble> trouble_;
   LatencyJitter latency_jitter_;
+  std::shared_ptr<const CongestionControl> congestion_;
+  CongestionTraits congestion_traits_;
+  std::shared_ptr<const RoutingPolicy> routing_;
+  RoutingTraits routing_traits_;
 };
 
 }  // namespace exawarp::model

@@ -3,13 +3,15 @@
 #pragma once
 
 #include <cstdint>
-
+#include <span>
+#include <string>
 #include <vector>
 
+#include "core/names.h"
 #include "core/time.h"
 #include "model/network/faults/link_faults.h"
 #include "model/network/latency_jitter.h"
-#include "model/network/packet/routing.h"
+#include "model/network/packet/parameters.h"
 
 namespace exawarp::model {
 
@@ -19,13 +21,21 @@ enum class FlowControl : std::uint8_t {
   pfc,     // pause per ingress port and virtual channel (IEEE 802.1Qbb)
 };
 
-enum class Transport : std::uint8_t {
-  plain,   // sends at the line's rate
-  dcqcn,   // rate per message by congestion notifications
-  window,  // window per message by delay, as Swift
-};
+inline constexpr core::Named<FlowControl> kFlowControlNames[] = {
+    {"none", FlowControl::none}, {"credit", FlowControl::credit}, {"pfc", FlowControl::pfc}};
+constexpr std::span<const core::Named<FlowControl>> names_of(FlowControl) {
+  return kFlowControlNames;
+}
+static_assert(core::names_each(kFlowControlNames));
 
 enum class Recovery : std::uint8_t { none, go_back_n, selective_repeat };
+
+inline constexpr core::Named<Recovery> kRecoveryNames[] = {
+    {"none", Recovery::none},
+    {"go_back_n", Recovery::go_back_n},
+    {"selective_repeat", Recovery::selective_repeat}};
+constexpr std::span<const core::Named<Recovery>> names_of(Recovery) { return kRecoveryNames; }
+static_assert(core::names_each(kRecoveryNames));
 
 // Marking at an egress queue, of packets that are given to the line: never below kmin, with a
 // probability that rises to pmax at kmax, and always above.
@@ -35,26 +45,9 @@ struct EcnOptions {
   std::uint32_t pmax_per_mille = 1000;
 };
 
-struct DcqcnOptions {
-  core::Time cnp_interval{50'000'000};
-  core::Time alpha_period{55'000'000};
-  core::Time increase_period{55'000'000};
-  std::int64_t increase_bytes = 10'000'000;
-  std::uint32_t gain_shift = 8;       // g = 2^-gain_shift
-  std::uint32_t fast_recovery_steps = 5;
-  std::int64_t additive_bytes_per_s = 5'000'000;
-  std::int64_t hyper_bytes_per_s = 50'000'000;
-  std::int64_t least_bytes_per_s = 1'000'000;
-};
-
-struct WindowOptions {
-  core::Time target_delay{0};            // round trip; 0: unloaded round trip + queueing below
-  core::Time queueing_delay{10'000'000};
-  core::Time flow_scaling{40'000'000};   // more for small windows, all of it at 0.1 packets
-  std::uint32_t initial_packets = 0;     // 0: what the unloaded round trip holds
-  std::uint32_t additive_packets = 1;    // per round trip
-  std::uint32_t beta_per_mille = 800;    // decrease for each share of the delay above target
-  std::uint32_t most_decrease_per_mille = 500;
+struct Routing {
+  std::string policy = "deterministic";  // of routing/
+  std::uint64_t seed = 1;                // of hashes and draws
 };
 
 constexpr std::int64_t kPacketsMax = std::int64_t{1} << 31;  // of a message: exclusive
@@ -71,14 +64,12 @@ struct PacketOptions {
   std::int64_t xon_bytes = 96 << 10;
   std::uint32_t commit_packets = 0;  // how far ahead a line is given packets; 0: 2 with pfc, else 8
   EcnOptions ecn;
-  Transport transport = Transport::plain;
+  std::string transport = "plain";   // congestion control: of congestion/
   Recovery recovery = Recovery::none;
   std::uint32_t ack_every = 4;       // data packets an acknowledgement, in order
   core::Time retransmit_timeout{100'000'000};
-  DcqcnOptions dcqcn;
-  WindowOptions window;
   Routing routing;                   // its seed is that of marks, too
-  std::uint32_t queue_pairs = 1;     // of a pair of devices: paths that ecmp may take
+  GivenParameters parameters;        // of congestion controls and routing policies
   std::vector<LinkFaultSpec> link_faults{};
   LatencyJitterSpec latency_jitter{};  // of each packet, where it sets out
   bool count_ports = false;          // says what ports do over time (port_counters.h)

@@ -1,8 +1,11 @@
+// Routing of one packet at one vertex: which ports lead nearer (the topology's answer, or what
+// failures leave of it), of these the policy's choice (routing/), and detours and ways around.
 #include "model/network/packet/packet_routing.h"
 
 #include <algorithm>
 
 #include "core/random.h"
+#include "model/network/packet/routing.h"
 
 namespace exawarp::model {
 namespace {
@@ -18,60 +21,10 @@ std::uint64_t packet_bits(const PacketNetwork& network, const Packet& p, Purpose
   return core::stream_of(network.options().routing.seed ^ kind, ends, which);
 }
 
-std::uint64_t depth_bytes(const PacketNetwork& network, const Ports& ports, std::uint32_t p) {
-  __extension__ using Wide = unsigned __int128;
-  const auto ps = static_cast<std::uint64_t>(ports.depth(p).ps);
-  const auto rate = static_cast<std::uint64_t>(network.figures(ports.port(p).kind).bytes_per_s);
-  return static_cast<std::uint64_t>(Wide{ps} * rate / core::kPicosecondsPerSecond);
-}
-
-// The port whose line is free soonest; of equal ones the first behind a random place.
-std::uint32_t least_depth(const Ports& ports, const PortChoices& choices, std::uint64_t bits) {
-  const std::uint32_t n = choices.size();
-  std::uint32_t i = pick(bits, n);
-  std::uint32_t best = choices[i];
-  Time least = ports.depth(best);
-  for (std::uint32_t tried = 1; tried < n && least.ps > 0; ++tried) {
-    i = i + 1 == n ? 0 : i + 1;
-    const Time depth = ports.depth(choices[i]);
-    if (depth >= least) continue;
-    least = depth;
-    best = choices[i];
-  }
-  return best;
-}
-
-std::uint32_t choose_from(const PortChoices& choices, const PacketNetwork& network,
-                          const Ports& ports, VertexId at, VertexId to, const Packet& packet) {
-  const Topology& topology = network.topology();
+std::uint32_t choose_from(const PortChoices& choices, const Hop& hop) {
   if (choices.empty()) return kNoPort;
   if (choices.size() == 1) return choices[0];
-  const PacketOptions& o = network.options();
-  switch (o.routing.policy) {
-    case RoutingPolicy::deterministic: return first_port(choices);
-    case RoutingPolicy::destination: return destination_port(choices, topology.spread(at, to));
-    case RoutingPolicy::ecmp: {
-      const Flow flow{{packet.source}, {packet.destination}, packet.message % o.queue_pairs};
-      return ecmp_port(choices, flow_hash(o.routing.seed, flow), at);
-    }
-    case RoutingPolicy::spray:
-      return sprayed_port(choices, packet_bits(network, packet, kPath), at.value);
-    case RoutingPolicy::adaptive: break;
-    case RoutingPolicy::valiant:
-    case RoutingPolicy::ugal:
-      if (!topology.every_port_is_safe()) return first_port(choices);
-      break;
-  }
-  return least_depth(ports, choices,
-                     core::random_bits(packet_bits(network, packet, kPath), at.value));
-}
-
-std::uint32_t choose(const PacketNetwork& network, const Ports& ports, VertexId at, VertexId to,
-                     const Packet& packet) {
-  const PortChoices choices = network.routes() == nullptr
-                                  ? network.topology().minimal(at, to)
-                                  : network.routes()->ports(at, to, ports.now());
-  return choose_from(choices, network, ports, at, to, packet);
+  return hop.network.routing_policy().choose(hop, choices);
 }
 
 VertexId target_of(const Packet& packet) {
@@ -90,7 +43,7 @@ std::uint32_t choose_any_way(const PacketNetwork& network, const Ports& ports, V
   if (choices.empty() && !network.failures_drop()) {
     choices = ways.ports(at, only_down, to, Time::max());
   }
-  return choose_from(choices, network, ports, at, to, packet);
+  return choose_from(choices, {network, ports, at, to, packet});
 }
 
 // No minimal way to where the packet is going is whole.
@@ -99,7 +52,7 @@ std::uint32_t choose_around(const PacketNetwork& network, const Ports& ports, Ve
   const bool anywhere = !network.has_queues();
   if (packet.waypoint != kNoWaypoint && anywhere) {
     packet.waypoint = kNoWaypoint;
-    const std::uint32_t direct = choose(network, ports, at, {packet.destination}, packet);
+    const std::uint32_t direct = minimal_port({network, ports, at, {packet.destination}, packet});
     if (direct != kNoPort) return direct;
   }
   if (packet.waypoint == kNoWaypoint && (anywhere || packet.source == at.value)) {
@@ -108,7 +61,7 @@ std::uint32_t choose_around(const PacketNetwork& network, const Ports& ports, Ve
     if (over) {
       packet.waypoint = over->value;
       packet.bits |= Packet::kDetourBit;
-      return choose(network, ports, at, *over, packet);
+      return minimal_port({network, ports, at, *over, packet});
     }
   }
   if (network.routes()->ways_around().exists(at, {packet.destination}, ports.now())) {
@@ -123,10 +76,10 @@ std::uint32_t choose_around(const PacketNetwork& network, const Ports& ports, Ve
 void consider_detour(const PacketNetwork& network, const Ports& ports, VertexId at,
                      Packet& packet) {
   const Topology& topology = network.topology();
-  const Routing& routing = network.options().routing;
-  const bool ugal = routing.policy == RoutingPolicy::ugal;
   // A device's only queue says nothing about the ways behind its switch, which decides.
-  if (ugal && topology.is_device(at) && !network.devices_forward()) return;
+  const bool left_to_switch = network.routing_traits().detours_from_switches &&
+                              topology.is_device(at) && !network.devices_forward();
+  if (left_to_switch) return;
   packet.bits |= Packet::kDetourBit;
   if (packet.type() != PacketType::data) return;
   const VertexId to{packet.destination};
@@ -137,17 +90,7 @@ void consider_detour(const PacketNetwork& network, const Ports& ports, VertexId 
     const Time now = ports.now();
     if (live->ports(at, over, now).empty() || live->ports(over, to, now).empty()) return;
   }
-  if (ugal) {
-    const std::uint32_t direct = choose(network, ports, at, to, packet);
-    const std::uint32_t detour = choose(network, ports, at, over, packet);
-    if (direct == kNoPort || detour == kNoPort) return;
-    const std::uint32_t links = links_between(topology, at, over);
-    const bool better = takes_detour(
-        {depth_bytes(network, ports, direct), links_between(topology, at, to)},
-        {depth_bytes(network, ports, detour), links + links_between(topology, over, to)},
-        routing.ugal_bias_bytes);
-    if (!better) return;
-  }
+  if (!network.routing_policy().takes_detour({network, ports, at, to, packet}, over)) return;
   packet.waypoint = over.value;
 }
 
@@ -156,12 +99,11 @@ void consider_detour(const PacketNetwork& network, const Ports& ports, VertexId 
 std::uint32_t choose_port(const PacketNetwork& network, const Ports& ports, VertexId at,
                           Packet& packet) {
   if (packet.goes_around()) return choose_any_way(network, ports, at, packet);
-  if ((packet.bits & Packet::kDetourBit) == 0 &&
-      takes_waypoints(network.options().routing.policy)) {
+  if ((packet.bits & Packet::kDetourBit) == 0 && network.routing_traits().takes_waypoints) {
     consider_detour(network, ports, at, packet);
   }
   if (packet.waypoint == at.value) packet.waypoint = kNoWaypoint;
-  const std::uint32_t port = choose(network, ports, at, target_of(packet), packet);
+  const std::uint32_t port = minimal_port({network, ports, at, target_of(packet), packet});
   if (port != kNoPort || network.routes() == nullptr) return port;
   return choose_around(network, ports, at, packet);
 }
@@ -169,7 +111,37 @@ std::uint32_t choose_port(const PacketNetwork& network, const Ports& ports, Vert
 std::uint32_t usual_port(const PacketNetwork& network, const Ports& ports, VertexId at,
                          const Packet& packet) {
   const VertexId to = target_of(packet);
-  return choose_from(network.topology().minimal(at, to), network, ports, at, to, packet);
+  return choose_from(network.topology().minimal(at, to), {network, ports, at, to, packet});
+}
+
+std::uint32_t minimal_port(const Hop& hop) {
+  const PacketNetwork& network = hop.network;
+  const PortChoices choices = network.routes() == nullptr
+                                  ? network.topology().minimal(hop.at, hop.to)
+                                  : network.routes()->ports(hop.at, hop.to, hop.ports.now());
+  return choose_from(choices, hop);
+}
+
+std::uint64_t path_bits(const Hop& hop) { return packet_bits(hop.network, hop.packet, kPath); }
+
+std::uint32_t shallowest_port(const Hop& hop, const PortChoices& choices) {
+  return adaptive_port(
+      choices, [&](std::uint32_t port) { return hop.ports.depth(port).ps; },
+      core::random_bits(path_bits(hop), hop.at.value));
+}
+
+std::uint32_t shallowest_safe_port(const Hop& hop, const PortChoices& choices) {
+  if (!hop.network.topology().every_port_is_safe()) return first_port(choices);
+  return shallowest_port(hop, choices);
+}
+
+std::uint64_t depth_bytes(const Hop& hop, std::uint32_t port) {
+  __extension__ using Wide = unsigned __int128;
+  EXAWARP_DCHECK(port < hop.ports.count(), port, hop.ports.count());
+  const auto ps = static_cast<std::uint64_t>(hop.ports.depth(port).ps);
+  const LinkFigures& figures = hop.network.figures(hop.ports.port(port).kind);
+  const auto rate = static_cast<std::uint64_t>(figures.bytes_per_s);
+  return static_cast<std::uint64_t>(Wide{ps} * rate / core::kPicosecondsPerSecond);
 }
 
 }  // namespace exawarp::model

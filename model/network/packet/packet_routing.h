@@ -8,19 +8,11 @@
 
 #include "model/network/packet/packet.h"
 #include "model/network/packet/port.h"
+#include "model/network/packet/routing_policy.h"
 
 namespace exawarp::model {
 
 constexpr std::uint32_t kNoPort = 0xffffffffu;
-
-constexpr bool takes_waypoints(RoutingPolicy policy) {
-  return policy == RoutingPolicy::valiant || policy == RoutingPolicy::ugal;
-}
-// Whether packets of one message take one way.
-constexpr bool keeps_order(RoutingPolicy policy) {
-  return policy == RoutingPolicy::deterministic || policy == RoutingPolicy::destination ||
-         policy == RoutingPolicy::ecmp;
-}
 
 // The port by which `packet` leaves vertex `at`, or kNoPort where none leads to its destination.
 // Sets the waypoint where the policy takes a detour, and clears it where it is reached.
@@ -35,5 +27,19 @@ std::uint32_t choose_port(const PacketNetwork& network, const Ports& ports, Vert
 // As if no link were down.
 std::uint32_t usual_port(const PacketNetwork& network, const Ports& ports, VertexId at,
                          const Packet& packet);
+
+
+// ---- for policies
+
+// The port that the policy takes on the way to `hop.to`, or kNoPort where none leads there.
+std::uint32_t minimal_port(const Hop& hop);
+// 64 bits of the packet, whose way they are drawn for; a stream of core::random_bits.
+std::uint64_t path_bits(const Hop& hop);
+// The port whose line is free soonest; of equal ones the first behind a random place.
+std::uint32_t shallowest_port(const Hop& hop, const PortChoices& choices);
+// The same where every minimal port is free of deadlock, else the first.
+std::uint32_t shallowest_safe_port(const Hop& hop, const PortChoices& choices);
+// What waits at a port of `hop.at`.
+std::uint64_t depth_bytes(const Hop& hop, std::uint32_t port);
 
 }  // namespace exawarp::model

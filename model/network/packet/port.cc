@@ -1,3 +1,5 @@
+// Ports of a vertex: giving packets to a line, and what that does to its clock, depth, marks,
+// credits and counters.
 #include "model/network/packet/port.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Counters of ports over time: what ports emit as they go is added up, once it is committed, by
+// port and bucket of time.
 #include "model/network/packet/port_counters.h"
 
 #include <algorithm>

@@ -1,54 +1,15 @@
-// Which of several ports a packet takes: pure functions, called once a packet and hop. The
-// topology says which ports are minimal (PortChoices); what varies (a flow's identity, a counter,
-// queue depths) is the caller's. No state, no allocation.
-//
-//   deterministic    the first port: dimension order on tori, one path a pair
-//   destination      destination-spread: one path a destination, different ones for different
-//                    destinations (destination-mod-k of fat trees)
-//   ecmp             by a hash of the flow and the switch: one path a flow
-//   spray            anew for each packet
-//   adaptive         the port with the shortest queue
-//   valiant          through a random waypoint (Valiant, SIAM J. Comput. 11, 1982)
-//   ugal             minimal or through a waypoint, by queues (Singh, thesis, Stanford, 2005)
+// What the routing policies of routing/ choose by: pure functions, called once a packet and hop.
+// The topology says which ports are minimal (PortChoices); what varies (a flow's identity, a
+// counter, queue depths) is the caller's. No state, no allocation.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <span>
-#include <string_view>
-#include <utility>
 
 #include "core/check.h"
 #include "core/random.h"
 #include "model/topology/topology.h"
 
 namespace exawarp::model {
-
-enum class RoutingPolicy : std::uint8_t {
-  deterministic, destination, ecmp, spray, adaptive, valiant, ugal
-};
-constexpr std::array<std::pair<std::string_view, RoutingPolicy>, 7> kRoutingPolicies{{
-    {"deterministic", RoutingPolicy::deterministic},
-    {"destination", RoutingPolicy::destination},
-    {"ecmp", RoutingPolicy::ecmp},
-    {"spray", RoutingPolicy::spray},
-    {"adaptive", RoutingPolicy::adaptive},
-    {"valiant", RoutingPolicy::valiant},
-    {"ugal", RoutingPolicy::ugal},
-}};
-
-struct Routing {
-  RoutingPolicy policy = RoutingPolicy::deterministic;
-  std::uint64_t seed = 1;            // of hashes and draws
-  std::int64_t ugal_bias_bytes = 0;  // in favour of the minimal path
-};
-
-// Whether `policy` keeps to the first minimal port of each leg, as a topology without
-// every_port_is_safe() asks for.
-constexpr bool keeps_to_first_port(RoutingPolicy policy) {
-  return policy == RoutingPolicy::deterministic || policy == RoutingPolicy::valiant ||
-         policy == RoutingPolicy::ugal;
-}
 
 // What ECMP hashes. A connection of several queue pairs gives each a label of its own.
 struct Flow {
@@ -89,10 +50,23 @@ inline std::uint32_t sprayed_port(const PortChoices& choices, std::uint64_t stre
   return choices[pick(core::random_bits(stream, draw), choices.size())];
 }
 
-// The port with the least depth, in any unit; of equal ones the first behind a random place.
-// Requires depth.size() beyond every choice.
-std::uint32_t adaptive_port(const PortChoices& choices, std::span<const std::uint64_t> depth,
-                            std::uint64_t random);
+// The port with the least depth(port), in any unit from 0 on; of equal ones the first behind a
+// random place.
+template <class Depth>
+std::uint32_t adaptive_port(const PortChoices& choices, const Depth& depth, std::uint64_t random) {
+  const std::uint32_t n = choices.size();
+  std::uint32_t i = pick(random, n);
+  std::uint32_t best = choices[i];
+  auto least = depth(best);
+  for (std::uint32_t tried = 1; tried < n && least > 0; ++tried) {
+    i = i + 1 == n ? 0 : i + 1;
+    const auto next = depth(choices[i]);
+    if (next >= least) continue;
+    least = next;
+    best = choices[i];
+  }
+  return best;
+}
 
 // A waypoint between two different devices, or `to` where detours make no sense.
 VertexId valiant_waypoint(const Topology& topology, core::DeviceId from, core::DeviceId to,

@@ -1,3 +1,5 @@
+// Synthetic traffic: devices send by a plan, and receive; checks that a plan's messages have a way,
+// a size and a rate that the network can have.
 #include "model/network/packet/traffic.h"
 
 #include <fmt/format.h>

@@ -110,7 +110,7 @@ TEST(Studies, DescribePacketsWhateverTheFidelity) {
   EXPECT_EQ(core::name_of(packets.network_fidelity), "packet");
   EXPECT_EQ(packets.packets.packet_bytes, 256 << 10);
   EXPECT_EQ(packets.packets.flow_control, model::FlowControl::pfc);
-  EXPECT_EQ(packets.packets.routing.policy, model::RoutingPolicy::adaptive);
+  EXPECT_EQ(packets.packets.routing.policy, "adaptive");
   EXPECT_TRUE(packets.packets_inside_nodes);
 }
 

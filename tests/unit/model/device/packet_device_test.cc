@@ -24,7 +24,7 @@ Fabric one_switch() {
 ClusterOptions packets(ClusterOptions options = {}) {
   options.packets.emplace();
   options.packets->packet_bytes = 1'000;
-  options.packets->routing.policy = RoutingPolicy::ecmp;
+  options.packets->routing.policy = "ecmp";
   return options;
 }
 
@@ -173,7 +173,7 @@ TEST(PacketDevice, ChunksThatOvertakeWaitForThoseBefore) {
   tests::tree_of(fabric).spines_per_pod = 2;
   ClusterOptions options = packets();
   options.packets->packet_bytes = 40'000;
-  options.packets->routing.policy = RoutingPolicy::spray;
+  options.packets->routing.policy = "spray";
   const Time least = 4 * 14 * (tests::kPodLatency + Time{40'000 * tests::kScaleOutPsPerByte});
   EXPECT_GE(simulated(graph, fabric, options), least);
 }

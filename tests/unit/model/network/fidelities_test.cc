@@ -231,7 +231,7 @@ TEST(Fidelities, ChannelsUseAllInterfacesOfANodeByTheClosedFormToo) {
 ClusterOptions by_packets(ClusterOptions options) {
   options.packets.emplace();
   options.packets->packet_bytes = 1'000;
-  options.packets->routing.policy = RoutingPolicy::deterministic;
+  options.packets->routing.policy = "deterministic";
   return options;
 }
 

@@ -112,14 +112,15 @@ TEST(DestinationSpread, GivesEveryUpLinkOfAFatTreeTheSameNumberOfDestinations) {
 }
 
 TEST(Adaptive, TakesTheShortestQueue) {
-  const std::vector<std::uint64_t> depth{0, 9, 5, 7, 0, 4, 4};
+  const std::vector<std::uint64_t> depths{0, 9, 5, 7, 0, 4, 4};
+  const auto depth = [&](std::uint32_t port) { return depths[port]; };
   for (std::uint64_t draw = 0; draw < 20; ++draw) {
     EXPECT_EQ(adaptive_port(choices({{1, 3}, {5, 0}}), depth, core::random_bits(1, draw)), 2u);
   }
 }
 
 TEST(Adaptive, TakesOneOfEqualQueuesAtRandom) {
-  const std::vector<std::uint64_t> depth(8, 3);
+  const auto depth = [](std::uint32_t) { return 3; };
   std::vector<std::uint64_t> counts(8);
   for (std::uint64_t draw = 0; draw < 16'000; ++draw) {
     ++counts[adaptive_port(choices({{0, 3}, {4, 4}}), depth, core::random_bits(1, draw))];

@@ -14,7 +14,6 @@ using model::FlowControl;
 using model::LinkFaultSpec;
 using model::PacketOptions;
 using model::Recovery;
-using model::RoutingPolicy;
 using model::TrafficModel;
 using model::TrafficPattern;
 using tests::kHop;
@@ -67,7 +66,7 @@ TEST(PacketFaults, OneOfKSpinesDownLeavesTheOthersShare) {
   constexpr std::uint32_t k = 4;
   const auto topology = tests::leaf_spine(8 * k, k, k);
   PacketOptions o = tests::plain_packets();
-  o.routing.policy = RoutingPolicy::adaptive;
+  o.routing.policy = "adaptive";
   const model::TrafficOptions shift{
       .pattern = TrafficPattern::shift, .message_bytes = 1'000'000, .shift = k};
   const Time whole = run(*topology, o, shift).flows.back().finished;
@@ -85,7 +84,7 @@ TEST(PacketFaults, APacketOnATorusTakesThreeLinksAroundOne) {
   for (const FlowControl control : {FlowControl::none, FlowControl::credit, FlowControl::pfc}) {
     PacketOptions o = lossless(control);
     if (control == FlowControl::none) o.buffer_bytes = 0;
-    o.routing.policy = RoutingPolicy::deterministic;
+    o.routing.policy = "deterministic";
     o.link_faults = {on_link(device(0), device(1))};
     const model::TrafficOptions one{.pattern = TrafficPattern::shift, .message_bytes = 1'000};
     const tests::TrafficRun result = run(topology, o, one);
@@ -141,7 +140,7 @@ TEST(PacketFaults, ADeviceOfSeveralPortsMovesToOneThatWorks) {
   const model::Torus topology({{4, 4}, true, tests::round_link(), {kSwitch, Time{0}}});
   PacketOptions o = tests::plain_packets();
   o.recovery = Recovery::selective_repeat;
-  o.routing.policy = RoutingPolicy::deterministic;
+  o.routing.policy = "deterministic";
   LinkFaultSpec down = on_link(device(0), device(1));
   down.from = Time{5'000'000};
   o.link_faults = {down};

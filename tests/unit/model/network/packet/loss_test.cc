@@ -10,9 +10,8 @@ namespace {
 using model::PacketOptions;
 using model::Recovery;
 using model::TrafficPattern;
-using model::Transport;
 
-PacketOptions dropping(Recovery recovery, Transport transport) {
+PacketOptions dropping(Recovery recovery, const char* transport) {
   PacketOptions o = tests::plain_packets();
   o.buffer_bytes = 6'000;  // less than the windows of two senders
   o.recovery = recovery;
@@ -22,7 +21,7 @@ PacketOptions dropping(Recovery recovery, Transport transport) {
 
 TEST(Loss, DroppedPacketsAreRepeatedUntilAllHaveCome) {
   for (const Recovery recovery : {Recovery::go_back_n, Recovery::selective_repeat}) {
-    for (const Transport transport : {Transport::plain, Transport::window}) {
+    for (const char* transport : {"plain", "window"}) {
       const auto topology = tests::chain(2, 4, 4);
       const model::TrafficModel traffic(
           *topology, dropping(recovery, transport),
@@ -40,7 +39,7 @@ TEST(Loss, SelectiveRepeatSendsLessAgain) {
   const auto repeated = [](Recovery recovery) {
     const auto topology = tests::chain(2, 2, 2);
     const model::TrafficModel traffic(
-        *topology, dropping(recovery, Transport::window),
+        *topology, dropping(recovery, "window"),
         {.pattern = TrafficPattern::pairs, .message_bytes = 400'000}, 0);
     return tests::run_traffic(traffic).totals.repeated;
   };
@@ -49,7 +48,7 @@ TEST(Loss, SelectiveRepeatSendsLessAgain) {
 
 TEST(Loss, NothingIsRepeatedWhereNothingIsLost) {
   for (const Recovery recovery : {Recovery::go_back_n, Recovery::selective_repeat}) {
-    PacketOptions o = dropping(recovery, Transport::plain);
+    PacketOptions o = dropping(recovery, "plain");
     o.buffer_bytes = 0;
     o.retransmit_timeout = core::Time{10'000'000'000};
     const auto topology = tests::chain(3, 2, 2);
@@ -72,7 +71,7 @@ TEST(PacketOptions, ContradictionsAreRefusedInOneLine) {
     }
     return "accepted";
   };
-  PacketOptions o = dropping(Recovery::none, Transport::plain);
+  PacketOptions o = dropping(Recovery::none, "plain");
   EXPECT_EQ(text(o),
             "packet network: recovery: \"none\" with queues that drop; expected go_back_n or "
             "selective_repeat");
@@ -82,7 +81,7 @@ TEST(PacketOptions, ContradictionsAreRefusedInOneLine) {
             "packet network: buffer: \"0 B\" an input and channel; credits need 4 packets, 4000 B, "
             "at least");
   o = tests::plain_packets();
-  o.transport = Transport::dcqcn;
+  o.transport = "dcqcn";
   EXPECT_EQ(text(o), "packet network: ecn: no marking; dcqcn needs kmin and kmax");
   o = tests::plain_packets();
   o.packet_bytes = 8;
