@@ -9,7 +9,6 @@
 
 #include "core/check.h"
 #include "core/error.h"
-#include "model/device/beside.h"
 #include "model/device/device.h"
 #include "model/device/supported.h"
 #include "model/switch/packet_switch.h"
@@ -171,14 +170,16 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
   std::vector<Background> backgrounds = make_backgrounds(options, network, devices);
   slots.beside = !backgrounds.empty();
   const core::Time notices = notice_latency(network);
-  return std::make_unique<DeviceModel>(
+  auto model = std::make_unique<DeviceModel>(
       DeviceModel{std::move(network), Jitter(options.compute_jitter, options.seed),
                   with_drawn_devices(options.slow_devices, devices),
                   make_trouble(fabric, devices, options),
                   options.analytical_network, notices,
                   std::move(packets), std::move(allocation), std::move(all), std::move(programs),
                   slots,
-                  std::move(backgrounds)});
+                  std::move(backgrounds), {}});
+  model->handlers = choose_parts(*model);
+  return model;
 }
 
 }  // namespace
@@ -198,7 +199,7 @@ Cluster::Cluster(const std::vector<Job>& jobs, const Accelerator& accelerator,
       fabric_(fabric),
       options_(checked(options)),
       devices_(make_devices(jobs, accelerator_, fabric_, options_)),
-      types_{devices_->slots.beside ? beside_type(devices_->slots) : device_type(devices_->slots)},
+      types_{device_type(*devices_)},
       ranges_{{LpId{0}, devices_->allocation->devices(), kDeviceType}},
       atom_shift_(devices_->network.layout().atom_shift()),
       device_count_(devices_->allocation->devices()) {
@@ -239,9 +240,7 @@ std::span<const PlacedJob> Cluster::jobs() const { return devices_->jobs; }
 
 void Cluster::initialise(LpId lp, void* state, pdes::Context& context) const {
   if (lp.value < device_count()) {
-    start_device(*devices_, core::DeviceId{lp.value}, state, context);
-    if (!devices_->slots.beside) return;
-    return start_beside(*devices_, *static_cast<DeviceState*>(state), context);
+    return start_device(*devices_, core::DeviceId{lp.value}, state, context);
   }
   if (has_packets()) return start_packet_switch(*packet_network_, lp, state);
   const LpId first_switch = ranges_[kSwitchType].first;

@@ -9,7 +9,7 @@
 
 #include "core/check.h"
 #include "core/units.h"
-#include "model/device/beside.h"
+#include "model/device/background_traffic.h"
 #include "model/device/device.h"
 #include "model/network/message/message.h"
 #include "pdes/transport.h"

@@ -11,59 +11,102 @@
 // belongs, and a message matches its receive by its tag, in order of arrival.
 //
 // left() names a time to come, so it sends nothing: an event at that time ends the node.
+#include <algorithm>
 #include <bit>
 
-#include "model/device/beside.h"
+#include "model/device/background_traffic.h"
+#include "model/device/device_kinds.h"
 #include "model/device/device_run.h"
+#include "model/device/packet_port.h"
 
 namespace exawarp::model {
+namespace {
 
 using core::DeviceId;
 using core::Time;
 using pdes::Context;
 
-void Device::post(DeviceId to, std::int64_t bytes, const CarriedBody& body) {
-  endpoint_->send({.to = to, .bytes = bytes, .body = std::bit_cast<MessageBody>(body)});
-}
+class PacketRun : public EndpointListener {
+ public:
+  PacketRun(const DeviceModel& model, DeviceState& state, Context& ctx)
+      : frame_(model, state, ctx),
+        endpoint_(model.packets->network, *frame_.parts.endpoint, ctx, *this),
+        port_(frame_, endpoint_),
+        device_(frame_, MappedProgram(model.programs[state.program]), port_) {}
 
-void Device::on_delivered(DeviceId from, const CarriedBody& body) {
-  if (model_.slots.beside && body.kind != Carried::background) note_activity(state_, ctx_);
+  void start(Time begin) { device_.start(begin); }
+  void handle(const pdes::Event& event) {
+    if (Endpoint::handles(event.kind)) return endpoint_.handle(event);
+    device_.handle(event);
+  }
+  [[nodiscard]] PacketPort& port() { return port_; }
+
+  void delivered(DeviceId from, const MessageBody& body, std::uint64_t) override {
+    take(from, std::bit_cast<CarriedBody>(body));
+  }
+  void left(const MessageBody& body, Time at) override {
+    on_left(std::bit_cast<CarriedBody>(body), at);
+  }
+
+ protected:
+  void take(DeviceId from, const CarriedBody& body);
+  [[nodiscard]] DeviceFrame& frame() { return frame_; }
+
+ private:
+  void take_collective(const CarriedBody& body);
+  void deliver_chunk(std::uint8_t local, const Chunk& chunk);
+  void on_left(const CarriedBody& body, Time at);
+  void on_message_left(std::uint32_t stream, Time at);
+  void on_collective_left(std::uint16_t channel, Time at);
+
+  DeviceFrame frame_;
+  Endpoint endpoint_;
+  PacketPort port_;
+  Device<MappedProgram, PacketPort> device_;
+};
+
+void PacketRun::take(DeviceId from, const CarriedBody& body) {
   switch (body.kind) {
     case Carried::chunk:
-    case Carried::step: {
-      const bool known = body.channel < program_.channel_by_number.size();
-      const std::uint8_t local = known ? program_.channel_by_number[body.channel] : kNoChannel;
-      const bool is_step = body.kind == Carried::step;
-      const bool has_part = local != kNoChannel && program_.channels[local].stepped == is_step;
-      ctx_.check(has_part, "a device received a message of a collective it has no part in");
-      if (!has_part) return;
-      const Chunk chunk{0, body.time_ps, body.first, body.second, body.channel, 0, body.lane};
-      return is_step ? take_step(local, chunk) : deliver_chunk(local, chunk);
-    }
+    case Carried::step:
+      return take_collective(body);
     case Carried::message:
-      return take_message({0, body.time_ps, from.value, body.first, 0, 0});
-    case Carried::background:
-      return count_background(state_, static_cast<std::uint64_t>(body.time_ps), ctx_);
+      return device_.take_message({0, body.time_ps, from.value, body.first, 0, 0});
     case Carried::request:
-      return on_request({0, body.time_ps, from.value, body.first, 0, body.second});
-    case Carried::ready: return on_ready({body.second, 0});
+      return device_.messages().take_request(
+          {0, body.time_ps, from.value, body.first, 0, body.second});
+    case Carried::ready:
+      return device_.messages().take_ready({body.second, 0});
+    case Carried::background:
+      break;
   }
-  ctx_.check(false, "a device received a message of unknown kind");
+  frame_.ctx.check(false, "a device received a message of unknown kind");
+}
+
+void PacketRun::take_collective(const CarriedBody& body) {
+  const std::uint8_t local = device_.channel_numbered(body.channel);
+  const bool is_step = body.kind == Carried::step;
+  const bool has_part = local != kNoChannel && device_.program().channels[local].stepped == is_step;
+  frame_.ctx.check(has_part, "a device received a message of a collective it has no part in");
+  if (!has_part) return;
+  const Chunk chunk{0, body.time_ps, body.first, body.second, body.channel, 0, body.lane};
+  return is_step ? device_.take_step(local, chunk) : deliver_chunk(local, chunk);
 }
 
 // Takes the chunk, and those that had overtaken it; or keeps it until those before have come.
-void Device::deliver_chunk(std::uint8_t local, const Chunk& chunk) {
-  const ChannelState& channel = parts_.channels[local];
-  auto& overtaken = parts_.packets->overtaken;
+void PacketRun::deliver_chunk(std::uint8_t local, const Chunk& chunk) {
+  const ChannelState& channel = frame_.parts.channels[local];
+  auto& overtaken = frame_.parts.packets->overtaken;
+  Context& ctx = frame_.ctx;
   if (chunk.ordinal != channel.ordinal || chunk.step != channel.arrived) {
     const bool is_ahead = chunk.ordinal > channel.ordinal ||
                           (chunk.ordinal == channel.ordinal && chunk.step > channel.arrived);
-    ctx_.check(is_ahead, "a chunk of a collective arrived twice");
+    ctx.check(is_ahead, "a chunk of a collective arrived twice");
     if (!is_ahead) return;
-    return overtaken.push_back(
-        ctx_, {chunk.entry_ps, chunk.ordinal, chunk.step, 1, chunk.channel, 0});
+    return overtaken.push_back(ctx,
+                               {chunk.entry_ps, chunk.ordinal, chunk.step, 1, chunk.channel, 0});
   }
-  take_chunk(local, chunk);
+  device_.take_chunk(local, chunk);
   for (std::uint32_t i = 0; i < overtaken.size();) {
     const EarlySteps next = overtaken[i];
     if (next.channel != chunk.channel || next.ordinal != channel.ordinal ||
@@ -71,86 +114,72 @@ void Device::deliver_chunk(std::uint8_t local, const Chunk& chunk) {
       ++i;
       continue;
     }
-    overtaken.erase(ctx_, i);
-    take_chunk(local, {0, next.entry_ps, next.ordinal, next.phase, next.channel, 0, 0});
+    overtaken.erase(ctx, i);
+    device_.take_chunk(local, {0, next.entry_ps, next.ordinal, next.phase, next.channel, 0, 0});
     i = 0;
   }
 }
 
-void Device::on_left(const CarriedBody& body, Time at) {
+void PacketRun::on_left(const CarriedBody& body, Time at) {
   switch (body.kind) {
     case Carried::request:
     case Carried::background:
-    case Carried::ready: return;
-    case Carried::message: {
-      const bool expected =
-          body.second < program_.streams() && head(body.second).kind == TaskKind::send;
-      ctx_.check(expected, "a message left that its device was not sending");
-      if (expected) done_in(at - ctx_.now(), body.second);
+    case Carried::ready:
       return;
-    }
+    case Carried::message:
+      return on_message_left(body.second, at);
     case Carried::chunk:
-    case Carried::step: break;
+    case Carried::step:
+      return on_collective_left(body.channel, at);
   }
-  const bool known = body.channel < program_.channel_by_number.size();
-  const std::uint8_t local = known ? program_.channel_by_number[body.channel] : kNoChannel;
-  const bool expected = local != kNoChannel && parts_.channel_packets[local].leaving != 0;
-  ctx_.check(expected, "a message of a collective left that its device was not sending");
-  if (!expected) return;
-  ChannelPackets& packets = parts_.channel_packets[local];
-  ctx_.set(packets.leaving, packets.leaving - 1);
-  if (packets.left_at < at) ctx_.set(packets.left_at, at);
-  const ChannelState& channel = parts_.channels[local];
-  if (packets.leaving != 0 || channel.steps != 0) return;
-  // Everything has been received, too.
-  Time end = packets.left_at;
-  if (program_.channels[local].stepped) end = std::max(end, channel.wire);
-  done_in(end - ctx_.now(), program_.channels[local].stream);
 }
 
-namespace {
+void PacketRun::on_message_left(std::uint32_t stream, Time at) {
+  auto& streams = device_.streams();
+  const bool expected =
+      stream < device_.program().streams() && streams.head(stream).kind == TaskKind::send;
+  frame_.ctx.check(expected, "a message left that its device was not sending");
+  if (expected) streams.complete_in(at - frame_.now(), stream);
+}
 
-class DeviceOnPackets final : public EndpointListener {
+void PacketRun::on_collective_left(std::uint16_t number, Time at) {
+  const std::uint8_t local = device_.channel_numbered(number);
+  const bool expected = local != kNoChannel && frame_.parts.channel_packets[local].leaving != 0;
+  frame_.ctx.check(expected, "a message of a collective left that its device was not sending");
+  if (!expected) return;
+  ChannelPackets& packets = frame_.parts.channel_packets[local];
+  frame_.ctx.set(packets.leaving, packets.leaving - 1);
+  if (packets.left_at < at) frame_.ctx.set(packets.left_at, at);
+  const ChannelState& channel = frame_.parts.channels[local];
+  if (packets.leaving != 0 || channel.steps != 0) return;
+  // Everything has been received, too.
+  const Channel& collective = device_.program().channels[local];
+  Time end = packets.left_at;
+  if (collective.stepped) end = std::max(end, channel.wire);
+  device_.streams().complete_in(end - frame_.now(), collective.stream);
+}
+
+// The same with messages of no job among those that come.
+class PacketRunAmongOthers final : public PacketRun {
  public:
-  DeviceOnPackets(const DeviceModel& model, DeviceState& state, Context& ctx)
-      : device_(model, state, ctx),
-        endpoint_(model.packets->network, *DeviceParts<DeviceState>(state).endpoint, ctx, *this) {
-    device_.use(endpoint_);
-  }
-  [[nodiscard]] Device& device() { return device_; }
-  [[nodiscard]] Endpoint& endpoint() { return endpoint_; }
+  using PacketRun::PacketRun;
 
   void delivered(DeviceId from, const MessageBody& body, std::uint64_t) override {
-    device_.on_delivered(from, std::bit_cast<CarriedBody>(body));
+    const auto carried = std::bit_cast<CarriedBody>(body);
+    BackgroundTraffic background(frame());
+    if (carried.kind == Carried::background) {
+      return background.count_received(static_cast<std::uint64_t>(carried.time_ps));
+    }
+    background.note_activity();
+    take(from, carried);
   }
-  void left(const MessageBody& body, Time at) override {
-    device_.on_left(std::bit_cast<CarriedBody>(body), at);
-  }
-
- private:
-  Device device_;
-  Endpoint endpoint_;
 };
 
 }  // namespace
 
-void send_background_on_packets(const DeviceModel& model, DeviceState& state, Context& ctx,
-                                const Background::Message& message) {
-  const CarriedBody body{.time_ps = message.bytes, .kind = Carried::background};
-  DeviceOnPackets(model, state, ctx)
-      .endpoint()
-      .send({.to = message.to, .bytes = message.bytes, .body = std::bit_cast<MessageBody>(body)});
-}
-
-void handle_device_on_packets(const DeviceModel& model, DeviceState& state,
-                              const pdes::Event& event, Context& ctx) {
-  DeviceOnPackets both(model, state, ctx);
-  if (Endpoint::handles(event.kind)) return both.endpoint().handle(event);
-  handle_device_event(both.device(), event, ctx);
-}
-
-void start_device_on_packets(const DeviceModel& model, DeviceState& state, Context& ctx) {
-  DeviceOnPackets(model, state, ctx).device().on_start();
+DeviceHandlers packet_device(bool background) {
+  return background ? handlers_of<WithBackground<PacketRunAmongOthers>>()
+                    : handlers_of<PacketRun>();
 }
 
 }  // namespace exawarp::model

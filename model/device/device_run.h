@@ -1,151 +1,334 @@
-// One device during one event: what device.cc (events, streams, rings, where the time goes),
-// device_network.cc (messages, stepped collectives) and device_packets.cc (packet fidelity) have in
-// common. Only they include it.
+// One device during one event, made of its parts: streams over a source of tasks, collectives,
+// point-to-point messages, a port, an account of its time.
+//
+// Each event is handled in three steps: do what it says (count a chunk, complete a task), start
+// whatever that released, and, if that changed what the device is doing, close the account of the
+// time until now.
+//
+// Only the files that compile a device for one network include this (device_analytical.cc,
+// device_messages.cc, device_packets.cc).
 #pragma once
 
 #include <cstdint>
 
-#include "model/device/device.h"
+#include "model/cluster.h"
+#include "model/device/account.h"
+#include "model/device/device_frame.h"
+#include "model/device/point_to_point.h"
+#include "model/device/rings.h"
 #include "model/device/stepped.h"
-#include "model/network/message/message.h"
-#include "model/network/packet/endpoint.h"
+#include "model/device/streams.h"
+#include "model/device/task_source.h"
 
 namespace exawarp::model {
 
-// When a message has left, or Time::max(): it has no way, and stays; its time on the receiver's
-// interface, and how long it travels.
-struct Leaving {
-  core::Time sent, wire, latency;
-};
-
-constexpr std::uint32_t kNoStream = 0xffffffff;
-
-constexpr pdes::EventKind kind_of(DeviceEvent e) { return static_cast<pdes::EventKind>(e); }
-constexpr std::uint32_t bit(std::uint32_t stream) { return 1u << stream; }
-
-// One device during one event.
+template <class Source, class Port>
 class Device {
  public:
-  Device(const DeviceModel& model, DeviceState& state, pdes::Context& ctx)
-      : model_(model),
-        program_(model.programs[state.program]),
-        parts_(state),
-        state_(state),
-        ctx_(ctx),
-        busy_(state.busy) {}
+  Device(DeviceFrame& frame, Source source, Port& port)
+      : frame_(frame), streams_(frame, source), port_(port) {}
 
+  // Its program begins, then or now.
+  void start(core::Time begin);
+  void handle(const pdes::Event& event);
+
+  // What has come, the interface's time included.
+  void take_chunk(std::uint8_t local, const Chunk& chunk);
+  void take_step(std::uint8_t local, const Chunk& chunk);
+  void take_message(const Message& message);
+  [[nodiscard]] PointToPoint<Source, Port> messages() { return {frame_, streams_, port_}; }
+  [[nodiscard]] Streams<Source>& streams() { return streams_; }
+  [[nodiscard]] const ProgramTable& program() const { return streams_.source().table(); }
+  // Of the channel that messages call `number`, or kNoChannel.
+  [[nodiscard]] std::uint8_t channel_numbered(std::uint16_t number) const {
+    const auto& known = program().channel_by_number;
+    return number < known.size() ? known[number] : kNoChannel;
+  }
+
+ private:
+  void begin();
   void on_node_done(const NodeDone& done);
   void on_chunk(const Chunk& chunk, bool waited);
   void on_step(const Chunk& chunk, bool waited);
   void on_steps_begin(const NodeDone& begun);
   void on_message(const Message& message, bool waited);
-  void on_request(const Message& request);
-  void on_ready(const Ready& ready);
-  // At packet fidelity: messages go through `endpoint`, what it says comes by the other two.
-  void use(Endpoint& endpoint) { endpoint_ = &endpoint; }
-  void on_delivered(core::DeviceId from, const CarriedBody& body);
-  void on_left(const CarriedBody& body, core::Time at);
-  void on_start();
 
- private:
-  [[nodiscard]] core::DeviceId self() const { return {ctx_.self().value}; }
-  // As the job's graph numbers this device.
-  [[nodiscard]] core::DeviceId rank() const {
-    return program_.ranks == nullptr ? self() : state_.get_rank();
-  }
-  [[nodiscard]] std::uint32_t cursor(std::uint32_t stream) const {
-    return parts_.streams[stream].cursor;
-  }
-  [[nodiscard]] const Task& head(std::uint32_t stream) const {
-    return program_.task(stream, cursor(stream));
-  }
-
-  // How far the channel's successor is.
-  [[nodiscard]] Tier tier_of(const ChannelState& channel) const {
-    if (const std::optional<Tier> kept = channel.tier()) [[likely]] return *kept;
-    return model_.network.tier_between(self(), {channel.next().value});
-  }
-
-  // Whether what goes by `interface` goes packet by packet.
-  [[nodiscard]] bool by_packets(Interface interface) const {
-    return endpoint_ != nullptr && model_.packets->carries(interface);
-  }
-  void take_chunk(std::uint8_t local, const Chunk& chunk);
-  void take_step(std::uint8_t local, const Chunk& chunk);
-  void take_message(const Message& message);
-  [[nodiscard]] Interface interface_to(core::DeviceId peer) const {
-    return interface_of(model_.network.tier_between(self(), peer));
-  }
-  void deliver_chunk(std::uint8_t local, const Chunk& chunk);
-  void post(core::DeviceId to, std::int64_t bytes, const CarriedBody& body);
-
-  void complete(std::uint32_t stream);
-  void settle();
-  void run(std::uint32_t stream);
-  bool blocked(std::uint32_t stream, const Task& task);
-  void passed(std::uint32_t stream, std::uint32_t cursor);
   bool start(std::uint32_t stream, const Task& task);
   bool start_compute(std::uint32_t stream, const Task& task);
-  bool start_collective(std::uint32_t stream, const Task& task);
-  bool start_stepped(std::uint32_t stream, const Task& task);
-  bool ends_now(std::uint32_t stream, const Task& task);
-  void end_stepped(std::uint32_t stream);
-  bool start_send(std::uint32_t stream, const Task& task);
-  void transmit(std::uint32_t stream, const Task& task);
-  void answer(core::DeviceId source, std::uint32_t stream);
-  template <class Payload>
-  void notify(core::DeviceId to, DeviceEvent kind, const Payload& notice);
-  [[nodiscard]] std::uint32_t waiting_for(std::uint32_t source, std::uint32_t tag) const;
-  bool start_receive(const Task& task);
-  void send_chunk(ChannelState& channel, std::uint16_t number, std::uint32_t step);
-  bool end_collective(ChannelState& channel, std::uint32_t stream);
-  [[nodiscard]] Stepped stepped() {
-    return {model_, program_, state_, parts_, ctx_, endpoint_};
-  }
-  core::Time use_send_side(Interface interface, core::Time wire) {
-    core::Time& free_at = parts_.tx_free(interface);
-    const core::Time sent = sent_at(ctx_.now(), free_at, wire);
-    ctx_.set(free_at, sent);
-    return sent;
-  }
-  // Hands a message to the interface.
-  Leaving leave(core::DeviceId to, Interface interface, core::Time wire, Tier tier) {
-    if (model_.trouble != nullptr) [[unlikely]] {
-      return leave_in_trouble(to, interface, wire, model_.network.latency(tier));
-    }
-    return {use_send_side(interface, wire), wire, model_.network.travel(tier, wire)};
-  }
-  Leaving leave_in_trouble(core::DeviceId to, Interface interface, core::Time wire,
-                           core::Time latency);
-  // Whether a message that arrives now has to wait until `free_at` for the interface.
-  bool wait_for_receive_side(Interface interface, core::Time wire, core::Time& free_at) {
-    core::Time& clock = parts_.rx_free(interface);
-    free_at = received_at(ctx_.now(), clock, wire);
-    ctx_.set(clock, free_at);
-    return free_at > ctx_.now();
-  }
-  void close_account();
-  void split_wait(core::Time from, TimeClass counted_as, TimeClass after);
-  void done_in(core::Time delay, std::uint32_t stream) {
-    ctx_.send(ctx_.self(), delay, kind_of(DeviceEvent::node_done),
-              NodeDone{stream, cursor(stream)});
+  bool start_ring(std::uint32_t stream, const Task& task);
+  bool start_steps(std::uint32_t stream, const Task& task);
+
+  // What the head of `stream` waited for is here: it ends.
+  void end(std::uint32_t stream, core::Time since, TimeClass counted_as);
+  void end_collective(std::uint32_t stream, core::Time at);
+  bool ends_now(std::uint32_t stream, core::Time at);
+  void settle();
+
+  [[nodiscard]] Rings<Port> rings() { return {frame_, port_}; }
+  [[nodiscard]] Stepped<Port> steps() { return {frame_, program(), port_}; }
+  [[nodiscard]] core::Time steps_end(const Task& task) const {
+    return port_.steps_end(program(), task, frame_.rank_in(program()));
   }
 
-  const DeviceModel& model_;
-  const ProgramTable& program_;
-  DeviceParts<DeviceState> parts_;
-  DeviceState& state_;
-  pdes::Context& ctx_;
-  Endpoint* endpoint_ = nullptr;  // null but at packet fidelity
-  std::uint32_t busy_;
-  std::uint32_t ready_ = 0;  // streams whose head is to be tried
+  DeviceFrame& frame_;
+  Streams<Source> streams_;
+  Port& port_;
 };
 
-// What a device does with an event at packet fidelity, and at time zero.
-void handle_device_on_packets(const DeviceModel& model, DeviceState& state,
-                              const pdes::Event& event, pdes::Context& ctx);
-void start_device_on_packets(const DeviceModel& model, DeviceState& state, pdes::Context& ctx);
-// An event of the device's own kinds, at any fidelity.
-void handle_device_event(Device& device, const pdes::Event& event, pdes::Context& ctx);
+// ---- events
+
+template <class Source, class Port>
+void Device<Source, Port>::handle(const pdes::Event& event) {
+  switch (static_cast<DeviceEvent>(event.kind)) {
+    case DeviceEvent::node_done:
+      return on_node_done(event.as<NodeDone>());
+    case DeviceEvent::chunk_arrives:
+      return on_chunk(event.as<Chunk>(), false);
+    case DeviceEvent::chunk_received:
+      return on_chunk(event.as<Chunk>(), true);
+    case DeviceEvent::message_arrives:
+      return on_message(event.as<Message>(), false);
+    case DeviceEvent::message_received:
+      return on_message(event.as<Message>(), true);
+    case DeviceEvent::step_arrives:
+      return on_step(event.as<Chunk>(), false);
+    case DeviceEvent::step_received:
+      return on_step(event.as<Chunk>(), true);
+    case DeviceEvent::request_arrives:
+      return messages().take_request(event.as<Message>());
+    case DeviceEvent::ready_arrives:
+      return messages().take_ready(event.as<Ready>());
+    case DeviceEvent::steps_begin:
+      return on_steps_begin(event.as<NodeDone>());
+    case DeviceEvent::job_starts:
+      return begin();
+    case DeviceEvent::background_due:
+    case DeviceEvent::background_arrives:
+    case DeviceEvent::census:
+      break;
+  }
+  frame_.ctx.check(false, "a device received an event of unknown kind");
+}
+
+template <class Source, class Port>
+void Device<Source, Port>::start(core::Time begin_at) {
+  if (begin_at.ps == 0) return begin();
+  frame_.parts.account->since = begin_at;
+  frame_.ctx.send(frame_.ctx.self(), begin_at, kind_of(DeviceEvent::job_starts));
+}
+
+template <class Source, class Port>
+void Device<Source, Port>::begin() {
+  streams_.begin();
+  settle();
+}
+
+template <class Source, class Port>
+void Device<Source, Port>::on_node_done(const NodeDone& done) {
+  const bool expected = streams_.is_running(done.stream, done.position);
+  frame_.ctx.check(expected, "a node ended that its device was not running");
+  if (!expected) return;
+  const Task& task = streams_.head(done.stream);
+  if (task.kind == TaskKind::collective || task.kind == TaskKind::stepped) {
+    return end(done.stream, frame_.parts.channels[task.channel].last_entry, task.time_class);
+  }
+  streams_.complete(done.stream);
+  settle();
+}
+
+template <class Source, class Port>
+void Device<Source, Port>::on_chunk(const Chunk& chunk, bool waited) {
+  const std::uint8_t local = channel_numbered(chunk.channel);
+  frame_.ctx.check(local != kNoChannel, "a device received a chunk of a group it has no part in");
+  if (local == kNoChannel) return;
+  if (!waited && port_.holds_back(static_cast<Interface>(chunk.interface),
+                                  DeviceEvent::chunk_received, chunk)) {
+    return;
+  }
+  take_chunk(local, chunk);
+}
+
+template <class Source, class Port>
+void Device<Source, Port>::on_step(const Chunk& chunk, bool waited) {
+  const std::uint8_t local = channel_numbered(chunk.channel);
+  const bool has_part = local != kNoChannel && frame_.parts.stepped != nullptr;
+  frame_.ctx.check(has_part, "a device received a message of a collective it has no part in");
+  if (!has_part) return;
+  if (!waited && chunk.wire_ps > 0 &&
+      port_.holds_back(static_cast<Interface>(chunk.interface), DeviceEvent::step_received,
+                       chunk)) {
+    return;
+  }
+  take_step(local, chunk);
+}
+
+template <class Source, class Port>
+void Device<Source, Port>::on_message(const Message& message, bool waited) {
+  if (!waited && port_.holds_back(static_cast<Interface>(message.interface),
+                                  DeviceEvent::message_received, message)) {
+    return;
+  }
+  take_message(message);
+}
+
+template <class Source, class Port>
+void Device<Source, Port>::on_steps_begin(const NodeDone& begun) {
+  const bool expected = streams_.is_running(begun.stream, begun.position) &&
+                        streams_.head(begun.stream).kind == TaskKind::stepped;
+  frame_.ctx.check(expected, "a collective began that its device was not at");
+  if (!expected) return;
+  const Task& task = streams_.head(begun.stream);
+  if (steps().begin(task)) end_collective(begun.stream, steps_end(task));
+}
+
+// ---- what comes
+
+template <class Source, class Port>
+void Device<Source, Port>::take_chunk(std::uint8_t local, const Chunk& chunk) {
+  ChannelState& channel = frame_.parts.channels[local];
+  if (!rings().take(channel, chunk)) return;
+  end_collective(program().channels[local].stream, rings().finish(channel));
+}
+
+template <class Source, class Port>
+void Device<Source, Port>::take_step(std::uint8_t local, const Chunk& chunk) {
+  const std::uint32_t stream = program().channels[local].stream;
+  const bool in_progress = frame_.parts.channels[local].steps != 0;
+  const Task* task = in_progress ? &streams_.head(stream) : nullptr;
+  if (steps().arrive(local, task, chunk)) end_collective(stream, steps_end(*task));
+}
+
+template <class Source, class Port>
+void Device<Source, Port>::take_message(const Message& message) {
+  const auto stream = messages().take(message);
+  if (stream) end(*stream, core::Time{message.start_ps}, TimeClass::waiting);
+}
+
+// ---- tasks; each returns whether the task is over at once
+
+template <class Source, class Port>
+bool Device<Source, Port>::start(std::uint32_t stream, const Task& task) {
+  switch (task.kind) {
+    case TaskKind::instant:
+      return true;
+    case TaskKind::compute:
+      return start_compute(stream, task);
+    case TaskKind::collective:
+      return start_ring(stream, task);
+    case TaskKind::stepped:
+      return start_steps(stream, task);
+    case TaskKind::send:
+      messages().start_send(stream, task);
+      return false;
+    case TaskKind::receive:
+      return messages().start_receive(task);
+  }
+  return true;
+}
+
+template <class Source, class Port>
+bool Device<Source, Port>::start_compute(std::uint32_t stream, const Task& task) {
+  const DeviceModel& model = frame_.model;
+  const std::uint32_t self = frame_.self().value;
+  core::Time duration = task.wire[0];
+  if (!model.jitter.off()) duration = model.jitter.apply(duration, self, task.node);
+  if (!model.slow_devices.empty()) {
+    duration = slowed(model.slow_devices, self, frame_.now(), duration);
+  }
+  if (duration.ps == 0) return true;
+  streams_.complete_in(duration, stream);
+  return false;
+}
+
+template <class Source, class Port>
+bool Device<Source, Port>::start_ring(std::uint32_t stream, const Task& task) {
+  ChannelState& channel = frame_.parts.channels[task.channel];
+  const Channel& ring = program().channels[task.channel];
+  const Interface interface = interface_of(rings().tier_of(channel));
+  std::uint32_t steps = task.steps;
+  core::Time wire = task.wire[static_cast<std::size_t>(interface)];
+  if (steps == kStepsVary) [[unlikely]] {
+    const std::uint32_t members = program().membership(ring, frame_.rank_in(program())).size;
+    const RingPlan plan =
+        ring_plan(static_cast<schema::CollectiveType>(task.collective), task.wire[0].ps, members);
+    steps = plan.steps;
+    wire = port_.wire_of(plan.chunk_bytes, interface);
+  }
+  if (steps == 0) return true;
+  return rings().start(task, ring, wire, steps) && ends_now(stream, rings().finish(channel));
+}
+
+template <class Source, class Port>
+bool Device<Source, Port>::start_steps(std::uint32_t stream, const Task& task) {
+  const std::uint32_t ordinal = frame_.parts.channels[task.channel].ordinal;
+  if (!steps().start(task, stream)) return false;
+  // Over at once: because nothing has to be sent, or because all came before.
+  return frame_.parts.channels[task.channel].ordinal == ordinal ||
+         ends_now(stream, steps_end(task));
+}
+
+// ---- their end
+
+// The collective at the head of `stream`, started before, is over but for what is still leaving.
+template <class Source, class Port>
+void Device<Source, Port>::end_collective(std::uint32_t stream, core::Time at) {
+  if (!ends_now(stream, at)) return;
+  const Task& task = streams_.head(stream);
+  end(stream, frame_.parts.channels[task.channel].last_entry, task.time_class);
+}
+
+// Whether a task that is over at `at` is so now; if not, it will be. Time::max(): the port says
+// when, or it never is.
+template <class Source, class Port>
+bool Device<Source, Port>::ends_now(std::uint32_t stream, core::Time at) {
+  if (at <= frame_.now()) return true;
+  if (at != core::Time::max()) streams_.complete_in(at - frame_.now(), stream);
+  return false;
+}
+
+template <class Source, class Port>
+void Device<Source, Port>::end(std::uint32_t stream, core::Time since, TimeClass counted_as) {
+  TimeAccount(frame_).split_wait(since, counted_as, streams_.head(stream).time_class);
+  streams_.complete(stream);
+  settle();
+}
+
+template <class Source, class Port>
+void Device<Source, Port>::settle() {
+  streams_.settle([this](std::uint32_t stream, const Task& task) { return start(stream, task); });
+  TimeAccount(frame_).close(streams_.doing());
+}
+
+// ---- a device on a network whose port needs nothing but the device
+
+template <class Port>
+class DeviceRun {
+ public:
+  DeviceRun(const DeviceModel& model, DeviceState& state, pdes::Context& ctx)
+      : frame_(model, state, ctx),
+        port_(frame_),
+        device_(frame_, MappedProgram(model.programs[state.program]), port_) {}
+
+  void start(core::Time begin) { device_.start(begin); }
+  void handle(const pdes::Event& event) { device_.handle(event); }
+  [[nodiscard]] Port& port() { return port_; }
+
+ private:
+  DeviceFrame frame_;
+  Port port_;
+  Device<MappedProgram, Port> device_;
+};
+
+// The handlers of devices that are a Run during each event.
+template <class Run>
+DeviceHandlers handlers_of() {
+  return {[](void* state, const pdes::Event& event, pdes::Context& ctx) {
+            const DeviceModel& model = ctx.model<Cluster>().devices();
+            Run(model, *static_cast<DeviceState*>(state), ctx).handle(event);
+          },
+          [](const DeviceModel& model, DeviceState& state, pdes::Context& ctx, core::Time begin) {
+            Run(model, state, ctx).start(begin);
+          }};
+}
 
 }  // namespace exawarp::model

@@ -1,5 +1,5 @@
 // A collective carried out message by message, by the rules that devices at message fidelity
-// follow (stepped.cc, device_network.cc), without an engine.
+// follow (stepped.cc, message_port.h), without an engine.
 #pragma once
 
 #include <cstdint>

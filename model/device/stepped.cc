@@ -9,30 +9,31 @@
 #include <algorithm>
 #include <bit>
 
+#include "model/device/analytical_port.h"
+#include "model/device/packet_port.h"
+
 namespace exawarp::model {
 
 using core::DeviceId;
 using core::LpId;
 using core::Time;
 
-Stepped::Place Stepped::place_of(const Task& task) const {
+template <class Port>
+typename Stepped<Port>::Place Stepped<Port>::place_of(const Task& task) const {
   Place place{what(task).collective,
               program_.membership(program_.channels[task.channel], rank())};
   place.collective.members = place.in.size;
-  if (model_.analytical) {  // notices alone: up a tree and down again
-    place.collective.algorithm = Algorithm::in_network;
-    place.collective.type = schema::CollectiveType::BARRIER;
-    place.collective.lanes = 1;
-    place.collective.root = 0;
-  }
+  Port::carry_out(place.collective);
   return place;
 }
 
-DeviceId Stepped::member(const Task& task, std::uint32_t position) const {
+template <class Port>
+DeviceId Stepped<Port>::member(const Task& task, std::uint32_t position) const {
   return program_.member(program_.channels[task.channel], rank(), position);
 }
 
-bool Stepped::start(const Task& task, std::uint32_t stream) {
+template <class Port>
+bool Stepped<Port>::start(const Task& task, std::uint32_t stream) {
   const SteppedTask& stepped = what(task);
   const bool stays = stepped.collective.type == schema::CollectiveType::PERMUTE &&
                      stepped.collective.shift == 0;
@@ -40,14 +41,15 @@ bool Stepped::start(const Task& task, std::uint32_t stream) {
   ChannelState& channel = parts_.channels[task.channel];
   ctx_.set(channel.last_entry, ctx_.now());
   ctx_.set(channel.wire, ctx_.now());
-  const Time overhead = model_.analytical ? Time{0} : stepped.choice.start;
+  const Time overhead = Port::start_overhead(stepped.choice);
   if (overhead.ps == 0) return begin(task);
   ctx_.send(ctx_.self(), overhead, static_cast<pdes::EventKind>(DeviceEvent::steps_begin),
             NodeDone{stream, parts_.streams[stream].cursor});
   return false;
 }
 
-bool Stepped::begin(const Task& task) {
+template <class Port>
+bool Stepped<Port>::begin(const Task& task) {
   const Place place = place_of(task);
   ChannelState& channel = parts_.channels[task.channel];
   auto& lanes = parts_.stepped->lanes;
@@ -63,7 +65,8 @@ bool Stepped::begin(const Task& task) {
   return finish_if_over(task);
 }
 
-bool Stepped::arrive(std::uint8_t local, const Task* task, const Chunk& chunk) {
+template <class Port>
+bool Stepped<Port>::arrive(std::uint8_t local, const Task* task, const Chunk& chunk) {
   ChannelState& channel = parts_.channels[local];
   const bool here = chunk.ordinal == channel.ordinal && channel.steps != 0 && task != nullptr;
   if (!here) {
@@ -100,7 +103,8 @@ bool Stepped::arrive(std::uint8_t local, const Task* task, const Chunk& chunk) {
 }
 
 // Enters the lane's phase and all that follow as far as messages that are here allow.
-void Stepped::advance(const Task& task, const Place& place, std::uint32_t index) {
+template <class Port>
+void Stepped<Port>::advance(const Task& task, const Place& place, std::uint32_t index) {
   SteppedLane lane = parts_.stepped->lanes[index];
   const std::uint32_t position = place.in.position;
   const std::uint32_t phases = phase_count(place.collective, position, lane.lane);
@@ -118,7 +122,8 @@ void Stepped::advance(const Task& task, const Place& place, std::uint32_t index)
   if (lane.phase >= phases) ctx_.set(channel.arrived, channel.arrived - 1);
 }
 
-bool Stepped::finish_if_over(const Task& task) {
+template <class Port>
+bool Stepped<Port>::finish_if_over(const Task& task) {
   ChannelState& channel = parts_.channels[task.channel];
   if (channel.arrived != 0) return false;
   auto& lanes = parts_.stepped->lanes;
@@ -131,42 +136,21 @@ bool Stepped::finish_if_over(const Task& task) {
   return true;
 }
 
-// At analytical fidelity every member knows by now when the last one came: notices have carried
-// the latest entry up a tree of 16 children and down again. That took at most 12 hops of a 16th of
-// the least latency, and no collective takes less than one latency, so its end is not over yet.
-Time Stepped::end(const Task& task) const {
-  const ChannelState& channel = parts_.channels[task.channel];
-  if (!model_.analytical) {
-    if (endpoint_ == nullptr) return std::max(ctx_.now(), channel.wire);
-    const ChannelPackets& packets = parts_.channel_packets[task.channel];
-    if (packets.leaving != 0) return Time::max();
-    return std::max({ctx_.now(), channel.wire, packets.left_at});
-  }
-  const SteppedTask& stepped = what(task);
-  const Channel& among = program_.channels[task.channel];
-  const DeviceId first = among.among.member(*program_.graph, rank(), 0);
-  const Time alone = program_.times[stepped.first_time + among.groups->class_of(first)];
-  return std::max(ctx_.now(),
-                  core::sum_to_end(channel.last_entry + stepped.choice.start, alone));
-}
-
 // ---- messages
 
-void Stepped::send(const Task& task, const Place& place, std::uint32_t lane, const Transfer& t) {
+template <class Port>
+void Stepped<Port>::send(const Task& task, const Place& place, std::uint32_t lane,
+                         const Transfer& t) {
   const bool in_network = place.collective.algorithm == Algorithm::in_network;
   const bool into_network = t.peer == kNoMember;
   const DeviceId peer = into_network ? self() : member(task, t.peer);
   const Tier tier = into_network ? span_of(task, place) : model_.network.tier_between(self(), peer);
   const Interface interface = interface_of(in_network ? span_of(task, place) : tier);
-  if (!in_network && endpoint_ != nullptr && model_.packets->carries(interface)) {
-    return post(task, lane, peer, t);
-  }
+  if (!in_network && post(task, lane, peer, interface, t)) return;
   const Time wire_out = wire(task, t.bytes, interface);
   const auto step = static_cast<std::size_t>(interface_of(tier));
-  const Time usual = model_.analytical
-                         ? model_.notice_latency
-                         : model_.network.travel(tier, in_network ? Time{0} : wire_out) +
-                               what(task).choice.step[step];
+  const Time usual = port_.step_latency(tier, in_network ? Time{0} : wire_out,
+                                        what(task).choice.step[step]);
   const std::uint16_t number = program_.channels[task.channel].number;
   const Ends ends = in_network && !model_.network.has_rails()
                         ? Ends{interface, interface}
@@ -185,36 +169,35 @@ void Stepped::send(const Task& task, const Place& place, std::uint32_t lane, con
                   number, static_cast<std::uint16_t>(ends.in), lane});
 }
 
-// At packet fidelity.
-void Stepped::post(const Task& task, std::uint32_t lane, DeviceId peer, const Transfer& t) {
+// Whether the port takes the message, so that the interface's clock has no part in it.
+template <class Port>
+bool Stepped<Port>::post(const Task& task, std::uint32_t lane, DeviceId peer, Interface interface,
+                   const Transfer& t) {
   const ChannelState& channel = parts_.channels[task.channel];
-  ChannelPackets& packets = parts_.channel_packets[task.channel];
-  const Interface interface = interface_of(model_.network.tier_between(self(), peer));
-  ctx_.set(packets.leaving, packets.leaving + 1);
-  endpoint_->send({.to = peer,
-                   .bytes = carried_bytes(what(task).choice, t.bytes),
-                   .body = std::bit_cast<MessageBody>(
-                       CarriedBody{.time_ps = channel.last_entry.ps,
-                                   .first = channel.ordinal,
-                                   .second = t.peer_phase,
-                                   .kind = Carried::step,
-                                   .channel = program_.channels[task.channel].number,
-                                   .lane = lane}),
-                   .overhead = what(task).choice.step[static_cast<std::size_t>(interface)]});
+  return port_.post_step(
+      task.channel, interface,
+      {.to = peer,
+       .bytes = carried_bytes(what(task).choice, t.bytes),
+       .body = std::bit_cast<MessageBody>(
+           CarriedBody{.time_ps = channel.last_entry.ps,
+                       .first = channel.ordinal,
+                       .second = t.peer_phase,
+                       .kind = Carried::step,
+                       .channel = program_.channels[task.channel].number,
+                       .lane = lane}),
+       .overhead = what(task).choice.step[static_cast<std::size_t>(interface)]});
 }
 
 // When a message leaves; Time::max(): it has no way, and never does. What is `free` takes no time
 // on the interface, but follows what the collective has sent before.
-Travel Stepped::leave(const Task& task, const Handed& message, const UsualWay& usual) {
+template <class Port>
+Travel Stepped<Port>::leave(const Task& task, const Handed& message, const UsualWay& usual) {
   ChannelState& channel = parts_.channels[task.channel];
   Time& clock = parts_.tx_free(message.interface);
   Travel way{std::max(usual.ready, message.free ? channel.wire : clock),
              message.free ? Time{0} : usual.wire, usual.latency};
-  if (model_.trouble != nullptr && message.to != self()) [[unlikely]] {
-    const auto found =
-        model_.trouble->travel(self(), message.to, {way.start, way.wire, way.latency});
-    way = found.value_or(Travel{Time::max(), Time{0}, way.latency});
-  }
+  way = port_.travel(message.to, {way.start, way.wire, way.latency})
+            .value_or(Travel{Time::max(), Time{0}, way.latency});
   if (way.start == Time::max()) {
     ctx_.set(channel.wire, Time::max());
   } else if (!message.free) {
@@ -225,14 +208,16 @@ Travel Stepped::leave(const Task& task, const Handed& message, const UsualWay& u
   return way;
 }
 
-Tier Stepped::span_of(const Task& task, const Place& place) const {
+template <class Port>
+Tier Stepped<Port>::span_of(const Task& task, const Place& place) const {
   return span_of_group(model_.network, place.in.size, program_.ranks != nullptr,
                        [&](std::uint32_t position) { return member(task, position); });
 }
 
 // ---- what came early
 
-std::uint32_t Stepped::take_early(const Task& task, std::uint32_t lane, std::uint32_t phase) {
+template <class Port>
+std::uint32_t Stepped<Port>::take_early(const Task& task, std::uint32_t lane, std::uint32_t phase) {
   ChannelState& channel = parts_.channels[task.channel];
   auto& early = parts_.stepped->early;
   for (std::uint32_t i = 0; i < early.size(); ++i) {
@@ -248,7 +233,8 @@ std::uint32_t Stepped::take_early(const Task& task, std::uint32_t lane, std::uin
   return 0;
 }
 
-void Stepped::keep_early(const Chunk& chunk) {
+template <class Port>
+void Stepped<Port>::keep_early(const Chunk& chunk) {
   auto& early = parts_.stepped->early;
   for (std::uint32_t i = 0; i < early.size(); ++i) {
     EarlySteps e = early[i];
@@ -264,11 +250,17 @@ void Stepped::keep_early(const Chunk& chunk) {
                          static_cast<std::uint16_t>(chunk.lane)});
 }
 
-std::uint32_t Stepped::first_lane(std::uint8_t channel) const {
+template <class Port>
+std::uint32_t Stepped<Port>::first_lane(std::uint8_t channel) const {
   const auto& lanes = parts_.stepped->lanes;
   std::uint32_t i = 0;
   while (i < lanes.size() && lanes[i].channel != channel) ++i;
   return i;
 }
+
+template class Stepped<AnalyticalPort>;
+template class Stepped<MessagePort<WellLinks>>;
+template class Stepped<MessagePort<TroubledLinks>>;
+template class Stepped<PacketPort>;
 
 }  // namespace exawarp::model

@@ -1,27 +1,26 @@
 // Collectives other than plain rings, on a device: whatever collective/collective.h describes.
 //
 // A lane in progress is four words: its phase and how many of the phase's messages have come. What
-// comes for a later phase or a later collective is counted until the device is there. At
-// analytical fidelity the same machinery carries notices only (see end()).
+// comes for a later phase or a later collective is counted until the device is there. What is sent,
+// and when it has left, is the port's (message_port.h and those that differ from it).
 #pragma once
 
-#include "model/device/device.h"
-#include "model/network/message/message.h"
-#include "model/network/packet/endpoint.h"
+#include "model/device/device_frame.h"
+#include "model/device/program_table.h"
 
 namespace exawarp::model {
 
-// One device's stepped collectives during one event. Sends as the device's interfaces allow.
+// One device's stepped collectives during one event.
+template <class Port>
 class Stepped {
  public:
-  Stepped(const DeviceModel& model, const ProgramTable& program, DeviceState& state,
-          DeviceParts<DeviceState>& parts, pdes::Context& ctx, Endpoint* endpoint)
-      : model_(model),
+  Stepped(DeviceFrame& frame, const ProgramTable& program, Port& port)
+      : model_(frame.model),
         program_(program),
-        state_(state),
-        parts_(parts),
-        ctx_(ctx),
-        endpoint_(endpoint) {}
+        frame_(frame),
+        parts_(frame.parts),
+        ctx_(frame.ctx),
+        port_(port) {}
 
   // `task`'s collective is reached; sets its entry. Returns whether it takes no time.
   bool start(const Task& task, std::uint32_t stream);
@@ -30,9 +29,8 @@ class Stepped {
   // A message of `task`, the head of its channel's stream, or of one to come. Returns whether the
   // collective in progress is over.
   bool arrive(std::uint8_t channel, const Task* task, const Chunk& chunk);
-  // After start(), begin() or arrive() returned true: when the task is over here, now or later;
-  // Time::max(): when the last of its packets has left, which the endpoint will say.
-  [[nodiscard]] core::Time end(const Task& task) const;
+  // After start(), begin() or arrive() returned true, the port's steps_end() says when the task is
+  // over here.
 
  private:
   struct Place {
@@ -43,7 +41,8 @@ class Stepped {
   [[nodiscard]] core::DeviceId member(const Task& task, std::uint32_t position) const;
   void advance(const Task& task, const Place& place, std::uint32_t index);
   void send(const Task& task, const Place& place, std::uint32_t lane, const Transfer& t);
-  void post(const Task& task, std::uint32_t lane, core::DeviceId peer, const Transfer& t);
+  bool post(const Task& task, std::uint32_t lane, core::DeviceId peer, Interface interface,
+            const Transfer& t);
   struct Handed {
     core::DeviceId to;
     Interface interface;
@@ -63,7 +62,7 @@ class Stepped {
   }
   [[nodiscard]] core::DeviceId self() const { return {ctx_.self().value}; }
   [[nodiscard]] core::DeviceId rank() const {
-    return program_.ranks == nullptr ? self() : state_.get_rank();
+    return frame_.rank_in(program_);
   }
   [[nodiscard]] const SteppedTask& what(const Task& task) const {
     return program_.stepped[task.tag];
@@ -71,10 +70,10 @@ class Stepped {
 
   const DeviceModel& model_;
   const ProgramTable& program_;
-  DeviceState& state_;
+  DeviceFrame& frame_;
   DeviceParts<DeviceState>& parts_;
   pdes::Context& ctx_;
-  Endpoint* endpoint_;  // null but at packet fidelity
+  Port& port_;
 };
 
 }  // namespace exawarp::model

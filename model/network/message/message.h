@@ -23,7 +23,7 @@ enum class DeviceEvent : pdes::EventKind {
   ready_arrives,    // it may; a Ready
   steps_begin,      // to itself: a collective's start overhead is over; a NodeDone
   job_starts,       // to itself: the job begins later than at time 0
-  // Of device/beside.h:
+  // Of device/background_traffic.h:
   background_due,      // to itself: a generator's next message
   background_arrives,
   census,              // whether all jobs are done
@@ -56,6 +56,13 @@ struct Message {
 struct Ready {
   std::uint32_t stream;  // of the sender that asked
   std::uint32_t unused;
+};
+
+// Traffic of no job.
+struct BackgroundMessage {
+  std::int64_t wire_ps;
+  std::uint64_t bytes;
+  std::uint64_t interface;
 };
 
 static_assert(sizeof(Chunk) <= pdes::kPayloadBytes && sizeof(Message) <= pdes::kPayloadBytes);

@@ -1,0 +1,52 @@
+// The account of a device's time: at every instant it is in one class (time_class.h), and what it
+// has spent in each adds up to its time.
+#pragma once
+
+#include <algorithm>
+
+#include "model/device/device_frame.h"
+
+namespace exawarp::model {
+
+class TimeAccount {
+ public:
+  explicit TimeAccount(DeviceFrame& frame) : frame_(frame) {}
+
+  // The device is in `now_in` from now on: adds the time since the last change to the class that it
+  // was spent in, if that is another. Idle ends the account.
+  void close(TimeClass now_in) {
+    const TimeClass before = frame_.state.time_class;
+    if (now_in == before) return;
+    pdes::Context& ctx = frame_.ctx;
+    DeviceAccount& account = *frame_.parts.account;
+    const bool has_passed = account.since != ctx.now();
+    if (before != TimeClass::idle && has_passed) {
+      core::Time& spent = account.spent[index_of(before)];
+      ctx.set(spent, spent + (ctx.now() - account.since));
+    }
+    if (has_passed) ctx.set(account.since, ctx.now());
+    ctx.set(frame_.state.time_class, now_in);
+    if (now_in == TimeClass::idle) ctx.set(account.finish, ctx.now());
+  }
+
+  // A receive or collective that the device waits for ends: until `from`, when the message set out
+  // or the last member came, the wait was for others; from then on it was communication, which
+  // counts as `after`. `counted_as` is the class that it has had while it lasted, unless something
+  // else ran.
+  void split_wait(core::Time from, TimeClass counted_as, TimeClass after) {
+    if (frame_.state.time_class != counted_as) return;
+    pdes::Context& ctx = frame_.ctx;
+    DeviceAccount& account = *frame_.parts.account;
+    const core::Time middle = std::clamp(from, account.since, ctx.now());
+    core::Time& waited = account.spent[index_of(TimeClass::waiting)];
+    core::Time& communicated = account.spent[index_of(after)];
+    if (middle != account.since) ctx.set(waited, waited + (middle - account.since));
+    if (middle != ctx.now()) ctx.set(communicated, communicated + (ctx.now() - middle));
+    ctx.set(account.since, ctx.now());
+  }
+
+ private:
+  DeviceFrame& frame_;
+};
+
+}  // namespace exawarp::model

@@ -1,0 +1,23 @@
+// Devices at message fidelity.
+#include "model/device/background_traffic.h"
+#include "model/device/device_kinds.h"
+#include "model/device/device_run.h"
+#include "model/device/message_port.h"
+
+namespace exawarp::model {
+namespace {
+
+template <class Links>
+DeviceHandlers with_links(bool background) {
+  using Run = DeviceRun<MessagePort<Links>>;
+  return background ? handlers_of<WithBackground<Run>>() : handlers_of<Run>();
+}
+
+}  // namespace
+
+DeviceHandlers message_device(const AskedParts& parts) {
+  return parts.troubled_links ? with_links<TroubledLinks>(parts.background)
+                              : with_links<WellLinks>(parts.background);
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,62 @@
+// What the handlers of devices read, shared by all devices of a rank.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/time.h"
+#include "model/compute/jitter.h"
+#include "model/compute/slowdown.h"
+#include "model/device/device_state.h"
+#include "model/device/program_table.h"
+#include "model/job/job.h"
+#include "model/network/background.h"
+#include "model/network/faults/message_trouble.h"
+#include "model/network/message/network.h"
+#include "model/network/packet/packet_network.h"
+#include "pdes/context.h"
+#include "pdes/event.h"
+
+namespace exawarp::model {
+
+struct DeviceModel;
+
+// What a device made of certain parts does: with an event, and at time zero, where its state is
+// set and its program begins at `begin`.
+struct DeviceHandlers {
+  void (*handle)(void* state, const pdes::Event& event, pdes::Context& context) = nullptr;
+  void (*start)(const DeviceModel& model, DeviceState& state, pdes::Context& context,
+                core::Time begin) = nullptr;
+};
+
+// The interconnect at packet fidelity.
+struct PacketFabric {
+  std::unique_ptr<const Topology> topology;
+  PacketNetwork network;
+  bool inside_nodes;  // messages inside a node go packet by packet, too
+
+  // Whether messages by `interface` do.
+  [[nodiscard]] bool carries(Interface interface) const {
+    return inside_nodes || interface == Interface::scale_out;
+  }
+};
+
+// What handlers read, shared by all devices of a rank. Never changes while the simulation runs.
+struct DeviceModel {
+  Network network;
+  Jitter jitter;
+  std::vector<Slowdown> slow_devices;
+  std::unique_ptr<const MessageTrouble> trouble;  // null where all links are well
+  bool analytical;            // collectives and messages by closed forms, without contention
+  core::Time notice_latency;  // analytical: a 16th of the least latency of a message
+  std::unique_ptr<const PacketFabric> packets;  // null but at packet fidelity
+  std::unique_ptr<const Allocation> allocation;
+  std::vector<PlacedJob> jobs;
+  std::vector<ProgramTable> programs;  // of all jobs; an empty one last, where devices are idle
+  DeviceSlots slots;
+  std::vector<Background> backgrounds;  // background_traffic.h; not at analytical fidelity
+  DeviceHandlers handlers;              // of the parts that this study's devices are made of
+};
+
+}  // namespace exawarp::model

@@ -1,0 +1,193 @@
+// A device's network interfaces at message fidelity: each has a clock for either side, a message
+// takes its time on both, and travels in between.
+//
+// A port is what the parts of a device send by and receive through. There is one type for each
+// network (analytical_port.h, packet_port.h are the others); a device's parts are compiled with
+// each, so that none asks at an event which it has. A port that differs from this one hides the
+// functions that differ.
+//
+// Links is what may be wrong on the way.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "model/collective/choice.h"
+#include "model/device/device_frame.h"
+#include "model/device/task_source.h"
+#include "model/network/packet/endpoint.h"
+
+namespace exawarp::model {
+
+// All links are well.
+class WellLinks {
+ public:
+  explicit WellLinks(const DeviceModel&) {}
+  [[nodiscard]] static core::Time usual_latency(const Network& network, Tier tier,
+                                                core::Time wire) {
+    return network.travel(tier, wire);
+  }
+  [[nodiscard]] static std::optional<Travel> travel(core::DeviceId, core::DeviceId,
+                                                    const UsualWay& usual) {
+    return Travel{usual.ready, usual.wire, usual.latency};
+  }
+};
+
+// Links are slow or down, or their latency varies.
+class TroubledLinks {
+ public:
+  explicit TroubledLinks(const DeviceModel& model) : trouble_(*model.trouble) {}
+  // What a slow link of the way adds is found on the way.
+  [[nodiscard]] static core::Time usual_latency(const Network& network, Tier tier, core::Time) {
+    return network.latency(tier);
+  }
+  // Nothing: there is no way, and never will be. A message to itself, of a collective that the
+  // network carries out, passes no link.
+  [[nodiscard]] std::optional<Travel> travel(core::DeviceId from, core::DeviceId to,
+                                             const UsualWay& usual) const {
+    if (from == to) return Travel{usual.ready, usual.wire, usual.latency};
+    return trouble_.travel(from, to, usual);
+  }
+
+ private:
+  const MessageTrouble& trouble_;
+};
+
+// What is sent, and how far it goes.
+struct Outgoing {
+  core::DeviceId to;
+  Tier tier;
+  core::Time wire;           // as Task::wire has it
+  std::uint32_t connection;  // see Network::ends_of()
+};
+
+template <class Links>
+class MessagePort {
+ public:
+  explicit MessagePort(DeviceFrame& frame) : frame_(frame), links_(frame.model) {}
+
+  // What Outgoing::wire is for so many bytes.
+  [[nodiscard]] core::Time wire_of(std::int64_t bytes, Interface interface) const {
+    return network().wire_time(bytes, interface);
+  }
+
+  // ---- sending. Each returns when the message has left. Time::max(): it never does, as far as is
+  // known. Nothing: the network will say so by an event, which ends the task.
+
+  std::optional<core::Time> send_chunk(const Outgoing& out, const ChannelState&, Chunk chunk) {
+    const Leaving leaving = leave(out);
+    if (leaving.sent == core::Time::max()) return leaving.sent;
+    chunk.wire_ps = leaving.wire.ps;
+    chunk.interface = static_cast<std::uint16_t>(leaving.in);
+    send_at(out.to, leaving, DeviceEvent::chunk_arrives, chunk);
+    return leaving.sent;
+  }
+  std::optional<core::Time> send_message(const Outgoing& out, std::uint32_t) {
+    return send_tagged(out, leave(out));
+  }
+  // Notices of a long message: they take a message's latency and no time on an interface.
+  void send_request(core::DeviceId to, std::uint32_t tag, std::uint32_t stream) {
+    notify(to, DeviceEvent::request_arrives,
+           Message{0, frame_.now().ps, frame_.self().value, tag, 0, stream});
+  }
+  void send_ready(core::DeviceId to, std::uint32_t stream) {
+    notify(to, DeviceEvent::ready_arrives, Ready{stream, 0});
+  }
+  // Traffic of no job, which finds all links well. `message` lacks `wire_ps` and `interface`.
+  void send_background(const Outgoing& out, BackgroundMessage message) {
+    const Ends ends = ends_of(out);
+    const core::Time wire =
+        wire_of(static_cast<std::int64_t>(message.bytes), interface_of(out.tier));
+    core::Time& clock = frame_.parts.tx_free(ends.out);
+    const core::Time sent = sent_at(frame_.now(), clock, wire);
+    frame_.ctx.set(clock, sent);
+    message.wire_ps = wire.ps;
+    message.interface = static_cast<std::uint64_t>(ends.in);
+    frame_.ctx.send(core::LpId{out.to.value}, sent - frame_.now() + network().latency(out.tier),
+                    kind_of(DeviceEvent::background_arrives), message);
+  }
+
+  // ---- receiving
+
+  // Whether what arrives now has to wait for the interface. If so, it comes again, as `received`.
+  template <class Payload>
+  bool holds_back(Interface interface, DeviceEvent received, const Payload& payload) {
+    core::Time& clock = frame_.parts.rx_free(interface);
+    const core::Time free_at = received_at(frame_.now(), clock, core::Time{payload.wire_ps});
+    frame_.ctx.set(clock, free_at);
+    if (free_at <= frame_.now()) return false;
+    frame_.ctx.send(frame_.ctx.self(), free_at - frame_.now(), kind_of(received), payload);
+    return true;
+  }
+
+  // ---- collectives
+
+  // When the last chunk has left, all of which were handed over.
+  [[nodiscard]] core::Time ring_left_at(const ChannelState& channel, Tier) const {
+    return channel.wire;
+  }
+  // By steps: what is carried out where `c` is to be simulated, and after what overhead.
+  static void carry_out(Collective&) {}
+  [[nodiscard]] static core::Time start_overhead(const Choice& choice) { return choice.start; }
+  // When a task is over here, all of whose messages have come.
+  [[nodiscard]] core::Time steps_end(const ProgramTable&, const Task& task, core::DeviceId) const {
+    return std::max(frame_.now(), frame_.parts.channels[task.channel].wire);
+  }
+  // Takes the message of a step, unless it goes by the interfaces' clocks.
+  static bool post_step(std::uint8_t, Interface, const OutgoingMessage&) { return false; }
+  [[nodiscard]] core::Time step_latency(Tier tier, core::Time wire, core::Time software) const {
+    return network().travel(tier, wire) + software;
+  }
+  [[nodiscard]] std::optional<Travel> travel(core::DeviceId to, const UsualWay& usual) const {
+    return links_.travel(frame_.self(), to, usual);
+  }
+
+ protected:
+  struct Leaving {
+    core::Time sent, wire, latency;
+    Interface in;  // the receiver's
+  };
+
+  [[nodiscard]] const Network& network() const { return frame_.model.network; }
+  [[nodiscard]] Ends ends_of(const Outgoing& out) const {
+    return network().ends_of(interface_of(out.tier), frame_.self(), out.to, out.connection);
+  }
+  Leaving leave(const Outgoing& out) {
+    const Ends ends = ends_of(out);
+    core::Time& clock = frame_.parts.tx_free(ends.out);
+    const std::optional<Travel> way =
+        travel(out.to, {std::max(frame_.now(), clock), out.wire,
+                        Links::usual_latency(network(), out.tier, out.wire)});
+    if (!way) return {core::Time::max(), out.wire, {}, ends.in};
+    const core::Time sent = core::sum_to_end(way->start, way->wire);
+    frame_.ctx.set(clock, sent);
+    return {sent, way->wire, way->latency, ends.in};
+  }
+  core::Time send_tagged(const Outgoing& out, const Leaving& leaving) {
+    if (leaving.sent == core::Time::max()) return leaving.sent;
+    send_at(out.to, leaving, DeviceEvent::message_arrives,
+            Message{leaving.wire.ps, (leaving.sent - leaving.wire).ps, frame_.self().value,
+                    out.connection, static_cast<std::uint32_t>(leaving.in), 0});
+    return leaving.sent;
+  }
+  template <class Payload>
+  void send_at(core::DeviceId to, const Leaving& leaving, DeviceEvent kind,
+               const Payload& payload) {
+    frame_.ctx.send(core::LpId{to.value}, leaving.sent - frame_.now() + leaving.latency,
+                    kind_of(kind), payload);
+  }
+  template <class Payload>
+  void notify(core::DeviceId to, DeviceEvent kind, const Payload& notice) {
+    const Tier tier = network().tier_between(frame_.self(), to);
+    const auto way = travel(to, {frame_.now(), core::Time{0}, network().latency(tier)});
+    if (!way) return;
+    frame_.ctx.send(core::LpId{to.value}, way->start - frame_.now() + way->latency, kind_of(kind),
+                    notice);
+  }
+
+  DeviceFrame& frame_;
+  Links links_;
+};
+
+}  // namespace exawarp::model

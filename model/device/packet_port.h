@@ -1,0 +1,102 @@
+// A device's network interfaces at packet fidelity: messages that leave a node go through the
+// device's endpoint, which cuts them into packets; what happens inside a node stays as it is at
+// message fidelity, unless the study asks for packets there as well. Collectives whose data the
+// network combines stay with the interfaces' clocks.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "model/device/message_port.h"
+
+namespace exawarp::model {
+
+class PacketPort : public MessagePort<WellLinks> {
+ public:
+  PacketPort(DeviceFrame& frame, Endpoint& endpoint) : MessagePort(frame), endpoint_(endpoint) {}
+
+  [[nodiscard]] core::Time wire_of(std::int64_t bytes, Interface interface) const {
+    return by_packets(interface) ? core::Time{bytes} : MessagePort::wire_of(bytes, interface);
+  }
+
+  std::optional<core::Time> send_chunk(const Outgoing& out, const ChannelState& channel,
+                                       const Chunk& chunk) {
+    if (!by_packets(interface_of(out.tier))) return MessagePort::send_chunk(out, channel, chunk);
+    count_leaving(packets_of(channel));
+    post(out.to, out.wire.ps,
+         {.time_ps = chunk.entry_ps,
+          .first = chunk.ordinal,
+          .second = chunk.step,
+          .kind = Carried::chunk,
+          .channel = chunk.channel});
+    return {};
+  }
+  std::optional<core::Time> send_message(const Outgoing& out, std::uint32_t stream) {
+    if (!by_packets(interface_of(out.tier))) return MessagePort::send_message(out, stream);
+    post(out.to, out.wire.ps,
+         {.time_ps = frame_.now().ps,
+          .first = out.connection,
+          .second = stream,
+          .kind = Carried::message});
+    return {};
+  }
+  void send_request(core::DeviceId to, std::uint32_t tag, std::uint32_t stream) {
+    if (!by_packets(interface_to(to))) return MessagePort::send_request(to, tag, stream);
+    post(to, control_bytes(),
+         {.time_ps = frame_.now().ps, .first = tag, .second = stream, .kind = Carried::request});
+  }
+  void send_ready(core::DeviceId to, std::uint32_t stream) {
+    if (!by_packets(interface_to(to))) return MessagePort::send_ready(to, stream);
+    post(to, control_bytes(), {.second = stream, .kind = Carried::ready});
+  }
+  void send_background(const Outgoing& out, const BackgroundMessage& message) {
+    if (!by_packets(interface_of(out.tier))) return MessagePort::send_background(out, message);
+    const auto bytes = static_cast<std::int64_t>(message.bytes);
+    post(out.to, bytes, {.time_ps = bytes, .kind = Carried::background});
+  }
+
+  [[nodiscard]] core::Time ring_left_at(const ChannelState& channel, Tier tier) const {
+    if (!by_packets(interface_of(tier))) return channel.wire;
+    return left_at(packets_of(channel));
+  }
+  [[nodiscard]] core::Time steps_end(const ProgramTable& program, const Task& task,
+                                     core::DeviceId rank) const {
+    return std::max(MessagePort::steps_end(program, task, rank),
+                    left_at(frame_.parts.channel_packets[task.channel]));
+  }
+  bool post_step(std::uint8_t channel, Interface interface, const OutgoingMessage& message) {
+    if (!by_packets(interface)) return false;
+    count_leaving(frame_.parts.channel_packets[channel]);
+    endpoint_.send(message);
+    return true;
+  }
+
+ private:
+  // Whether what goes by `interface` goes packet by packet.
+  [[nodiscard]] bool by_packets(Interface interface) const {
+    return frame_.model.packets->carries(interface);
+  }
+  [[nodiscard]] Interface interface_to(core::DeviceId peer) const {
+    return interface_of(network().tier_between(frame_.self(), peer));
+  }
+  [[nodiscard]] std::int64_t control_bytes() const {
+    return frame_.model.packets->network.options().control_bytes;
+  }
+  void post(core::DeviceId to, std::int64_t bytes, const CarriedBody& body) {
+    endpoint_.send({.to = to, .bytes = bytes, .body = std::bit_cast<MessageBody>(body)});
+  }
+  [[nodiscard]] ChannelPackets& packets_of(const ChannelState& channel) const {
+    return frame_.parts.channel_packets[&channel - frame_.parts.channels];
+  }
+  void count_leaving(ChannelPackets& packets) {
+    frame_.ctx.set(packets.leaving, packets.leaving + 1);
+  }
+  // When all that the channel has handed over has left; Time::max(): the endpoint will say.
+  [[nodiscard]] static core::Time left_at(const ChannelPackets& packets) {
+    return packets.leaving != 0 ? core::Time::max() : packets.left_at;
+  }
+
+  Endpoint& endpoint_;
+};
+
+}  // namespace exawarp::model

@@ -1,0 +1,148 @@
+// The streams of a device: each runs its tasks in order, one at a time.
+//
+// So "task d is over" is "the cursor of its stream is past it": a few words a stream, whatever the
+// length of the program. A stream whose head depends on another stream leaves its bit in that
+// stream's waiters and the position it waits for; when that cursor passes the position, the head
+// is tried again.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "model/device/device_frame.h"
+#include "model/device/task_source.h"
+
+namespace exawarp::model {
+
+// During one event. What changes is written down by settle().
+template <TaskSource Source>
+class Streams {
+ public:
+  Streams(DeviceFrame& frame, Source source)
+      : frame_(frame), source_(source), busy_(frame.state.busy) {}
+
+  [[nodiscard]] const Source& source() const { return source_; }
+  [[nodiscard]] std::uint32_t cursor(std::uint32_t stream) const { return at(stream).cursor; }
+  // The task at the cursor. Requires that there is one.
+  [[nodiscard]] const Task& head(std::uint32_t stream) const {
+    return source_.task(stream, cursor(stream));
+  }
+  [[nodiscard]] bool is_running(std::uint32_t stream) const {
+    return stream < source_.streams() && (busy_ & bit(stream)) != 0;
+  }
+  [[nodiscard]] bool is_running(std::uint32_t stream, std::uint32_t position) const {
+    return is_running(stream) && position == cursor(stream);
+  }
+
+  // All that have tasks are to be tried.
+  void begin() {
+    for (std::uint32_t s = 0; s < source_.streams(); ++s) {
+      if (source_.length(s) != 0) ready_ |= bit(s);
+    }
+  }
+
+  // The task at the cursor is over.
+  void complete(std::uint32_t stream) {
+    busy_ &= ~bit(stream);
+    ready_ |= bit(stream);
+    move_to(stream, cursor(stream) + 1);
+  }
+  // It will be, in `delay`.
+  void complete_in(core::Time delay, std::uint32_t stream) {
+    frame_.ctx.send(frame_.ctx.self(), delay, kind_of(DeviceEvent::node_done),
+                    NodeDone{stream, cursor(stream)});
+  }
+
+  // Starts all that can start: start(stream, task) says whether the task is over at once.
+  template <class Start>
+  void settle(const Start& start) {
+    while (ready_ != 0) {
+      const auto stream = static_cast<std::uint32_t>(std::countr_zero(ready_));
+      ready_ &= ready_ - 1;
+      run(stream, start);
+    }
+    if (busy_ != frame_.state.busy) frame_.ctx.set(frame_.state.busy, busy_);
+  }
+
+  // What the device's time goes to, with all that is in progress.
+  [[nodiscard]] TimeClass doing() const {
+    TimeClass first = frame_.state.unfinished == 0 ? TimeClass::idle : TimeClass::waiting;
+    for (std::uint32_t left = busy_; left != 0; left &= left - 1) {
+      first = std::min(first, at(static_cast<std::uint32_t>(std::countr_zero(left))).time_class);
+    }
+    return first;
+  }
+
+  // The first stream, in order, that is at a receive for which is_it(task) holds; kNone: there is
+  // none.
+  static constexpr std::uint32_t kNone = 0xffffffff;
+  template <class IsIt>
+  [[nodiscard]] std::uint32_t receiving(const IsIt& is_it) const {
+    for (std::uint32_t left = busy_; left != 0; left &= left - 1) {
+      const auto stream = static_cast<std::uint32_t>(std::countr_zero(left));
+      if (at(stream).time_class == TimeClass::waiting && is_it(head(stream))) return stream;
+    }
+    return kNone;
+  }
+
+ private:
+  static constexpr std::uint32_t bit(std::uint32_t stream) { return 1u << stream; }
+  [[nodiscard]] StreamState& at(std::uint32_t stream) const { return frame_.parts.streams[stream]; }
+
+  // Issues tasks of an idle stream until one takes time or has to wait.
+  template <class Start>
+  void run(std::uint32_t stream, const Start& start) {
+    const std::uint32_t length = source_.length(stream);
+    std::uint32_t position = cursor(stream);
+    for (; position < length; ++position) {
+      const Task& task = source_.task(stream, position);
+      if (position != cursor(stream)) move_to(stream, position);
+      if (is_blocked(stream, task)) return;
+      if (!start(stream, task)) return set_running(stream, task);
+    }
+    if (position != cursor(stream)) move_to(stream, position);
+    DeviceState& state = frame_.state;
+    frame_.ctx.set(state.unfinished, static_cast<std::uint8_t>(state.unfinished - 1));
+  }
+
+  void set_running(std::uint32_t stream, const Task& task) {
+    busy_ |= bit(stream);
+    const TimeClass during = task.kind == TaskKind::receive ? TimeClass::waiting : task.time_class;
+    TimeClass& written = at(stream).time_class;
+    if (written != during) frame_.ctx.set(written, during);
+  }
+
+  // Whether `task`, the head of `stream`, has to wait for another stream; if so, it is noted there.
+  bool is_blocked(std::uint32_t stream, const Task& task) {
+    for (const Dependency& on : source_.dependencies(task)) {
+      if (cursor(on.stream) > on.position) continue;
+      std::uint32_t& waiters = at(on.stream).waiters;
+      frame_.ctx.set(waiters, waiters | bit(stream));
+      frame_.ctx.set(at(stream).awaited, on.position);
+      return true;
+    }
+    return false;
+  }
+
+  // Wakes the streams that waited for `stream` to pass their position.
+  void move_to(std::uint32_t stream, std::uint32_t cursor) {
+    frame_.ctx.set(at(stream).cursor, cursor);
+    const std::uint32_t waiters = at(stream).waiters;
+    std::uint32_t woken = 0;
+    for (std::uint32_t left = waiters; left != 0; left &= left - 1) {
+      const auto t = static_cast<std::uint32_t>(std::countr_zero(left));
+      if (at(t).awaited < cursor) woken |= bit(t);
+    }
+    if (woken == 0) return;
+    frame_.ctx.set(at(stream).waiters, waiters & ~woken);
+    ready_ |= woken;
+  }
+
+  DeviceFrame& frame_;
+  Source source_;            // a few words
+  std::uint32_t busy_;       // bit s: the task at stream s's cursor is in progress
+  std::uint32_t ready_ = 0;  // streams whose head is to be tried
+};
+
+}  // namespace exawarp::model
