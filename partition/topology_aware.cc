@@ -36,7 +36,7 @@
 //
 // Cost. One level of the recursion is O(E log V) for V atoms and E edges, and there are
 // log2(parts) levels. 16,384 atoms with 31,744 edges in 64 parts take 12 ms (dev preset, one EPYC
-// core; the test TopologyAware.PlacesSixteenThousandAtomsQuickly prints it).
+// core).
 //
 // C. M. Fiduccia, R. M. Mattheyses: "A linear-time heuristic for improving network partitions",
 // DAC 1982. G. Karypis, V. Kumar: "A fast and high quality multilevel scheme for partitioning

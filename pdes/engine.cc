@@ -279,26 +279,12 @@ RunResult Engine::run(const ProgressListener& progress) {
 
 namespace {
 
-constexpr std::size_t kStatisticsWords = sizeof(Statistics) / sizeof(std::uint64_t);
-using StatisticsWords = std::array<std::uint64_t, kStatisticsWords>;
-
-// Combines over ranks with Statistics::merge's own rules: each rank contributes its sums, and
-// fields that are maxima are taken from a maximum over ranks.
 Statistics over_all_ranks(const Statistics& mine, Transport& transport) {
-  StatisticsWords sums;
-  std::memcpy(sums.data(), &mine, sizeof mine);
+  StatisticsWords sums = words_of(mine);
   StatisticsWords maxima = sums;
   transport.all_reduce_sum(sums);
   transport.all_reduce_max(maxima);
-  Statistics sum;
-  Statistics maximum;
-  std::memcpy(static_cast<void*>(&sum), sums.data(), sizeof sum);
-  std::memcpy(static_cast<void*>(&maximum), maxima.data(), sizeof maximum);
-  sum.longest_rollback = maximum.longest_rollback;
-  sum.gvt_rounds = maximum.gvt_rounds;
-  sum.pending_peak = maximum.pending_peak;
-  sum.history_peak = maximum.history_peak;
-  return sum;
+  return combined(sums, maxima);
 }
 
 // Field by field; the least of x is the complement of the most of ~x.

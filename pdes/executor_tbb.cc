@@ -11,7 +11,7 @@
 
 #include "core/error.h"
 #include "core/machine.h"
-#include "pdes/crew.h"
+#include "pdes/parallel_loop.h"
 #include "pdes/executor.h"
 #include "pdes/thread_supply.h"
 
@@ -52,15 +52,15 @@ void explain_workers_that_cannot_start() {
   static_cast<void>(once);
 }
 
-// Each of oneTBB's workers runs one task as long as the executor lives: its part in the crew. The
-// crew does without those that oneTBB does not send, because other executors have them.
+// Each of oneTBB's workers runs one task for as long as the executor lives: its part in the loop.
+// The loop does without workers that oneTBB cannot send because other executors hold them.
 class TbbExecutor final : public Executor {
  public:
   explicit TbbExecutor(const ExecutorSetup& setup)
       : machine_(core::discover_machine()),
         first_core_(setup.first_core),
         binds_(has_cores_for(machine_, setup)),
-        crew_(setup.threads, setup.partitions, binds_),
+        loop_(setup.threads, setup.partitions, binds_),
         limit_(tbb::global_control::max_allowed_parallelism, setup.threads),
         arena_(static_cast<int>(setup.threads)) {
     arena_.initialize();  // by itself: one that failed waits for ever when it is used again
@@ -75,7 +75,7 @@ class TbbExecutor final : public Executor {
   }
   ~TbbExecutor() noexcept override { end(); }
 
-  void for_each(const std::function<void(std::uint32_t)>& task) override { crew_.run(task); }
+  void for_each(const std::function<void(std::uint32_t)>& task) override { loop_.run(task); }
 
  private:
   void start(std::uint32_t threads) {
@@ -83,13 +83,13 @@ class TbbExecutor final : public Executor {
       for (std::uint32_t i = 1; i < threads; ++i) {
         parts_.run([this, i] {
           bind(i);
-          crew_.work(i);
+          loop_.work(i);
         });
       }
     });
   }
   void end() noexcept {
-    crew_.stop();
+    loop_.stop();
     arena_.execute([this] { parts_.wait(); });
   }
   void bind(std::uint32_t worker) const {
@@ -99,7 +99,7 @@ class TbbExecutor final : public Executor {
   core::Machine machine_;
   std::uint32_t first_core_;
   bool binds_;
-  Crew crew_;
+  ParallelLoop loop_;
   tbb::global_control limit_;
   tbb::task_arena arena_;
   tbb::task_group parts_;

@@ -38,8 +38,6 @@ constexpr LayerNames kBottom{"bottom", "bottom.dx", "bottom.dw", "bottom.relu",
 constexpr LayerNames kTop{"top", "top.dx", "top.dw", "top.relu", "top.relu.backward"};
 constexpr LayerNames kCross{"cross", "cross.dx", "cross.dw", "cross.sum", "cross.sum.backward"};
 
-std::uint64_t unsign(std::int64_t value) { return static_cast<std::uint64_t>(value); }
-
 struct Sizes {
   std::uint64_t samples, tables, lookups, width, element, table_element, interacted;
   std::uint64_t table_parameters;  // on a device
@@ -206,11 +204,6 @@ class DlrmWriter {
   std::vector<NetworkLayer> bottom_, cross_, top_;
   Node step_end_;
 };
-
-void in_range(const char* key, std::int64_t value, std::int64_t first, std::int64_t last) {
-  if (value >= first && value <= last) return;
-  throw SpecProblem(key, fmt::format("out of range: {}; expected {} to {}", value, first, last));
-}
 
 void check_list(const char* key, const std::vector<std::uint32_t>& list, std::int64_t largest) {
   const auto entries = static_cast<std::int64_t>(list.size());

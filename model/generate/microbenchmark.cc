@@ -12,11 +12,6 @@
 namespace exawarp::model {
 namespace {
 
-void in_range(const char* key, std::int64_t value, std::int64_t first, std::int64_t last) {
-  if (value >= first && value <= last) return;
-  throw SpecProblem(key, fmt::format("out of range: {}; expected {} to {}", value, first, last));
-}
-
 bool is_between_two(MicrobenchmarkKind kind) {
   return kind == MicrobenchmarkKind::kPingPong || kind == MicrobenchmarkKind::kSend;
 }

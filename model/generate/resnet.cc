@@ -25,13 +25,6 @@ constexpr std::uint64_t kExpansion = 4;    // of a block's width to its output
 constexpr LayerNames kConvolution{"conv", "conv.dx", "conv.dw", "normalise", "normalise.backward"};
 constexpr LayerNames kClassifier{"classify", "classify.dx", "classify.dw", "loss", "loss.gradient"};
 
-std::uint64_t unsign(std::int64_t value) { return static_cast<std::uint64_t>(value); }
-
-void in_range(const char* key, std::int64_t value, std::int64_t first, std::int64_t last) {
-  if (value >= first && value <= last) return;
-  throw SpecProblem(key, fmt::format("out of range: {}; expected {} to {}", value, first, last));
-}
-
 // Layers in the order of the forward pass; `sums` marks those after which a block's input is added.
 struct Network {
   std::vector<NetworkLayer> layers;

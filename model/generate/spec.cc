@@ -1,6 +1,8 @@
 // Names of the enumerators that users write; see spec.h.
 #include "model/generate/spec.h"
 
+#include <fmt/format.h>
+
 #include "model/workload/named.h"
 
 namespace exawarp::model {
@@ -57,6 +59,11 @@ std::int64_t bytes_of(schema::DataType type) {
       return 8;
   }
   return 0;
+}
+
+void in_range(const char* key, std::int64_t value, std::int64_t first, std::int64_t last) {
+  if (value >= first && value <= last) return;
+  throw SpecProblem(key, fmt::format("out of range: {}; expected {} to {}", value, first, last));
 }
 
 }  // namespace exawarp::model

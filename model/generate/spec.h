@@ -58,6 +58,12 @@ struct MicrobenchmarkSpec {
   std::vector<std::string> along = {};
 };
 
+// Throws SpecProblem under `key` unless first <= value <= last.
+void in_range(const char* key, std::int64_t value, std::int64_t first, std::int64_t last);
+
+// A count that in_range() has accepted.
+constexpr std::uint64_t unsign(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+
 // The types by the names users write ("bf16", "all_reduce"); throw SpecProblem under `key`.
 schema::DataType data_type_from_name(const std::string& key, const std::string& name);
 schema::CollectiveType collective_from_name(const std::string& key, const std::string& name);

@@ -29,12 +29,6 @@ template <class... Values>
   throw SpecProblem(key, fmt::format(text, std::forward<Values>(values)...));
 }
 
-void in_range(const char* key, std::int64_t value, std::int64_t first, std::int64_t last) {
-  if (value < first || value > last) {
-    refuse(key, "out of range: {}; expected {} to {}", value, first, last);
-  }
-}
-
 // `part` (a parallel size, named by key) must divide `whole`.
 void divides(const char* key, std::int64_t part, const char* what, std::int64_t whole) {
   if (whole % part != 0)

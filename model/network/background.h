@@ -83,7 +83,6 @@ class Background {
   [[nodiscard]] core::Time gap(core::DeviceId device, std::uint64_t k) const;
   [[nodiscard]] core::Time from() const { return spec_.from; }
   [[nodiscard]] core::Time until() const { return spec_.until; }
-  [[nodiscard]] core::Time mean_gap() const { return mean_gap_; }
 
  private:
   [[nodiscard]] core::DeviceId other(core::DeviceId device, std::uint32_t bits) const;

@@ -1,6 +1,7 @@
 // Names of the attributes of a Chakra node, and those that our exports add.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "io/chakra.pb.h"
@@ -41,6 +42,8 @@ inline constexpr const char* kPeerAxisAttribute = "exawarp_peer_axis";
 inline constexpr const char* kPermutationAttribute = "exawarp_permutation";
 inline constexpr const char* kArrivalAttribute = "exawarp_arrival_of";
 
+// Unit of a node's duration_micros.
+inline constexpr std::uint64_t kPsPerUs = 1'000'000;
 // What duration_micros is too coarse for: nanoseconds (uint64).
 inline constexpr const char* kDurationAttribute = "exawarp_duration_ns";
 

@@ -20,8 +20,6 @@ using core::DeviceId;
 using core::InputError;
 namespace schema = model::schema;
 
-constexpr std::uint64_t kPsPerUs = 1'000'000;
-
 chakra::Attribute& add(chakra::Node& node, const char* name) {
   chakra::Attribute& attribute = *node.add_attr();
   attribute.set_name(name);

@@ -16,7 +16,6 @@ namespace {
 using core::InputError;
 namespace schema = model::schema;
 
-constexpr std::uint64_t kPsPerUs = 1'000'000;
 constexpr std::uint64_t kHostPs = 1'000;  // a host operation without a duration: 1 ns
 
 schema::CollectiveType collective_type(std::uint64_t type, const NodeAttributes& attributes) {
