@@ -58,7 +58,7 @@ EngineOptions up_to_the_end(EngineOptions options) {
 
 // Uncommitted events one partition may hold: its share of the budget. On the cluster model an
 // event takes 64 bytes, its key 24, its record 32, its send 8 and some four undo entries 64;
-// lanes and lists grow by doubling, hence twice the sum. At most 2^25, so that no lane comes near
+// logs and lists grow by doubling, hence twice the sum. At most 2^25, so that no log comes near
 // the 2^32 entries that a record can tell apart.
 std::uint64_t history_limit(const EngineOptions& options, std::uint32_t machine_ranks,
                             std::uint32_t partitions) {

@@ -49,7 +49,7 @@ using ProgressListener = std::function<void(const Progress&)>;
 // has an entry for each atom of the whole simulation (pdes/directory.h).
 struct RankMemory {
   std::uint64_t lp_bytes = 0;         // logical processes with their headers
-  std::uint64_t history_bytes = 0;    // lanes of the logs
+  std::uint64_t history_bytes = 0;    // the logs of histories
   std::uint64_t event_bytes = 0;      // event pools
   std::uint64_t directory_bytes = 0;
 };

@@ -22,7 +22,7 @@ struct Statistics {
   std::uint64_t gvt_rounds = 0;          // (a maximum: all take part in each)
   std::uint64_t pending_peak = 0;        // events (a maximum over partitions)
   std::uint64_t history_peak = 0;        // uncommitted events (a maximum over partitions)
-  std::uint64_t log_bytes = 0;           // memory of the history lanes
+  std::uint64_t log_bytes = 0;           // memory of the history logs
   std::uint64_t event_bytes = 0;         // memory of the event pools
   std::uint64_t process_ns = 0;          // host time: executing events and rolling back
   std::uint64_t exchange_ns = 0;         // host time: reading mailboxes
