@@ -1,3 +1,5 @@
+// oneTBB's workers as the workers of a ParallelLoop: started once and bound to cores. A worker that
+// cannot start ends the process with a line, since nobody can catch what is thrown there.
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>

@@ -1,3 +1,5 @@
+// The layout of a board, and the three parts of an exchange: put what this rank has on its own
+// board, meet the others by their counters, take what their boards have for it.
 #include "pdes/shared_exchange.h"
 
 #include <fcntl.h>

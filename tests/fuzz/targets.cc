@@ -1,3 +1,5 @@
+// One function a parser: it reads the bytes, and uses what it read as the program would. An
+// InputError is a right answer; anything else that is thrown is not.
 #include "tests/fuzz/targets.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+// What the YAML reader says of input that is wrong, and what it survives.
 #include "io/study/yaml.h"
 
 #include <gtest/gtest.h>

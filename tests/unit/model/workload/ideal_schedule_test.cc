@@ -1,3 +1,4 @@
+// Devices that behave alike, and start times on a network that takes no time.
 #include "model/workload/ideal_schedule.h"
 
 #include <gtest/gtest.h>
