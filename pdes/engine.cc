@@ -11,7 +11,7 @@
 //
 // GVT: messages lie in mailboxes, or are on their way between ranks, and their senders' votes
 // report the least time of those. So the least vote bounds every event that is unprocessed
-// anywhere. No rank goes on before it has all that was sent to it.
+// anywhere. No rank continues before it has all that was sent to it.
 #include "pdes/engine.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ EngineOptions up_to_the_end(EngineOptions options) {
 
 // Uncommitted events one partition may hold: its share of the budget. On the cluster model an
 // event takes 64 bytes, its key 24, its record 32, its send 8 and some four undo entries 64;
-// logs and lists grow by doubling, hence twice the sum. At most 2^25, so that no log comes near
+// logs and lists grow by doubling, so twice the sum. At most 2^25, so that no log comes near
 // the 2^32 entries that a record can tell apart.
 std::uint64_t history_limit(const EngineOptions& options, std::uint32_t machine_ranks,
                             std::uint32_t partitions) {

@@ -65,7 +65,7 @@ class TbbExecutor final : public Executor {
         loop_(setup.threads, setup.partitions, binds_),
         limit_(tbb::global_control::max_allowed_parallelism, setup.threads),
         arena_(static_cast<int>(setup.threads)) {
-    arena_.initialize();  // by itself: one that failed waits for ever when it is used again
+    arena_.initialize();  // separately: one that failed would hang when it is used again
     try {
       start(setup.threads);
     } catch (const std::exception& error) {

@@ -52,7 +52,7 @@ class Log {
     *next_++ = value;
   }
 
-  // Forgets everything below `index`. Requires tail <= index <= head. An emptied log goes on at
+  // Forgets everything below `index`. Requires tail <= index <= head. An emptied log continues at
   // its front: short bursts reuse the same few cache lines instead of walking through the room.
   void drop_before(std::uint64_t index) {
     EXAWARP_DCHECK(index >= tail_ && index <= head(), index, tail_, head());

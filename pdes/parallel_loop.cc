@@ -51,7 +51,7 @@ void ParallelLoop::stop() {
   start_round();
 }
 
-// Its own tasks first; then the others', from the end, where their own workers come last.
+// Its own tasks first, then those of others, from the end, which their own workers reach last.
 void ParallelLoop::take_tasks(std::uint32_t worker, std::uint32_t round) {
   for (std::uint32_t task = home(worker); task < home(worker + 1); ++task) try_task(task, round);
   for (std::uint32_t step = 1; step < workers_; ++step) {
@@ -60,7 +60,7 @@ void ParallelLoop::take_tasks(std::uint32_t worker, std::uint32_t round) {
   }
 }
 
-// A worker that comes late finds all claimed, by this round or a later one. Only a claim makes
+// A late worker finds all tasks claimed, by this round or a later one. Only a claim makes
 // task_ safe to read: until the task is done the round is not over.
 void ParallelLoop::try_task(std::uint32_t task, std::uint32_t round) {
   std::uint32_t before = round - 1;

@@ -51,7 +51,7 @@ class ParallelLoop {
   const Task* task_ = nullptr;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> failed_{false};
-  std::exception_ptr failure_;  // by whoever set failed_
+  std::exception_ptr failure_;  // by the worker that set failed_
   std::vector<std::atomic<std::uint32_t>> claims_;
   alignas(64) std::atomic<std::uint32_t> round_{0};  // what waiting workers watch
   alignas(64) std::atomic<std::uint32_t> done_{0};   // tasks of this round that are over

@@ -255,7 +255,7 @@ bool run_xwg(std::string_view bytes) {
   });
 }
 
-// Whatever validates is safe in all of the program's parts, whichever refuses it.
+// A workload that validates is safe in every part of the program, even one that refuses it.
 bool run_xwg_fields(std::string_view bytes) {
   return accepts([&] {
     model::WorkloadGraph graph = spoiled_workload(bytes);

@@ -52,7 +52,7 @@ inline constexpr const char* kDurationAttribute = "exawarp_duration_ns";
   return kind == model::schema::NodeKind::SEND || kind == model::schema::NodeKind::RECEIVE;
 }
 
-// Sets the attribute to `value`, whichever kind of integer or text it holds.
+// Sets the attribute to `value`, as the kind of integer or text that it holds.
 void set_number(chakra::Attribute& attribute, std::int64_t value);
 
 }  // namespace exawarp::io
