@@ -1,3 +1,5 @@
+// Opens a path without waiting for a pipe, looks at what it is, and refuses all but regular files.
+// Standard input is copied once into a file of its own, which every later opening reads.
 #include "core/input_file.h"
 
 #include <fcntl.h>

@@ -1,3 +1,6 @@
+// Processors come from hwloc, cut to the affinity mask. Memory is what /proc/meminfo calls
+// available, cut to the limits of the control group; for these, /proc/self/cgroup gives the group's
+// path and each ancestor's files are read.
 #include "core/machine.h"
 
 #include <hwloc.h>

@@ -1,5 +1,5 @@
 // What the machine gives this process: processors, memory, pages. Read once at the start, before
-// any thread is bound, and passed to whoever needs it.
+// any thread is bound, and passed to those who need it.
 // Why not std::thread::hardware_concurrency and /proc/meminfo alone: a batch system or a container
 // grants less than the machine has, through an affinity mask and control groups.
 #pragma once

@@ -1,3 +1,5 @@
+// Writes through a temporary file in the same folder (core/temporary_files.h), synchronises it to
+// the disk and renames it. Files that belong together are all written before the first is renamed.
 #include "core/output_file.h"
 
 #include <fcntl.h>

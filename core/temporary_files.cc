@@ -1,3 +1,5 @@
+// The list of temporary files, guarded by a flag that is taken with signals held off. The handler
+// of a signal that ends the process takes the same flag, unlinks what is listed, and ends it.
 #include "core/temporary_files.h"
 
 #include <fcntl.h>

@@ -1,3 +1,5 @@
+// A table of units for each dimension. A number is read as decimal digits and an exponent, and
+// multiplied by the unit in 128-bit integers, so that any remainder shows and is refused.
 #include "core/units.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Builds the cluster in the order in which things depend on each other: checks of options and
+// accelerator, placement of jobs, their program tables, the devices' model, then the switches.
 #include "model/cluster.h"
 
 #include <fmt/core.h>

@@ -62,7 +62,7 @@ struct Traffic {
   std::vector<std::uint64_t> weight;       // collectives of both, and four for each send
 };
 
-struct DeviceModel;  // model/device/device_model.h: what device handlers read
+struct DeviceModel;
 
 // Devices below a leaf switch of a fat tree or leaf-spine; 0 where there is no such thing.
 std::uint32_t leaf_devices_of(const Fabric& fabric);
@@ -90,7 +90,6 @@ class Cluster final : public pdes::Model {
   [[nodiscard]] std::uint32_t lp_count() const { return lp_count_; }  // ids end here
   [[nodiscard]] std::uint32_t device_count() const { return device_count_; }
   [[nodiscard]] std::uint32_t switch_count() const { return switch_count_; }
-  [[nodiscard]] std::uint32_t device_state_bytes() const { return types_[0].state_bytes; }
 
   // Requires packet fidelity.
   [[nodiscard]] const PacketNetwork& packet_network() const { return *packet_network_; }

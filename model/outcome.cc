@@ -1,3 +1,5 @@
+// Adds the states of devices and switches to totals by class, combines the totals between ranks as
+// words, and words the first lines about devices that cannot finish (Explainer).
 #include "model/outcome.h"
 
 #include <fmt/core.h>

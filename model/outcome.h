@@ -84,7 +84,7 @@ class Outcome {
   void combine(pdes::Transport& transport);
 
   // The same in words, for a caller that brings its own reduction: sums add, maxima take the
-  // greater, element by element; merge_waiting() takes the bytes of any number of ranks.
+  // greater, element by element; waiting_from_bytes() takes the bytes of any number of ranks.
   [[nodiscard]] std::vector<std::uint64_t> sums_to_words() const;
   void sums_from_words(std::span<const std::uint64_t> words);
   [[nodiscard]] std::vector<std::uint64_t> maxima_to_words() const;

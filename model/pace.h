@@ -13,7 +13,7 @@ constexpr std::int64_t kUsualPace = 1'000'000;
 
 // From some instant until `until`, work of duration d takes d * factor_ppm / 1,000,000.
 struct Pace {
-  std::int64_t factor_ppm = kUsualPace;  // more: slower; 0: nothing goes on
+  std::int64_t factor_ppm = kUsualPace;  // more: slower; 0: nothing moves
   core::Time until = core::Time::max();
 
   // Slowdowns that overlap multiply; a standstill wins.
@@ -31,7 +31,7 @@ struct Pace {
 };
 
 // When work that takes `duration` at the usual pace ends if it begins at `start`, or kEndOfTime
-// where that is earlier; Time::max() where it stands still for ever. Rounded up at each change.
+// where that is earlier; Time::max() where it never continues. Rounded up at each change.
 // `pace_at(t)` gives the Pace from t on.
 // Cost: one call of `pace_at` a change.
 template <class PaceAt>

@@ -1,3 +1,5 @@
+// The distributions in fixed-point integers. exp is a Taylor series and the logarithm core's, since
+// a C library's differ between machines.
 #include "model/variation.h"
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 //                normal, cut off at 6.93 deviations; median below 1, tail upwards
 //   exponential  1 - sigma + sigma E, E exponential with mean 1: never below 1 - sigma, long tail
 //
-// The mean is exactly 1 and the standard deviation exactly sigma for the first two but for
+// The mean is exactly 1 and the standard deviation exactly sigma for the first two except for
 // rounding; within 1e-6 for the others (deviation of lognormal: within 1 % up to sigma 1).
 #pragma once
 

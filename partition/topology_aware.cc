@@ -5,9 +5,9 @@
 // NP-hard to find; a good one is not, because clusters are regular.
 //
 // The idea. Split the parts in two halves, on a border between ranks while there is more than one
-// rank, divide the atoms between the halves, and go on inside each half. So the widest borders are
-// drawn first, with the whole graph in view, and the partitions of one rank are neighbours.
-// A division in two is made in three steps:
+// rank, divide the atoms between the halves, and continue inside each half. So the widest borders
+// are drawn first, with the whole graph in view, and the partitions of one rank are neighbours. A
+// division in two is made in three steps:
 //
 //   1. Grow. Start from an atom at the rim (the last one that a breadth-first search reaches) and
 //      keep adding the atom whose arrival adds least to the cut: least (traffic with the atoms
@@ -25,7 +25,7 @@
 //      1 = 3 = 5 = 7        any of the upper row, and cuts the four links: 4.
 //   (0 = 6 and 1 = 7 close the rings)
 //
-// Why the result depends on nothing but the input: weights are integers, equal candidates are
+// Why the result depends only on the input: weights are integers, equal candidates are
 // taken by lowest id, and no order comes from an address, a hash or a thread.
 //
 // Balance. Let S be the average weight of a part and h the heaviest atom. A division may miss
@@ -36,7 +36,7 @@
 //
 // Cost. One level of the recursion is O(E log V) for V atoms and E edges, and there are
 // log2(parts) levels. 16,384 atoms with 31,744 edges in 64 parts take 12 ms (dev preset, one EPYC
-// core; the test TopologyAware.PlacesSixteenThousandAtomsQuickly prints it).
+// core).
 //
 // C. M. Fiduccia, R. M. Mattheyses: "A linear-time heuristic for improving network partitions",
 // DAC 1982. G. Karypis, V. Kumar: "A fast and high quality multilevel scheme for partitioning
@@ -177,7 +177,7 @@ void Bisector::start_by_growing(std::span<const std::uint32_t> vertices) {
       rim.pop();
       if (inside_[top.vertex] != 0 || top.gain != gain_[top.vertex]) continue;  // out of date
       vertex = top.vertex;
-    } else {  // a component is complete: go on with the lowest id outside
+    } else {  // a component is complete: continue with the lowest id outside
       while (next_id < vertices.size() && inside_[vertices[next_id]] != 0) ++next_id;
       if (next_id == vertices.size()) return;
       vertex = vertices[next_id];

@@ -11,7 +11,7 @@ namespace exawarp::partition {
 // Requires what place_in_blocks requires, and request.atoms == graph.vertices().
 // Guarantee: no partition is heavier than 1.02 averages plus four times the heaviest atom (with
 // equal weights the parts usually differ by one atom). Atoms without weight and edges (switches
-// that a fidelity does not use) are dealt out in blocks.
+// that a fidelity does not use) are distributed in blocks.
 core::Placement place_by_topology(const WeightedGraph& graph, const PlacementRequest& request);
 
 }  // namespace exawarp::partition

@@ -2,7 +2,10 @@
 // Owner: one partition.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -23,5 +26,10 @@ class BlockPool {
   core::Arena arena_;
   std::array<std::vector<void*>, kMostClass + 1> free_;
 };
+
+// The class of the smallest block that holds `bytes`. Requires bytes > 0.
+constexpr std::uint32_t size_class_of(std::size_t bytes) {
+  return std::max(BlockPool::kLeastClass, static_cast<std::uint32_t>(std::bit_width(bytes - 1)));
+}
 
 }  // namespace exawarp::pdes

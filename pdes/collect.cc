@@ -12,7 +12,7 @@
 namespace exawarp::pdes {
 
 void Partition::collect(Time gvt) {
-  Lane<Record>& records = history_.records;
+  Log<Record>& records = history_.records;
   if (!extras_.empty()) deliver_emissions(gvt);
   std::uint64_t tail = records.tail();
   while (tail != records.head()) {

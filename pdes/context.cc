@@ -7,7 +7,7 @@ namespace exawarp::pdes {
 
 Payload& Context::schedule(LpId to, Time delay, EventKind kind) {
   const std::uint32_t owner = partition_->owner_of(to);
-  // A handler that runs on a state that never was may ask for nonsense; only a commit makes it
+  // A handler that runs on a wrong state may ask for nonsense; only a commit makes it
   // a fault.
   if (delay.ps < 1 || owner == Directory::kNoPartition) [[unlikely]] {
     fail("a handler sent to no logical process, or not into the future");

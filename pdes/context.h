@@ -1,6 +1,6 @@
 // What a handler may do: read its state, change it through set() and add(), send, emit.
 //
-// A handler has no other side effect. Under Time Warp it may run on a state that never was, run
+// A handler has no other side effect. Under Time Warp it may run on a state that is wrong, run
 // again, or be undone; so every change is recorded when the run is optimistic and is a plain
 // store otherwise, and one handler serves every mode. The rollback audit (pdes/audit.h) finds a
 // write that by-passed the context.

@@ -54,10 +54,6 @@ class Directory {
             atom.type};
   }
   [[nodiscard]] std::span<const LpType> types() const { return types_; }
-  // Bytes from an LP's header to the end of its state.
-  [[nodiscard]] std::uint32_t footprint(std::uint32_t type) const {
-    return static_cast<std::uint32_t>(sizeof(LpHeader)) + types_[type].state_bytes;
-  }
 
   // Calls visitor(LpId, LpSlot) for each LP of `partition`, or of the whole rank, in ascending id
   // order.

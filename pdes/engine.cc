@@ -11,7 +11,7 @@
 //
 // GVT: messages lie in mailboxes, or are on their way between ranks, and their senders' votes
 // report the least time of those. So the least vote bounds every event that is unprocessed
-// anywhere. No rank goes on before it has all that was sent to it.
+// anywhere. No rank continues before it has all that was sent to it.
 #include "pdes/engine.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ EngineOptions up_to_the_end(EngineOptions options) {
 
 // Uncommitted events one partition may hold: its share of the budget. On the cluster model an
 // event takes 64 bytes, its key 24, its record 32, its send 8 and some four undo entries 64;
-// lanes and lists grow by doubling, hence twice the sum. At most 2^25, so that no lane comes near
+// logs and lists grow by doubling, so twice the sum. At most 2^25, so that no log comes near
 // the 2^32 entries that a record can tell apart.
 std::uint64_t history_limit(const EngineOptions& options, std::uint32_t machine_ranks,
                             std::uint32_t partitions) {
@@ -279,26 +279,12 @@ RunResult Engine::run(const ProgressListener& progress) {
 
 namespace {
 
-constexpr std::size_t kStatisticsWords = sizeof(Statistics) / sizeof(std::uint64_t);
-using StatisticsWords = std::array<std::uint64_t, kStatisticsWords>;
-
-// Combines over ranks with Statistics::merge's own rules: each rank contributes its sums, and
-// fields that are maxima are taken from a maximum over ranks.
 Statistics over_all_ranks(const Statistics& mine, Transport& transport) {
-  StatisticsWords sums;
-  std::memcpy(sums.data(), &mine, sizeof mine);
+  StatisticsWords sums = words_of(mine);
   StatisticsWords maxima = sums;
   transport.all_reduce_sum(sums);
   transport.all_reduce_max(maxima);
-  Statistics sum;
-  Statistics maximum;
-  std::memcpy(static_cast<void*>(&sum), sums.data(), sizeof sum);
-  std::memcpy(static_cast<void*>(&maximum), maxima.data(), sizeof maximum);
-  sum.longest_rollback = maximum.longest_rollback;
-  sum.gvt_rounds = maximum.gvt_rounds;
-  sum.pending_peak = maximum.pending_peak;
-  sum.history_peak = maximum.history_peak;
-  return sum;
+  return combined(sums, maxima);
 }
 
 // Field by field; the least of x is the complement of the most of ~x.

@@ -57,7 +57,7 @@ using ProgressListener = std::function<void(const Progress&)>;
 // has an entry for each atom of the whole simulation (pdes/directory.h).
 struct RankMemory {
   std::uint64_t lp_bytes = 0;         // logical processes with their headers
-  std::uint64_t history_bytes = 0;    // lanes of the logs
+  std::uint64_t history_bytes = 0;    // the logs of histories
   std::uint64_t event_bytes = 0;      // event pools
   std::uint64_t directory_bytes = 0;
 };
@@ -75,7 +75,7 @@ struct RunResult {
   std::uint32_t partition_count = 0;  // over all ranks
   bool stopped_at_limit = false;  // before all was done
   // The first event at core::kEndOfTime, where options.end would have let it run: the run is not
-  // over and cannot go on. Equal in every mode and on every rank, but for what is the engine's own.
+  // over and cannot continue. Equal in every mode and on every rank, except the engine's figures.
   std::optional<Event> late;
   HostTime host_time;         // of all ranks
   TimeSeries series;          // of all ranks, on rank 0, where one was asked for

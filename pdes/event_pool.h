@@ -1,6 +1,6 @@
 // Memory of one partition's events: slabs of cache lines, and a stack of free ones.
 // Owner: one partition.
-// Why a stack of pointers beside the events: freeing must not touch the event, so that fossil
+// Why a stack of pointers apart from the events: freeing must not touch the event, so that fossil
 // collection reads the history alone.
 #pragma once
 

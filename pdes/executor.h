@@ -1,5 +1,5 @@
 // Runs a function for each partition of an epoch on this rank's workers, and waits for all.
-// Two implementations, which differ in where the workers of their crew come from: oneTBB's, bound
+// Two implementations, which differ in where the workers of their loop come from: oneTBB's, bound
 // to cores, and plain threads, which the ThreadSanitizer preset uses (Debian's libtbb is not built
 // for it).
 #pragma once
@@ -28,8 +28,8 @@ class Executor {
   virtual void for_each(const std::function<void(std::uint32_t)>& task) = 0;
 };
 
-// These throw core::SystemError where the system has not that many threads to give.
-// Binds nobody where the process has too few cores.
+// These throw core::SystemError where the system cannot start that many threads.
+// No worker is bound where the process has too few cores.
 std::unique_ptr<Executor> make_tbb_executor(const ExecutorSetup& setup);
 std::unique_ptr<Executor> make_thread_executor(const ExecutorSetup& setup);
 

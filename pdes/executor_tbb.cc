@@ -1,3 +1,5 @@
+// oneTBB's workers as the workers of a ParallelLoop: started once and bound to cores. A worker that
+// cannot start ends the process with a line, since nobody can catch what is thrown there.
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
@@ -11,7 +13,7 @@
 
 #include "core/error.h"
 #include "core/machine.h"
-#include "pdes/crew.h"
+#include "pdes/parallel_loop.h"
 #include "pdes/executor.h"
 #include "pdes/thread_supply.h"
 
@@ -52,18 +54,18 @@ void explain_workers_that_cannot_start() {
   static_cast<void>(once);
 }
 
-// Each of oneTBB's workers runs one task as long as the executor lives: its part in the crew. The
-// crew does without those that oneTBB does not send, because other executors have them.
+// Each of oneTBB's workers runs one task for as long as the executor lives: its part in the loop.
+// The loop does without workers that oneTBB cannot send because other executors hold them.
 class TbbExecutor final : public Executor {
  public:
   explicit TbbExecutor(const ExecutorSetup& setup)
       : machine_(core::discover_machine()),
         first_core_(setup.first_core),
         binds_(has_cores_for(machine_, setup)),
-        crew_(setup.threads, setup.partitions, binds_),
+        loop_(setup.threads, setup.partitions, binds_),
         limit_(tbb::global_control::max_allowed_parallelism, setup.threads),
         arena_(static_cast<int>(setup.threads)) {
-    arena_.initialize();  // by itself: one that failed waits for ever when it is used again
+    arena_.initialize();  // separately: one that failed would hang when it is used again
     try {
       start(setup.threads);
     } catch (const std::exception& error) {
@@ -75,7 +77,7 @@ class TbbExecutor final : public Executor {
   }
   ~TbbExecutor() noexcept override { end(); }
 
-  void for_each(const std::function<void(std::uint32_t)>& task) override { crew_.run(task); }
+  void for_each(const std::function<void(std::uint32_t)>& task) override { loop_.run(task); }
 
  private:
   void start(std::uint32_t threads) {
@@ -83,13 +85,13 @@ class TbbExecutor final : public Executor {
       for (std::uint32_t i = 1; i < threads; ++i) {
         parts_.run([this, i] {
           bind(i);
-          crew_.work(i);
+          loop_.work(i);
         });
       }
     });
   }
   void end() noexcept {
-    crew_.stop();
+    loop_.stop();
     arena_.execute([this] { parts_.wait(); });
   }
   void bind(std::uint32_t worker) const {
@@ -99,7 +101,7 @@ class TbbExecutor final : public Executor {
   core::Machine machine_;
   std::uint32_t first_core_;
   bool binds_;
-  Crew crew_;
+  ParallelLoop loop_;
   tbb::global_control limit_;
   tbb::task_arena arena_;
   tbb::task_group parts_;

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/check.h"
-#include "pdes/crew.h"
+#include "pdes/parallel_loop.h"
 #include "pdes/executor.h"
 #include "pdes/thread_supply.h"
 
@@ -25,25 +25,25 @@ class InlineExecutor final : public Executor {
 class ThreadExecutor final : public Executor {
  public:
   explicit ThreadExecutor(const ExecutorSetup& setup)
-      : crew_(setup.threads, setup.partitions, false) {
+      : loop_(setup.threads, setup.partitions, false) {
     try {
       for (std::uint32_t i = 1; i < setup.threads; ++i)
-        workers_.emplace_back([this, i] { crew_.work(i); });
+        workers_.emplace_back([this, i] { loop_.work(i); });
     } catch (const std::system_error& error) {
-      crew_.stop();  // or those that did start would wait, and be waited for
+      loop_.stop();  // or those that did start would wait, and be waited for
       fail_for_threads(static_cast<std::uint32_t>(workers_.size()) + 1, setup.threads,
                        error.code().value());
     } catch (...) {
-      crew_.stop();
+      loop_.stop();
       throw;
     }
   }
-  ~ThreadExecutor() override { crew_.stop(); }
+  ~ThreadExecutor() override { loop_.stop(); }
 
-  void for_each(const std::function<void(std::uint32_t)>& task) override { crew_.run(task); }
+  void for_each(const std::function<void(std::uint32_t)>& task) override { loop_.run(task); }
 
  private:
-  Crew crew_;
+  ParallelLoop loop_;
   std::vector<std::jthread> workers_;  // last: joins before the rest is destroyed
 };
 

@@ -1,6 +1,6 @@
 // What a partition remembers of the events it executed and may have to undo.
 //
-// One log with three lanes: records (one an executed event), undo entries, and sends.
+// Three logs: records (one for each executed event), undo entries, and sends.
 // An LP holds the index of its newest record, and each record that of the LP's previous one, so a
 // rollback walks one LP's chain and fossil collection moves the tail. An index below the tail
 // means "nothing to undo", so collection touches no LP; a record carries its receive time, so
@@ -11,13 +11,13 @@
 #include <cstdint>
 
 #include "pdes/event.h"
-#include "pdes/lane.h"
+#include "pdes/log.h"
 #include "pdes/undo.h"
 
 namespace exawarp::pdes {
 
-// Half a cache line: indices of the other lanes are kept as their low halves, and completed from
-// the lane's tail, as a lane never holds 2^32 entries (history_limit() of the engine sees to it).
+// Half a cache line: indices of the other logs are kept as their low halves, and completed from
+// the log's tail, as a log never holds 2^32 entries (history_limit() of the engine sees to it).
 struct Record {
   Time time;
   Event* event;  // null: undone
@@ -28,7 +28,7 @@ struct Record {
 };
 static_assert(sizeof(Record) == 32);
 
-// A send of an executed event: a pointer inside the partition, an index of the remote lane
+// A send of an executed event: a pointer inside the partition, an index of the remote log
 // (odd) for other partitions.
 class SentRef {
  public:
@@ -55,10 +55,10 @@ struct RemoteSend {
 };
 
 struct History {
-  Lane<Record> records{256};
+  Log<Record> records{256};
   UndoLog undo;
-  Lane<SentRef> sent{256};
-  Lane<RemoteSend> remote{64};
+  Log<SentRef> sent{256};
+  Log<RemoteSend> remote{64};
 
   // Appends the record of an event that is about to be executed, by an LP whose newest record so
   // far is `previous`. Returns its index.
@@ -76,7 +76,7 @@ struct History {
     return index - records[index].previous_distance;
   }
 
-  // Where a record's entries in the other lanes begin and end. `index` may be the records' head.
+  // Where a record's entries in the other logs begin and end. `index` may be the records' head.
   [[nodiscard]] std::uint64_t undo_begin(std::uint64_t index) {
     return index == records.head() ? undo.head() : complete(records[index].undo_begin, undo);
   }
@@ -110,9 +110,9 @@ struct History {
   }
 
  private:
-  template <class L>  // a Lane, or the UndoLog
-  [[nodiscard]] static std::uint64_t complete(std::uint32_t low, const L& lane) {
-    return lane.tail() + (low - static_cast<std::uint32_t>(lane.tail()));
+  template <class L>  // a Log or the UndoLog
+  [[nodiscard]] static std::uint64_t complete(std::uint32_t low, const L& log) {
+    return log.tail() + (low - static_cast<std::uint32_t>(log.tail()));
   }
 };
 

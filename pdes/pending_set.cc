@@ -10,10 +10,10 @@
 // (a large one by scattering its keys over slots of time first, which leaves next to nothing to
 // sort) and then consumed by a cursor, so the next events are known ahead and can be prefetched;
 // what is pushed into its range later is inserted where it belongs while few keys are left there,
-// and goes to a small heap beside it otherwise. When the buckets are used up, the far keys are
+// and goes to a small heap otherwise. When the buckets are used up, the far keys are
 // spread over new ones, with a width drawn from a sample of the keys themselves.
 // If the heap outgrows the front (a model whose events crowd below one far-off event), everything
-// is spread anew.
+// is spread again.
 //
 // Cost: push O(1), pop O(1) amortised where times differ, O(log bucket) where they crowd; each key
 // is moved two to four times, always in runs. Why not a heap of keys: from 64 Ki pending events on,
@@ -43,7 +43,7 @@ constexpr std::size_t kMostBuckets = std::size_t{1} << 8;
 constexpr std::size_t kMostKeysPerBucket = 8192;
 constexpr std::size_t kSmallSet = 48;     // not worth spreading
 constexpr std::size_t kNearLeast = 1024;  // a heap this small is in cache
-// A front with no more keys left is inserted into. Against a heap beside it, CPU time a hold: 16
+// A front with no more keys left is inserted into. Against a separate heap, CPU time a hold: 16
 // pending events 0.61, 1,024 with delays of 1 us and 500 us 0.67, large sets 1.0.
 constexpr std::size_t kInsertMost = 32;
 

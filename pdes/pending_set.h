@@ -10,7 +10,7 @@
 
 namespace exawarp::pdes {
 
-// The sort key beside the pointer, so that ordering touches no event unless two keys are equal,
+// The sort key next to the pointer, so that ordering touches no event unless two keys are equal,
 // which only an event and its anti-message are.
 struct PendingKey {
   EventKey key;

@@ -104,7 +104,7 @@ void Partition::undo_extras(std::uint64_t index) {
 
 // Most rollbacks undo the newest records; their room is reusable at once.
 void Partition::trim_dead_head() {
-  Lane<Record>& records = history_.records;
+  Log<Record>& records = history_.records;
   while (records.size() != 0 && records[records.head() - 1].event == nullptr) {
     history_.drop_newest();
     while (!extras_.empty() && extras_.back().record >= records.head()) extras_.pop_back();

@@ -1,3 +1,5 @@
+// The layout of a board, and the three parts of an exchange: put what this rank has on its own
+// board, meet the others by their counters, take what their boards have for it.
 #include "pdes/shared_exchange.h"
 
 #include <fcntl.h>
@@ -7,10 +9,10 @@
 #include <cerrno>
 #include <string>
 #include <system_error>
-#include <thread>
 
 #include "core/check.h"
 #include "core/error.h"
+#include "pdes/spin.h"
 
 namespace exawarp::pdes {
 namespace {
@@ -22,15 +24,6 @@ constexpr std::size_t in_lines(std::size_t bytes) {
   return (bytes + SharedExchange::kLine - 1) / SharedExchange::kLine * SharedExchange::kLine;
 }
 constexpr std::size_t kVoteBytes = in_lines(sizeof(GvtVote));
-
-// Another rank may need this core, so some 2 us are all that is spent on looking only.
-void pause(std::uint32_t look) {
-  constexpr std::uint32_t kLooksPerYield = 64;
-  if (look % kLooksPerYield == 0) return std::this_thread::yield();
-#ifdef __x86_64__
-  __builtin_ia32_pause();
-#endif
-}
 
 }  // namespace
 
@@ -115,7 +108,7 @@ GvtVote SharedExchange::meet() const {
     if (rank == rank_) continue;
     for (std::uint32_t look = 1; completed(rank).load(std::memory_order_acquire) <= exchanges_;
          ++look)
-      pause(look);
+      pause_after_look(look);
     all = combined(all, vote(rank));
   }
   return all;

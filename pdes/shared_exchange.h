@@ -42,7 +42,7 @@ class SharedExchange {
     GvtVote votes;           // combined
     std::uint64_t messages;  // that come to this rank in the other way
   };
-  // As Transport::exchange(), but for what goes the other way: it comes behind the rest.
+  // As Transport::exchange(), except for what goes by `fallback`: it comes after the rest.
   Outcome exchange(Outgoing outgoing, const GvtVote& vote, const EventReceiver& receive,
                    const Fallback& fallback);
 

@@ -1,31 +1,38 @@
 #include "pdes/statistics.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
 namespace exawarp::pdes {
+namespace {
+
+// The fields that are maxima; all others are sums.
+constexpr std::array kMaxima{&Statistics::longest_rollback, &Statistics::gvt_rounds,
+                             &Statistics::pending_peak, &Statistics::history_peak};
+
+}  // namespace
+
+StatisticsWords words_of(const Statistics& statistics) {
+  return std::bit_cast<StatisticsWords>(statistics);
+}
+
+Statistics combined(const StatisticsWords& sums, const StatisticsWords& maxima) {
+  Statistics result = std::bit_cast<Statistics>(sums);
+  const Statistics greatest = std::bit_cast<Statistics>(maxima);
+  for (const auto field : kMaxima) result.*field = greatest.*field;
+  return result;
+}
 
 void Statistics::merge(const Statistics& other) {
-  processed_events += other.processed_events;
-  rolled_back_events += other.rolled_back_events;
-  primary_rollbacks += other.primary_rollbacks;
-  secondary_rollbacks += other.secondary_rollbacks;
-  longest_rollback = std::max(longest_rollback, other.longest_rollback);
-  cancelled_events += other.cancelled_events;
-  anti_messages += other.anti_messages;
-  remote_events += other.remote_events;
-  rank_events += other.rank_events;
-  forced_rollbacks += other.forced_rollbacks;
-  audited_events += other.audited_events;
-  epochs += other.epochs;
-  gvt_rounds = std::max(gvt_rounds, other.gvt_rounds);
-  pending_peak = std::max(pending_peak, other.pending_peak);
-  history_peak = std::max(history_peak, other.history_peak);
-  log_bytes += other.log_bytes;
-  event_bytes += other.event_bytes;
-  process_ns += other.process_ns;
-  exchange_ns += other.exchange_ns;
-  collect_ns += other.collect_ns;
-  gvt_ns += other.gvt_ns;
+  StatisticsWords sums = words_of(*this);
+  StatisticsWords maxima = sums;
+  const StatisticsWords added = words_of(other);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    sums[i] += added[i];
+    maxima[i] = std::max(maxima[i], added[i]);
+  }
+  *this = combined(sums, maxima);
 }
 
 }  // namespace exawarp::pdes

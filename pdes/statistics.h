@@ -1,6 +1,7 @@
 // What a run did, per partition and in total. Plain sums, so that ranks add them up.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace exawarp::pdes {
@@ -10,7 +11,7 @@ struct Statistics {
   std::uint64_t rolled_back_events = 0;  // executions undone
   std::uint64_t primary_rollbacks = 0;   // caused by a straggler
   std::uint64_t secondary_rollbacks = 0; // caused by a cancellation
-  std::uint64_t longest_rollback = 0;    // events undone at once (a maximum, not a sum)
+  std::uint64_t longest_rollback = 0;    // events undone at once (a maximum)
   std::uint64_t cancelled_events = 0;    // local events cancelled by pointer
   std::uint64_t anti_messages = 0;       // sent to other partitions, cancelled by identifier
   std::uint64_t remote_events = 0;       // sent to other partitions, on any rank
@@ -18,10 +19,10 @@ struct Statistics {
   std::uint64_t forced_rollbacks = 0;    // whole-partition rollbacks for want of memory
   std::uint64_t audited_events = 0;
   std::uint64_t epochs = 0;              // partition epochs
-  std::uint64_t gvt_rounds = 0;
+  std::uint64_t gvt_rounds = 0;          // (a maximum: all take part in each)
   std::uint64_t pending_peak = 0;        // events (a maximum over partitions)
   std::uint64_t history_peak = 0;        // uncommitted events (a maximum over partitions)
-  std::uint64_t log_bytes = 0;           // memory of the history lanes
+  std::uint64_t log_bytes = 0;           // memory of the history logs
   std::uint64_t event_bytes = 0;         // memory of the event pools
   std::uint64_t process_ns = 0;          // host time: executing events and rolling back
   std::uint64_t exchange_ns = 0;         // host time: reading mailboxes
@@ -44,5 +45,11 @@ struct Statistics {
   // Sums, and maxima where a field says so.
   void merge(const Statistics& other);
 };
+
+// The same in words, for a caller that combines the words of several ranks: once added up and once
+// by their maxima.
+using StatisticsWords = std::array<std::uint64_t, sizeof(Statistics) / sizeof(std::uint64_t)>;
+[[nodiscard]] StatisticsWords words_of(const Statistics& statistics);
+[[nodiscard]] Statistics combined(const StatisticsWords& sums, const StatisticsWords& maxima);
 
 }  // namespace exawarp::pdes

@@ -53,7 +53,7 @@ class Trial {
   int code_ = 0;
 };
 
-// What a thread maps at once beside its stack: its share of the allocator (which ends the process
+// What a thread maps at once besides its stack: its share of the allocator (which ends the process
 // where it gets none), and a first pool of events; with what alignment costs.
 constexpr std::size_t kWorkerBytes = std::size_t{8} << 20;
 

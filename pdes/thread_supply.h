@@ -8,7 +8,7 @@
 namespace exawarp::pdes {
 
 // Throws core::SystemError where fewer than `threads` can run at once, the calling one included,
-// each with a stack of `stack_bytes` and a few MiB beside it. Starts them to see, and ends them
+// each with a stack of `stack_bytes` and a few MiB more. Starts them to see, and ends them
 // again: some 30 us each.
 // For threads that a library starts, where a failure cannot be caught.
 void require_threads(std::uint32_t threads, std::size_t stack_bytes);

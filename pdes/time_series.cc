@@ -1,3 +1,5 @@
+// Samples are appended as flat arrays, so that dropping every other moment and gathering the arrays
+// of all ranks are one pass each.
 #include "pdes/time_series.h"
 
 #include <algorithm>

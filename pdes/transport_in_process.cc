@@ -1,3 +1,5 @@
+// Ranks meet under one mutex: each puts its part into the hub, the last to arrive combines the
+// parts, and all read the result. What several ranks sent may be shuffled, by a seed.
 #include "pdes/transport_in_process.h"
 
 #include <algorithm>

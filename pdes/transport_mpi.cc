@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -152,10 +153,6 @@ class MpiTransport final : public Transport {
     // MPI promises no alignment. Every process sees a board in the same place of a page.
     const std::size_t bytes =
         SharedExchange::board_bytes(ranks(), kBoardEvents) + SharedExchange::kLine;
-    const auto aligned = [](std::byte* at) {
-      const auto past = reinterpret_cast<std::uintptr_t>(at) % SharedExchange::kLine;
-      return past == 0 ? at : at + (SharedExchange::kLine - past);
-    };
     std::byte* mine = nullptr;
     MPI_Info apart;  // each board in pages of its own, which its rank is the first to touch
     MPI_Info_create(&apart);
@@ -172,7 +169,10 @@ class MpiTransport final : public Transport {
       std::byte* board = nullptr;
       require(MPI_Win_shared_query(boards_, rank, &size, &unit, static_cast<void*>(&board)),
               "MPI_Win_shared_query");
-      boards.push_back(aligned(board));
+      void* start = board;
+      std::size_t room = bytes;
+      boards.push_back(static_cast<std::byte*>(
+          std::align(SharedExchange::kLine, bytes - SharedExchange::kLine, start, room)));
     }
     barrier();  // until all boards are there, and zero
     shared_.emplace(rank().value, std::move(boards), kBoardEvents);

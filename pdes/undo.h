@@ -9,7 +9,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "pdes/lane.h"
+#include "pdes/log.h"
 
 namespace exawarp::pdes {
 
@@ -26,20 +26,20 @@ class UndoLog {
     save_word<sizeof(T) - 8 * kWords>(at + 8 * kWords);
   }
 
-  [[nodiscard]] std::uint64_t head() const { return lane_.head(); }
-  [[nodiscard]] std::uint64_t tail() const { return lane_.tail(); }
-  [[nodiscard]] std::size_t capacity_bytes() const { return lane_.capacity_bytes(); }
+  [[nodiscard]] std::uint64_t head() const { return log_.head(); }
+  [[nodiscard]] std::uint64_t tail() const { return log_.tail(); }
+  [[nodiscard]] std::size_t capacity_bytes() const { return log_.capacity_bytes(); }
 
   // Puts the bytes of entries [begin, end) back, newest first.
   void restore(std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = end; i-- != begin;) {
-      const Entry& entry = lane_[i];
+      const Entry& entry = log_[i];
       std::memcpy(std::bit_cast<void*>(entry.packed & kAddressMask), &entry.old_value,
                   entry.packed >> kAddressBits);
     }
   }
-  void drop_before(std::uint64_t index) { lane_.drop_before(index); }
-  void drop_from(std::uint64_t index) { lane_.drop_from(index); }
+  void drop_before(std::uint64_t index) { log_.drop_before(index); }
+  void drop_from(std::uint64_t index) { log_.drop_from(index); }
 
  private:
   struct Entry {
@@ -53,10 +53,10 @@ class UndoLog {
   [[gnu::always_inline]] void save_word(const std::byte* at) {
     Entry entry{std::bit_cast<std::uint64_t>(at) | (std::uint64_t{size} << kAddressBits), 0};
     std::memcpy(&entry.old_value, at, size);
-    lane_.push(entry);
+    log_.push(entry);
   }
 
-  Lane<Entry> lane_{1024};
+  Log<Entry> log_{1024};
 };
 
 }  // namespace exawarp::pdes

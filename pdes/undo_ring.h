@@ -4,11 +4,11 @@
 // Cost: one undo entry per 8 bytes pushed, and one each for head and size.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
+#include "pdes/block_pool.h"
 #include "pdes/context.h"
 
 namespace exawarp::pdes {
@@ -42,17 +42,14 @@ class UndoRing {
   // The grown queue starts at index 0 of its block.
   void grow(Context& ctx) {
     const std::uint32_t wider = capacity_ == 0 ? 4 : 2 * capacity_;
-    T* fresh = static_cast<T*>(ctx.allocate_block(size_class_of(wider)));
+    T* fresh = static_cast<T*>(ctx.allocate_block(size_class_of(wider * sizeof(T))));
     for (std::uint32_t i = 0; i < size_; ++i) {
       std::memcpy(static_cast<void*>(fresh + i), &(*this)[i], sizeof(T));
     }
-    if (capacity_ != 0) ctx.release_block(data_, size_class_of(capacity_));
+    if (capacity_ != 0) ctx.release_block(data_, size_class_of(capacity_ * sizeof(T)));
     ctx.set(data_, fresh);
     ctx.set(head_, 0u);
     ctx.set(capacity_, wider);
-  }
-  static std::uint32_t size_class_of(std::uint32_t elements) {
-    return static_cast<std::uint32_t>(std::bit_width(elements * sizeof(T) - 1));
   }
 
   T* data_ = nullptr;

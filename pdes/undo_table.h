@@ -7,13 +7,13 @@
 // Cost: find O(1) expected; insert and erase one undo entry per 8 bytes moved.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
 #include "core/random.h"
+#include "pdes/block_pool.h"
 #include "pdes/context.h"
 
 namespace exawarp::pdes {
@@ -80,7 +80,7 @@ class UndoTable {
     T* const old = data_;
     const std::uint32_t narrower = capacity_;
     const std::uint32_t wider = narrower == 0 ? 4 : 2 * narrower;
-    T* fresh = static_cast<T*>(ctx.allocate_block(size_class_of(wider)));
+    T* fresh = static_cast<T*>(ctx.allocate_block(size_class_of(wider * sizeof(T))));
     std::memset(static_cast<void*>(fresh), 0, wider * sizeof(T));
     for (std::uint32_t i = 0; i < wider; ++i) fresh[i].key = kNoKey;
     ctx.set(data_, fresh);
@@ -88,10 +88,7 @@ class UndoTable {
     for (std::uint32_t i = 0; i < narrower; ++i) {
       if (old[i].key != kNoKey) data_[slot_of(old[i].key)] = old[i];
     }
-    if (narrower != 0) ctx.release_block(old, size_class_of(narrower));
-  }
-  static std::uint32_t size_class_of(std::uint32_t elements) {
-    return static_cast<std::uint32_t>(std::bit_width(elements * sizeof(T) - 1));
+    if (narrower != 0) ctx.release_block(old, size_class_of(narrower * sizeof(T)));
   }
 
   T* data_ = nullptr;

@@ -5,10 +5,10 @@
 // Cost: one undo entry per 8 bytes changed. Meant for short lists of what is in flight.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <type_traits>
 
+#include "pdes/block_pool.h"
 #include "pdes/context.h"
 
 namespace exawarp::pdes {
@@ -59,15 +59,12 @@ class UndoVector {
 
  private:
   void grow(Context& ctx, std::uint32_t wider) {
-    const auto size_class = size_class_of(wider);
+    const auto size_class = size_class_of(wider * sizeof(T));
     T* fresh = static_cast<T*>(ctx.allocate_block(size_class));
     if (size_ != 0) std::memcpy(static_cast<void*>(fresh), data_, size_ * sizeof(T));
-    if (capacity_ != 0) ctx.release_block(data_, size_class_of(capacity_));
+    if (capacity_ != 0) ctx.release_block(data_, size_class_of(capacity_ * sizeof(T)));
     ctx.set(data_, fresh);
     ctx.set(capacity_, wider);
-  }
-  static std::uint32_t size_class_of(std::uint32_t elements) {
-    return static_cast<std::uint32_t>(std::bit_width(elements * sizeof(T) - 1));
   }
 
   T* data_ = nullptr;

@@ -1,7 +1,7 @@
 // exawarp: the program. What happens, in order (io/cli/run_main.cc):
 //   join the other ranks, if any              pdes/transport.h
 //   read the command line                     io/cli/command_line.h
-//   run the command                           io/cli/commands/{run,workload,topology,phold}.h
+//   run the command                           io/cli/commands/
 //   turn an error into one line and a code    io/life/failure.h
 #include <unistd.h>
 

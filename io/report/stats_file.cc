@@ -24,7 +24,7 @@ std::string whose(const char* scope, const std::string& rank, const std::string&
   return fmt::format("{},{},{},", scope, rank, partition);
 }
 
-// One row but for its last two columns.
+// One row without its last two columns.
 void add_row(const std::string& whose, const Moment& m, const PartitionFigures& p,
              std::string& out) {
   fmt::format_to(std::back_inserter(out), "{}{:.9f},{},{},{},{},{},{},{},{},{},{},{},{},{},", whose,

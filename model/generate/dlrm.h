@@ -5,7 +5,7 @@
 //   forward   read (indices)  *A2A(indices)  lookup  *A2A(vectors) beside bottom MLP  interaction
 //             top MLP  loss
 //   backward  top MLP  interaction  *A2A(vectors) beside bottom MLP  scatter-add, table update
-//   beside    *AR of dense gradients, in buckets; then the optimizer
+//   overlap   *AR of dense gradients, in buckets; then the optimizer
 #pragma once
 
 #include <cstdint>

@@ -28,7 +28,7 @@ struct ExpertRouting {
   [[nodiscard]] std::vector<std::uint64_t> table(std::uint32_t pattern) const;
 };
 
-// Requires a spec that check() accepts, but for sizes.
+// Requires a spec that check() accepts, except for sizes.
 ExpertRouting route_experts(const TransformerSpec& spec);
 
 // Whether layer `index` has experts.

@@ -72,7 +72,7 @@ std::int64_t members_of(const MicrobenchmarkSpec& spec) {
   return members;
 }
 
-// The group is named for its axis, by which exposed communication is told apart.
+// The group is named for its axis, by which exposed communication is classified.
 std::uint16_t add_group(const MicrobenchmarkSpec& spec, WorkloadBuilder& workload) {
   if (spec.mesh.empty()) return workload.add_group("all", {0});
   std::vector<std::uint8_t> axes;

@@ -66,7 +66,7 @@ class ProgramWriter {
                         std::initializer_list<Node> after);
   std::uint32_t marker(const char* text, std::initializer_list<Node> after);
   std::uint32_t add(NodeFields fields, std::initializer_list<Node> after);
-  // The next computation waits for `node`, beside what it is given.
+  // The next computation also waits for `node`.
   void wait_for(Node node) {
     if (node) awaited_.push_back(*node);
   }

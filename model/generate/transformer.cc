@@ -113,7 +113,7 @@ void set_totals(const TransformerPlan& plan, WorkloadBuilder& workload) {
 
 }  // namespace
 
-// On one device the model does its own arithmetic and no more, whatever the split.
+// On one device the model does only its own arithmetic, for every split.
 double model_flops_of_step(const TransformerSpec& spec) {
   TransformerSpec whole = spec;
   whole.parallel = {};

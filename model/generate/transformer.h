@@ -17,7 +17,7 @@ WorkloadGraph generate_transformer(const TransformerSpec& spec,
                        std::uint64_t bytes_max = ~std::uint64_t{0});
 
 // The model's own arithmetic of a step (docs/guide/training.md). Requires a spec that check()
-// accepts, but for sizes: throws SpecProblem where an operation reaches 2^62 FLOPs.
+// accepts, except for sizes: throws SpecProblem where an operation reaches 2^62 FLOPs.
 double model_flops_of_step(const TransformerSpec& spec);
 
 }  // namespace exawarp::model

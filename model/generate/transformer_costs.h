@@ -111,7 +111,7 @@ struct SavedBytes {
 struct LayerCosts {
   std::vector<AttentionCosts> attention;  // to itself, then to the encoder
   OperationPair norm, residual;
-  std::optional<FfnCosts> ffn;  // dense, or shared experts beside `moe`
+  std::optional<FfnCosts> ffn;  // dense, or shared experts along with `moe`
   std::optional<ExpertCosts> moe;
   std::uint64_t whole_bytes = 0;  // e T H: reduce-scatter input, all-reduce buffer
   std::uint64_t shard_bytes = 0;  // e T H/t: all-gather input
@@ -154,7 +154,7 @@ struct TransformerCosts {
 };
 
 // Of the rank at `expert_rank` among those that share a layer's experts.
-// Requires a spec that check() accepts, but for sizes: throws SpecProblem "model" where an
+// Requires a spec that check() accepts, except for sizes: throws SpecProblem "model" where an
 // operation reaches 2^62 FLOPs or bytes.
 TransformerCosts transformer_costs(const TransformerSpec& spec, const ExpertRouting& routing,
                                    std::uint32_t expert_rank);

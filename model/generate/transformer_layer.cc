@@ -8,7 +8,7 @@
 //             *AG(dY)  projection.dx  projection.dw  attention  rotary  *AG(x)  qkv.dx  *RS(dX)
 //             qkv.dw  norm  residual
 // Six all-gathers of a shard and four reduce-scatters of the whole. AG(x) starts when its product's
-// backward starts and runs beside dX; RS(dX) runs beside dW: as Megatron-LM does it. Without
+// backward starts and overlaps dX; RS(dX) overlaps dW, as Megatron-LM does it. Without
 // sequence parallelism four all-reduces of the whole stand in for all ten: after projection and
 // ffn_out forward, and of dX backward.
 //
@@ -114,7 +114,7 @@ LayerWriter::Node LayerWriter::context_collective(const char* name, CollectiveTy
                          {after});
 }
 
-// A sequence is dealt out so that a causal mask leaves every rank as much to do in every part
+// A sequence is distributed so that a causal mask leaves every rank as much to do in every part
 // (first and last piece together, as Megatron-LM and Llama 3 do).
 void LayerWriter::core_forward(const AttentionCosts& a) {
   if (plan_.context() == 1) {

@@ -23,7 +23,7 @@ class LayerWriter {
   void weights(const LayerCosts& layer);
 
   // A column-parallel product, whose input is gathered from shards of `shard_bytes`, and the two of
-  // its backward pass: x is gathered again for dW and dX is reduced, both beside the products.
+  // its backward pass: x is gathered again for dW and dX is reduced, both during the products.
   void column_forward(const std::vector<GemmCosts>& products, std::uint64_t shard_bytes,
                       Node input);
   Node column_backward(const std::vector<GemmCosts>& products, std::uint64_t shard_bytes,

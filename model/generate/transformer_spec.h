@@ -44,7 +44,7 @@ struct MoeSpec {
   std::int64_t ffn = 0;           // inner width of an expert
   std::int64_t shared_ffn = 0;    // inner width of all shared experts together; 0: none
   std::int64_t dense_layers = 0;  // the first so many layers have the dense block (model.ffn)
-  std::int64_t every = 1;         // of the rest, each so-manieth has experts
+  std::int64_t every = 1;         // of the rest, one in `every` has experts
 };
 
 // Keys: model.NAME.
@@ -85,7 +85,7 @@ constexpr std::span<const core::Named<Sharding>> names_of(Sharding) { return kSh
 static_assert(core::names_each(kShardingNames));
 
 enum class ContextMethod {
-  kRing,       // "ring": keys and values go round, a hop beside each part of the attention
+  kRing,       // "ring": keys and values go round, a hop during each part of attention
   kAllGather,  // "all_gather": of keys and values before; reduce-scatter of their gradients
   kUlysses,    // "ulysses": all-to-all from a split sequence to split heads, and back
 };
@@ -188,8 +188,8 @@ struct OptimizerSpec {
 
 enum class TensorOverlap {
   kNone,       // "none": products wait for their collectives
-  kBackward,   // "backward": the gather of x runs beside dX, the reduce-scatter of dX beside dW
-  kPipelined,  // "pipelined": and a product and its collective go in parts, one beside another
+  kBackward,   // "backward": the gather of x overlaps dX, the reduce-scatter of dX dW
+  kPipelined,  // "pipelined": and a product and its collective overlap in parts
 };
 
 inline constexpr core::Named<TensorOverlap> kTensorOverlapNames[] = {
@@ -202,8 +202,8 @@ static_assert(core::names_each(kTensorOverlapNames));
 
 // Keys: overlap.NAME.
 struct OverlapSpec {
-  bool gradients = true;    // overlap.gradients: reduced while backward goes on; false: after it
-  bool parameters = false;  // overlap.parameters: gathered while the next step's forward goes on
+  bool gradients = true;    // overlap.gradients: reduced during backward; false: after it
+  bool parameters = false;  // overlap.parameters: gathered during the next step's forward
   TensorOverlap tensor = TensorOverlap::kBackward;  // overlap.tensor
   std::int64_t tensor_parts = 4;                    // overlap.tensor_parts, of "pipelined"
 };

@@ -5,7 +5,7 @@
 //   linear   ranks on ascending free devices, or on consecutive ones from `first` on
 //   list     rank r on devices[r]
 //   nodes    whole free nodes, in ascending or random order or from each leaf switch in turn;
-//            ranks fill node after node, or are dealt out over the nodes in turn
+//            ranks fill node after node, or are distributed over the nodes in turn
 //   random   ranks on free devices in random order
 //
 // Lists are served first, then linear placements with a `first`, linear ones, nodes, and random
@@ -81,7 +81,7 @@ class Allocation {
     friend constexpr bool operator==(const Seat&, const Seat&) = default;
   };
 
-  // Throws core::InputError where a request cannot be met beside the others.
+  // Throws core::InputError where a request cannot be met together with the others.
   Allocation(const ClusterShape& shape, std::span<const PlacementRequest> requests);
 
   // Requires rank < the job's ranks.

@@ -1,6 +1,6 @@
 // Background traffic: messages that belong to no job and take their share of the devices'
 // interfaces. A generator is a pure function: which devices send, when their k-th message sets
-// out, to whom and how large it is. So it has no state but a count of messages, and whoever runs
+// out, to whom and how large it is. So it has no state but a count of messages, and those who run
 // devices can run it, whatever the fidelity:
 //
 //   if (g.sends(device)) wait until g.from() + g.gap(device, 0), then for k = 0, 1, ...

@@ -20,7 +20,7 @@ struct Point {
 };
 // Sizes of flows in a production cluster that serves web search, figure 4 of Alizadeh et al., "Data
 // center TCP (DCTCP)", SIGCOMM 2010, at the points at which congestion control is compared
-// (WebSearch_distribution.txt beside Li et al., "HPCC", SIGCOMM 2019); straight lines between.
+// (WebSearch_distribution.txt of Li et al., "HPCC", SIGCOMM 2019); straight lines between.
 constexpr std::array<Point, 12> kWebSearch{{{0, 0},
                                             {10'000, 15},
                                             {20'000, 20},

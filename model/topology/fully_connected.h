@@ -3,7 +3,7 @@
 //   ports     device d's port p leads to device p, or p + 1 from d on
 //   halves    floor(devices / 2) devices against the others
 //
-// Deadlock freedom: a packet behind a waypoint goes on in channel 1.
+// Deadlock freedom: a packet continues in channel 1 after a waypoint.
 #pragma once
 
 #include <cstdint>

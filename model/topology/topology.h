@@ -155,7 +155,7 @@ class Topology {
   [[nodiscard]] virtual core::Time least_latency(std::uint32_t atom_shift) const = 0;
 
   // Deadlock freedom: packets use virtual channel 0 first; at `at`, one that came in at `in_port`
-  // on channel `vc` and leaves through `out_port` goes on in the channel returned. The channels'
+  // on channel `vc` and leaves through `out_port` continues in the channel returned. The channels'
   // dependencies over minimal routes (and, where a waypoint is passed, over both legs) have no
   // cycle. in_port is ports(at) for a packet that starts here.
   // Where !every_port_is_safe(), that holds for the first minimal port alone, on each leg.

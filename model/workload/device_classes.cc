@@ -1,4 +1,4 @@
-// By refinement, as states of an automaton are told apart (Hopcroft's problem, Moore's way): start
+// By refinement, as states of an automaton are separated (Hopcroft's problem, Moore's way): start
 // with the programs; split classes whose devices have partners of different classes; until nothing
 // splits. With p pipeline stages that share a program it takes about p rounds.
 #include "model/workload/device_classes.h"

@@ -228,7 +228,7 @@ class Scheduler {
     return out;
   }
 
-  // A node that could run but for a partner: its name says more than one that waits for it.
+  // A node that waits only for a partner: its name says more than one that waits for it.
   [[nodiscard]] std::string first_waiting() const {
     for (std::uint32_t v = 0; v < size_; ++v) {
       const std::uint32_t c = class_at(v);

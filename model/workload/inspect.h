@@ -63,7 +63,7 @@ struct WorkloadFacts {
   std::vector<ProgramFacts> programs;
   std::vector<CommunicationFacts> communication;  // by group, then type; sends last, by axis
   std::vector<MessageFacts> messages;  // the traffic matrix of sends: by axis, from, to
-  bool messages_complete = true;       // false: past kMessagePairsMax pairs, none is told
+  bool messages_complete = true;       // false: past kMessagePairsMax pairs, none is listed
   WorkTotals total;                               // over all devices and steps
   std::uint32_t steps = 0;
   std::uint32_t micro_batches = 0;

@@ -82,7 +82,7 @@ TEST(EndOfTime, EveryModeStopsAtTheSameFirstEventBeyond) {
   EXPECT_GT(rolled_back, 0u);
 }
 
-// What is left beyond the end of an optimistic run may be nothing but what was cancelled.
+// What is left beyond the end of an optimistic run may only be what was cancelled.
 TEST(EndOfTime, ARunThatIsOverBeforeHasNoLateEvent) {
   const Drift drift(5);
   const tests::MatrixModel matrix{.model = &drift, .placer = tests::blocks_of(Drift::kLps, 0)};

@@ -1,5 +1,5 @@
 // One hot partition: most LPs, and with them most of the work, in the first of several partitions.
-// Speed suffers; the answer must not, and no partition may wait for ever.
+// Speed suffers; the answer must not, and no partition may hang.
 #include <gtest/gtest.h>
 
 #include <algorithm>

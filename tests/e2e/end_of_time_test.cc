@@ -53,7 +53,7 @@ TEST_F(EndOfTime, AMessageThatTakesLongerIsRefusedAtEveryFidelityAndNamed) {
   }
 }
 
-// Where the time cannot be told before, the run comes to its end; whichever way it runs.
+// Where the time is not known beforehand, the run reaches its end, in every mode.
 TEST_F(EndOfTime, EveryModeEndsWithTheSameLine) {
   const std::vector<std::string> slow{"workload=group.yaml", "workload.microbenchmark.bytes=1 TB",
                                       "system.fabric.scale_out.bandwidth=100 KB/s"};

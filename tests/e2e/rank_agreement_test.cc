@@ -1,5 +1,5 @@
 // Ranks that are not told the same end together, with a line that names what differs; and so do
-// ranks of which one has not what it needs. Each program of an mpirun gets arguments of its own.
+// ranks of which one lacks what it needs. Each program of an mpirun gets arguments of its own.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 

@@ -60,7 +60,7 @@ TEST(RankMemory, FallsAsRanksRiseAndTheDigestStays) {
     EXPECT_EQ(most(ranks, "directory_bytes"), most(1, "directory_bytes"));
   }
   EXPECT_LT(most(1, "directory_bytes"), 64 * kDevices);
-  for (const int ranks : {1, 2, 8})  // lanes and pools grow by doubling
+  for (const int ranks : {1, 2, 8})  // logs and pools grow by doubling
     EXPECT_LT(most(ranks, "history_bytes") + most(ranks, "event_bytes"), 3 * kBudget) << ranks;
   for (const auto& [ranks, summary] : summaries)
     std::printf("%d ranks: %s\n", ranks, summary["engine"]["memory_of_a_rank"].dump().c_str());

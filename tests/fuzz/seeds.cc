@@ -1,3 +1,4 @@
+// Inputs that are right, for each target of targets.cc: what mutation starts from.
 #include "tests/fuzz/seeds.h"
 
 #include <unistd.h>

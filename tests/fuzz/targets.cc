@@ -1,3 +1,5 @@
+// One function a parser: it reads the bytes, and uses what it read as the program would. An
+// InputError is a right answer; anything else that is thrown is not.
 #include "tests/fuzz/targets.h"
 
 #include <unistd.h>
@@ -253,7 +255,7 @@ bool run_xwg(std::string_view bytes) {
   });
 }
 
-// Whatever validates is safe in all of the program's parts, whichever refuses it.
+// A workload that validates is safe in every part of the program, even one that refuses it.
 bool run_xwg_fields(std::string_view bytes) {
   return accepts([&] {
     model::WorkloadGraph graph = spoiled_workload(bytes);

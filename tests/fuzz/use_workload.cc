@@ -1,3 +1,4 @@
+// Reads everything that a workload graph can be asked for, as simulation, inspection and export do.
 #include "tests/fuzz/use_workload.h"
 
 #include <unistd.h>

@@ -18,7 +18,7 @@ namespace {
 using Quantities = std::map<std::string, std::uint64_t>;
 
 constexpr std::uint64_t kSequence = 512;
-constexpr std::uint64_t kNorms = 2 * 1024;  // parameters of a layer's norms, which STAGE has not
+constexpr std::uint64_t kNorms = 2 * 1024;  // parameters of a layer's norms, which STAGE lacks
 
 Quantities stage(const std::string& set) {
   std::ifstream file(EXAWARP_SOURCE_DIR "/tests/golden/stage/layer.csv");

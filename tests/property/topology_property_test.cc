@@ -1,4 +1,4 @@
-// What holds for every topology, checked by looking at its links alone.
+// What holds for every topology, checked by looking only at its links.
 #include <gtest/gtest.h>
 
 #include <algorithm>

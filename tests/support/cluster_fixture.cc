@@ -1,3 +1,4 @@
+// Builds the small workloads by hand, node by node, and runs clusters on them by run_matrix.
 #include "tests/support/cluster_fixture.h"
 
 #include <algorithm>

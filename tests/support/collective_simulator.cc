@@ -1,3 +1,5 @@
+// A queue of messages by time. A member enters a phase, sends what the description says, and goes
+// on when the counted messages are there; blocks carry counts of each member's contribution.
 #include "tests/support/collective_simulator.h"
 
 #include <fmt/format.h>

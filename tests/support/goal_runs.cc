@@ -1,3 +1,4 @@
+// Runs schedules on the engine in each mode; and the oracle, LogGOPSim's loop in its plainest form.
 #include "tests/support/goal_runs.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// A case becomes an engine's options and one thread for each rank over an in-process transport.
 #include "tests/support/run_matrix.h"
 
 #include <fmt/core.h>

@@ -5,7 +5,7 @@
 
 namespace exawarp::tests {
 
-// Complete but for its workload, which it expects in "workload.yaml" beside it.
+// Complete except for its workload, which it expects next to it in "workload.yaml".
 std::string small_study();
 // Its `workload:` mapping as a file of its own.
 std::string small_workload();

@@ -1,3 +1,4 @@
+// The handler draws what to do from its state's random stream: hops, bursts, containers, emissions.
 #include "tests/support/storm_model.h"
 
 #include "core/random.h"

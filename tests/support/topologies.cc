@@ -1,3 +1,4 @@
+// The list of cases, family by family; then searches over their links, which know no formula.
 #include "tests/support/topologies.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Small topologies of every family, with what a test must know of each, and a look at a topology
-// that knows nothing but its links.
+// that knows only its links.
 #pragma once
 
 #include <cstdint>

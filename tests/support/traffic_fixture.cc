@@ -1,3 +1,4 @@
+// Builds the networks as explicit graphs or leaf and spine, and runs traffic on them by run_matrix.
 #include "tests/support/traffic_fixture.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Random specifications are drawn so that their parts go together and check() accepts them.
 #include "tests/support/workload_builders.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // A calendar queue (Brown: "Calendar queues: a fast O(1) priority queue implementation for the
 // simulation event set problem", CACM 31(10), 1988): a year of days, each a sorted list; the days
-// are made anew, with a width drawn from the events next in line, when the number of events
+// are rebuilt, with a width drawn from the events next in line, when the number of events
 // doubles or halves. One liberty: a day's width is a power of two, so that no push divides.
 #pragma once
 

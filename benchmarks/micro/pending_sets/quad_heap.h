@@ -1,4 +1,4 @@
-// A 4-ary heap of keys beside pointers to the events: half the levels of a binary heap, 24 bytes
+// A 4-ary heap of keys with pointers to the events: half the levels of a binary heap, 24 bytes
 // moved at each, and the four children lie in two cache lines.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Runs the example network and prints each station's means beside the closed form.
+// Runs the example network and prints each station's means next to the closed form.
 //
 //   queueing_network [--sync sequential|conservative|optimistic] [--threads N]
 //                    [--milliseconds N] [--seed N]

@@ -1,3 +1,5 @@
+// The network of queues: arrivals, services and transfers as events, in the order in which
+// docs/guide/writing_a_model.md explains them.
 #include "docs/examples/queueing_network/network.h"
 
 #include "core/check.h"

@@ -8,7 +8,7 @@
 
 namespace exawarp::io {
 
-// What a reader says that is no error: keys that neither ASTRA-sim nor we use, and the like.
+// What a reader reports that is not an error: keys that neither ASTRA-sim nor we use, and the like.
 using Remarks = std::vector<std::string>;
 
 // network.yml.

@@ -44,6 +44,8 @@ inline constexpr const char* kPeerAxisAttribute = "exawarp_peer_axis";
 inline constexpr const char* kPermutationAttribute = "exawarp_permutation";
 inline constexpr const char* kArrivalAttribute = "exawarp_arrival_of";
 
+// Unit of a node's duration_micros.
+inline constexpr std::uint64_t kPsPerUs = 1'000'000;
 // What duration_micros is too coarse for: nanoseconds (uint64).
 inline constexpr const char* kDurationAttribute = "exawarp_duration_ns";
 
@@ -52,7 +54,7 @@ inline constexpr const char* kDurationAttribute = "exawarp_duration_ns";
   return kind == model::schema::NodeKind::SEND || kind == model::schema::NodeKind::RECEIVE;
 }
 
-// Sets the attribute to `value`, whichever kind of integer or text it holds.
+// Sets the attribute to `value`, as the kind of integer or text that it holds.
 void set_number(chakra::Attribute& attribute, std::int64_t value);
 
 }  // namespace exawarp::io

@@ -1,6 +1,6 @@
 // The nodes of a workload graph as Chakra's, and what each device fills in.
 //
-// A node becomes one of Chakra's with the same number, but for a permutation, for which Chakra has
+// A node becomes one of Chakra's with the same number, except a permutation, for which Chakra has
 // no collective: it becomes a send and, after all of the program's nodes, a receive, on both of
 // which depends what depended on it. An all-to-all of unequal sizes says what its busiest member
 // sends or receives, and which of the metadata's tables has the sizes.

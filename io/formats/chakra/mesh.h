@@ -16,7 +16,7 @@
 namespace exawarp::io {
 
 // Whether all of the graph's messages go along axes, and no communicator has a number of its own: a
-// graph that was imported is told by its traces.
+// graph that was imported is recognised by its traces.
 [[nodiscard]] bool has_mesh(const model::WorkloadGraph& graph);
 // As the texts SIZE:NAME, an axis each, and AXIS,AXIS:NAME or lists:NAME, a group each.
 void add_mesh(const model::WorkloadGraph& graph, chakra::GlobalMetadata& metadata);

@@ -71,7 +71,7 @@ class Emitter {
     return std::filesystem::path(path).stem().string();
   }
 
-  // Axes and groups: "model" nearest, but for HYBRID_DATA_MODEL.
+  // Axes and groups: "model" nearest, except for HYBRID_DATA_MODEL.
   void make_groups() {
     const bool whole_model = in_.parallelism == TextParallelism::model;
     const bool needs_size = in_.parallelism == TextParallelism::hybrid_data_model ||
@@ -159,7 +159,7 @@ class Emitter {
     const TextLayer& layer = in_.layers[i];
     if (!again) update(i);
     const bool dlrm = in_.parallelism == TextParallelism::hybrid_dlrm;
-    // The embedding's exchange goes on beside the bottom layers.
+    // The embedding's exchange overlaps the bottom layers.
     const bool joins = dlrm && i == in_.last_bottom_layer + 1;
     const std::uint32_t before = i == 0 || (dlrm && i == 1) ? kNone : last_[i - 1].forward;
     const std::uint32_t done = compute(i, again ? "recomputation" : "forward", layer.forward.cycles,

@@ -9,19 +9,11 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/random.h"
 
 namespace exawarp::model::astra {
 
-// Spreads a 64-bit value over all bits (the finaliser of splitmix64).
-constexpr std::uint64_t mixed(std::uint64_t x) {
-  x ^= x >> 30;
-  x *= 0xbf58476d1ce4e5b9u;
-  x ^= x >> 27;
-  x *= 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
-constexpr std::uint64_t hash_of(std::uint64_t key) { return mixed(key); }
+constexpr std::uint64_t hash_of(std::uint64_t key) { return core::mix64(key); }
 
 // Key: equality and `std::uint64_t hash_of(Key)`. Cost: O(1) expected.
 template <class Key, class Value>

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/random.h"
 #include "model/guests/astra/config.h"
 #include "model/guests/astra/event_queue.h"
 #include "model/guests/astra/flat_map.h"
@@ -44,7 +45,7 @@ struct MessageKey {
 };
 constexpr std::uint64_t hash_of(const MessageKey& key) {
   const std::uint64_t ends = std::uint64_t{key.source} << 32 | key.destination;
-  return mixed(mixed(ends) + 3 * key.tag + mixed(key.bytes));
+  return core::mix64(core::mix64(ends) + 3 * key.tag + core::mix64(key.bytes));
 }
 
 class Network {

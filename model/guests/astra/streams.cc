@@ -223,7 +223,7 @@ void Simulation::start_waiting(Rank rank, std::uint32_t queue_index) {
 }
 
 // Ends the phase that `stream` is in, if any, and queues it for the next one. The order of the
-// steps decides ties: the rank's trace goes on before the stream leaves its queue, and the stream
+// steps decides ties: the rank's trace continues before the stream leaves its queue, and the stream
 // enters the next queue before its place in the old one goes to a waiting stream.
 void Simulation::next_phase(std::uint32_t stream) {
   const Rank rank = streams_[stream].rank;

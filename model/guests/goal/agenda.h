@@ -24,7 +24,7 @@ namespace exawarp::model::goal {
 // What is due at one time at one host is done in this order. LogGOPSim takes the one that was
 // created first in its whole simulation, by a global counter; a parallel run has none, so here
 // stands what that counter follows from: when it was created, when that which created it was
-// created, and then by whom, and the how-manieth of its creations.
+// created, then by its creator, then by the creator's count of creations.
 struct CreationOrder {
   std::int64_t created = 0;  // units; -1: free from the start
   std::int64_t creator_created = 0;

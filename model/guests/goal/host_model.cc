@@ -7,6 +7,7 @@
 #include "core/digest.h"
 #include "core/error.h"
 #include "model/guests/goal/host.h"
+#include "pdes/block_pool.h"
 #include "pdes/context.h"
 
 namespace exawarp::model::goal {
@@ -44,8 +45,7 @@ Extent extent_of(const Schedule& schedule, const Parameters& p) {
 template <class T>
 T* allocate(pdes::Context& ctx, std::uint64_t count) {
   if (count == 0) return nullptr;
-  const auto size_class = std::max<std::uint64_t>(4, std::bit_width(count * sizeof(T) - 1));
-  return static_cast<T*>(ctx.allocate_block(static_cast<std::uint32_t>(size_class)));
+  return static_cast<T*>(ctx.allocate_block(pdes::size_class_of(count * sizeof(T))));
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ class LinkFaults {
   [[nodiscard]] bool any_down(core::Time at) const;
   // The first instant after `at` at which some link goes down or comes back; Time::max(): none.
   [[nodiscard]] core::Time next_change(core::Time at) const;
-  // Whether a link that works at time 0 goes down for ever later.
+  // Whether a link that works at time 0 fails later and stays down.
   [[nodiscard]] bool fails_for_ever_later() const;
   [[nodiscard]] bool any_failure() const { return !changes_.empty(); }
   [[nodiscard]] std::size_t links() const;  // ever slow or down

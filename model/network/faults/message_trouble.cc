@@ -65,8 +65,8 @@ MessageTrouble::Path MessageTrouble::follow(DeviceId from, DeviceId to, const Us
   return path;
 }
 
-// Follows live ports. Returns the rate of the first link of all, which a wire is reckoned with; a
-// link of twice that rate has to be slower by more than two before anyone notices.
+// Follows live ports. Returns the rate of the first link of all, which the time on the wire is
+// computed with; a link of twice that rate has to be slower by more than two before anyone notices.
 std::int64_t MessageTrouble::leg(VertexId at, VertexId to, Sent sent, Path& path) const {
   const VertexId from = at;
   while (at != to) {

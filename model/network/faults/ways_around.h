@@ -44,7 +44,7 @@ class WaysAround {
   // where there is no way, and where at == to. At Time::max() every link counts as whole.
   // only_down: the way has gone down already.
   [[nodiscard]] PortChoices ports(VertexId at, bool only_down, VertexId to, core::Time now) const;
-  // Whether whoever came in by this port came down.
+  // Whether a packet that came in by this port came down.
   [[nodiscard]] bool came_down(VertexId at, std::uint32_t in_port) const;
   [[nodiscard]] bool exists(VertexId from, VertexId to, core::Time now) const;
   [[nodiscard]] Kind kind() const { return kind_; }

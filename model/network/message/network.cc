@@ -59,7 +59,7 @@ std::uint32_t rails_of(const Fabric& spec) {
   return std::min(ports, kRailsMax);
 }
 
-// Ports of any device out of its node, but for the first.
+// Ports of any device out of its node, except the first.
 std::uint32_t further_ports(const Topology& topology, std::uint32_t first_port) {
   std::uint32_t most = first_port + 1;
   for (std::uint32_t d = 0; d < topology.devices(); ++d) {

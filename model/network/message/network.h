@@ -84,7 +84,7 @@ class Network {
     return interface == Interface::node ? std::min(devices_, layout_.devices()) > 1
                                         : devices_ > layout_.devices();
   }
-  // Interfaces of a device out of its node, but for the first.
+  // Interfaces of a device out of its node, except the first.
   [[nodiscard]] std::uint32_t further_interfaces() const { return further_; }
   // Whether all of them lead everywhere.
   [[nodiscard]] bool has_rails() const { return rails_ > 1; }

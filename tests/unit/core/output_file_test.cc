@@ -1,3 +1,4 @@
+// What a reader finds at each moment of writing, and what is left behind when writing fails.
 #include "core/output_file.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// Quantities as users write them: exact base units, and the text of each refusal.
 #include "core/units.h"
 
 #include <gtest/gtest.h>

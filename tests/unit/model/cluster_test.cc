@@ -1,3 +1,4 @@
+// The cluster as a model: ids of its LPs, refusals, and one digest and outcome in every mode.
 #include "model/cluster.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// What a run says of devices that cannot finish, and how figures combine between ranks.
 #include "model/outcome.h"
 
 #include <gtest/gtest.h>

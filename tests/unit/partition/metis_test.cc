@@ -1,3 +1,4 @@
+// METIS as a placement: balance, cuts that are known, and the same answer on every thread.
 #include "partition/metis.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Placement by recursive bisection: balance, cuts that are known, and bounds on random graphs.
 #include "partition/topology_aware.h"
 
 #include <gtest/gtest.h>

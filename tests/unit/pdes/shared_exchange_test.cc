@@ -83,7 +83,7 @@ TEST(SharedExchange, DeliversAllThatWasSentInIt) { exchange_with_room_for(20'000
 TEST(SharedExchange, DeliversWhatTheBoardsHaveNoRoomFor) { exchange_with_room_for(64); }
 TEST(SharedExchange, DeliversWithoutAnyRoom) { exchange_with_room_for(0); }
 
-// A mapping of two pages on a file of `bytes`: what lies behind the file's end can no more be
+// A mapping of two pages on a file of `bytes`: what lies behind the file's end can no longer be
 // written than shared memory on a full file system.
 class Window {
  public:

@@ -1,4 +1,4 @@
-// Fewer threads than were asked for: a line, and neither a wait for ever nor std::terminate.
+// Fewer threads than were asked for: a line, and neither a hang nor std::terminate.
 #include "pdes/thread_supply.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(ThreadSupply, TheLineSaysHowManyAndWhatWouldHelp) {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they map terabytes
 
-// In a process of its own, whose memory has room for some stacks and no more.
+// In a process of its own, whose memory has room for only a few stacks.
 template <class Work>
 void in_little_memory(Work work) {
   rlimit limit{};
@@ -54,7 +54,7 @@ void in_little_memory(Work work) {
 
 class TooFewThreads : public testing::Test {
  protected:
-  // In a process that starts anew: other tests have left threads behind in this one.
+  // In a fresh process: other tests have left threads behind in this one.
   TooFewThreads() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 

@@ -8,7 +8,7 @@
 
 int main() {
   using namespace exawarp;
-  // Also beside what a board has room for.
+  // Also for what exceeds a board.
   constexpr std::size_t kMoreThanAMessage = (std::size_t{1} << 20) + (std::size_t{1} << 15);
   const auto transport = pdes::make_transport();
   if (transport->ranks() == 1) {

@@ -17,7 +17,8 @@ struct Entry {
   std::uint64_t value = 0;
 };
 
-// Every event pushes, pops, inserts, changes or erases, as its number says, and goes on elsewhere.
+// Every event pushes, pops, inserts, changes or erases, as its number says, and sends one
+// elsewhere.
 class Containers final : public Model {
  public:
   struct State {
@@ -97,7 +98,7 @@ TEST(UndoContainers, SurviveRollbacksAndAudits) {
   }
 }
 
-// One LP that replays random operations beside std::deque and std::map and compares after each.
+// One LP that replays random operations on std::deque and std::map too, and compares after each.
 class Reference final : public Model {
  public:
   struct State {

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/error.h"
 #include "io/study/yaml.h"
+#include "tests/unit/io/study/yaml_error.h"
 
 namespace exawarp::io {
 namespace {
@@ -23,19 +23,8 @@ class MissingKeys : public testing::Test {
   // Of a cluster with a link, a shape that depends on its kind, and counts in their ranges.
   std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
     write("x.yaml", text);
-    try {
-      YamlDocument document((directory_ / "x.yaml").string(), overrides);
-      read(document.root());
-      document.finish();
-    } catch (const core::InputError& error) {
-      std::string what = error.what();
-      const std::string prefix = directory_.string() + "/";
-      for (std::size_t at; (at = what.find(prefix)) != std::string::npos;) {
-        what.erase(at, prefix.size());
-      }
-      return what;
-    }
-    return "";
+    return yaml_error(directory_, "x.yaml", overrides,
+                      [this](const YamlSection& root) { read(root); });
   }
 
   void read(const YamlSection& root) {

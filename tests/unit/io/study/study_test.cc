@@ -1,3 +1,4 @@
+// Every file of configs/ is read, and a study's memory is checked.
 #include "io/study/study.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// What the YAML reader says of input that is wrong, and what it survives.
 #include "io/study/yaml.h"
 
 #include <gtest/gtest.h>
@@ -7,8 +8,8 @@
 #include <fstream>
 #include <ostream>
 
-#include "core/error.h"
 #include "io/study/suggest.h"
+#include "tests/unit/io/study/yaml_error.h"
 
 namespace exawarp::io {
 namespace {
@@ -27,20 +28,8 @@ class Yaml : public testing::Test {
 
   // Reads what a "link" file holds; the directory is cut off the message.
   std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
-    const std::string path = write("x.yaml", text);
-    try {
-      YamlDocument document(path, overrides);
-      read(document.root());
-      document.finish();
-    } catch (const core::InputError& error) {
-      std::string what = error.what();
-      const std::string prefix = directory_.string() + "/";
-      for (std::size_t at; (at = what.find(prefix)) != std::string::npos;) {
-        what.erase(at, prefix.size());
-      }
-      return what;
-    }
-    return "";
+    write("x.yaml", text);
+    return yaml_error(directory_, "x.yaml", overrides, read);
   }
 
   static void read(const YamlSection& root) {

@@ -1,3 +1,4 @@
+// Durations by the formula of compute/roofline.h, computed by hand.
 #include "model/compute/roofline.h"
 
 #include <gtest/gtest.h>

@@ -123,7 +123,7 @@ TEST(Stepped, EveryAlgorithmTakesItsClosedForm) {
 
 TEST(Stepped, AnalyticalTakesTheClosedFormItself) { expect_closed_forms(true, {100'003}); }
 
-// Members come at different times, several collectives of every type one after the other, beside
+// Members come at different times, several collectives of every type one after another, beside
 // a second stream: early messages, run-ahead of roots, waits for interfaces.
 WorkloadGraph mixture(std::uint32_t devices) {
   WorkloadBuilder workload("mixture");

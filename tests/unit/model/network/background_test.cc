@@ -188,7 +188,7 @@ TEST(Background, ALoadOnTheReceiversLinkSlowsALargeMessageByOnePlusRho) {
   }
 }
 
-// Small messages beside it do not: what one takes of the line is its own share.
+// Small messages do not: what one takes of the line is its own share.
 TEST(Background, ALightLoadSlowsAMessageLightly) {
   Transfer transfer{200'000'000, 1};
   const Time alone = transfer.run({}).simulated_time();

@@ -1,3 +1,4 @@
+// Choices of ports by each routing policy: even, repeatable, independent between switches.
 #include "model/network/packet/routing.h"
 
 #include <gtest/gtest.h>

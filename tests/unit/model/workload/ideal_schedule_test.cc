@@ -1,3 +1,4 @@
+// Devices that behave alike, and start times on a network that takes no time.
 #include "model/workload/ideal_schedule.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ NodeFields compute(std::uint8_t stream, std::uint64_t duration) {
   return fields;
 }
 
-// A pipeline of `stages` devices that share one program but for its ends: each computes for 10
+// A pipeline of `stages` devices that share one program except at its ends: each computes for 10
 // after its message came.
 WorkloadGraph relay(std::uint32_t stages) {
   WorkloadBuilder workload("relay");

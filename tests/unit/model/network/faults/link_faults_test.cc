@@ -1,3 +1,4 @@
+// Slow and failed links over time, and the routes that remain.
 #include "model/network/faults/link_faults.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Losses: what is dropped arrives all the same, by go-back-n and by selective repeat.
+// Losses: dropped packets still arrive, by go-back-n and by selective repeat.
 #include <gtest/gtest.h>
 
 #include "core/error.h"

@@ -1,12 +1,12 @@
 // A growable array addressed by ever-increasing indices, filled at its head and emptied from its
-// tail: one lane of the history.
+// tail: one log of the history.
 //
 // Idea: the live entries lie in one run, so that a push is a store and a step of a pointer. Where
 // the run reaches the end of the room, it moves back to the front, or into twice the room if it
 // fills more than half.
 //
 // Owner:     one partition.
-// Invariant: valid indices are [tail, head); an index keeps its meaning when the lane moves.
+// Invariant: valid indices are [tail, head); an index keeps its meaning when the log moves.
 // Cost:      push O(1) amortised.
 #pragma once
 
@@ -21,11 +21,11 @@
 namespace exawarp::pdes {
 
 template <class T>
-class Lane {
+class Log {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  explicit Lane(std::size_t capacity = 256)
+  explicit Log(std::size_t capacity = 256)
       : slots_(new T[capacity]), next_(slots_.get()), limit_(next_ + capacity) {
     start_at(1);
   }
@@ -52,7 +52,7 @@ class Lane {
     *next_++ = value;
   }
 
-  // Forgets everything below `index`. Requires tail <= index <= head. An emptied lane goes on at
+  // Forgets everything below `index`. Requires tail <= index <= head. An emptied log continues at
   // its front: short bursts reuse the same few cache lines instead of walking through the room.
   void drop_before(std::uint64_t index) {
     EXAWARP_DCHECK(index >= tail_ && index <= head(), index, tail_, head());

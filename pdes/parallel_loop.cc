@@ -1,40 +1,32 @@
-#include "pdes/crew.h"
+#include "pdes/parallel_loop.h"
 
-#include <thread>
+#include "pdes/spin.h"
 
 namespace exawarp::pdes {
 namespace {
 
 // About a millisecond of looks at a counter.
-constexpr int kLooks = 1 << 15;
-constexpr int kLooksPerYield = 64;
-
-// Between two looks. Now and then another process may have the core, if one wants it.
-void pause(int look) {
-  if (look % kLooksPerYield == 0) return std::this_thread::yield();
-#ifdef __x86_64__
-  __builtin_ia32_pause();
-#endif
-}
+constexpr std::uint32_t kLooks = 1 << 15;
 
 }  // namespace
 
-void Crew::await_change(const std::atomic<std::uint32_t>& counter, std::uint32_t seen) const {
-  for (int looks = watches_ ? kLooks : 0; looks != 0; --looks) {
+void ParallelLoop::await_change(const std::atomic<std::uint32_t>& counter,
+                                std::uint32_t seen) const {
+  for (std::uint32_t looks = watches_ ? kLooks : 0; looks != 0; --looks) {
     // acquire: what was written before the change is seen, here and below.
     if (counter.load(std::memory_order_acquire) != seen) return;
-    pause(looks);
+    pause_after_look(looks);
   }
   counter.wait(seen, std::memory_order_acquire);
 }
 
-void Crew::start_round() {
+void ParallelLoop::start_round() {
   // release: pairs with the acquire in work(); publishes the task and that none is done.
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
 }
 
-void Crew::run(const Task& task) {
+void ParallelLoop::run(const Task& task) {
   task_ = &task;
   done_.store(0, std::memory_order_relaxed);  // published by start_round()
   start_round();
@@ -45,7 +37,7 @@ void Crew::run(const Task& task) {
   if (failed_.load(std::memory_order_relaxed)) std::rethrow_exception(failure_);
 }
 
-void Crew::work(std::uint32_t worker) {
+void ParallelLoop::work(std::uint32_t worker) {
   for (std::uint32_t seen = 0;;) {
     await_change(round_, seen);
     seen = round_.load(std::memory_order_acquire);
@@ -54,13 +46,13 @@ void Crew::work(std::uint32_t worker) {
   }
 }
 
-void Crew::stop() {
+void ParallelLoop::stop() {
   stopping_.store(true, std::memory_order_relaxed);
   start_round();
 }
 
-// Its own tasks first; then the others', from the end, where their own workers come last.
-void Crew::take_tasks(std::uint32_t worker, std::uint32_t round) {
+// Its own tasks first, then those of others, from the end, which their own workers reach last.
+void ParallelLoop::take_tasks(std::uint32_t worker, std::uint32_t round) {
   for (std::uint32_t task = home(worker); task < home(worker + 1); ++task) try_task(task, round);
   for (std::uint32_t step = 1; step < workers_; ++step) {
     const std::uint32_t other = (worker + step) % workers_;
@@ -68,9 +60,9 @@ void Crew::take_tasks(std::uint32_t worker, std::uint32_t round) {
   }
 }
 
-// A worker that comes late finds all claimed, by this round or a later one. Only a claim makes
+// A late worker finds all tasks claimed, by this round or a later one. Only a claim makes
 // task_ safe to read: until the task is done the round is not over.
-void Crew::try_task(std::uint32_t task, std::uint32_t round) {
+void ParallelLoop::try_task(std::uint32_t task, std::uint32_t round) {
   std::uint32_t before = round - 1;
   // relaxed: rounds order everything; a claim only says who runs the task.
   if (claims_[task].load(std::memory_order_relaxed) != before ||
