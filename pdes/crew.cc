@@ -2,6 +2,8 @@
 
 #include <thread>
 
+#include "pdes/whereabouts.h"
+
 namespace exawarp::pdes {
 namespace {
 
@@ -46,6 +48,7 @@ void Crew::run(const Task& task) {
 }
 
 void Crew::work(std::uint32_t worker) {
+  note_worker(worker);
   for (std::uint32_t seen = 0;;) {
     await_change(round_, seen);
     seen = round_.load(std::memory_order_acquire);
