@@ -1,3 +1,5 @@
+// Every key may be absent and then keeps the default of the options' own type, so that the
+// defaults stand there and nowhere else.
 #include "io/study/packet_config.h"
 
 #include <cmath>

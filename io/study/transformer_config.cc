@@ -1,3 +1,5 @@
+// One function for each section of a transformer (attention, experts, parallelism, schedule,
+// batch, precisions ...), each from YAML to the generator's own structure.
 #include "io/study/transformer_config.h"
 
 #include "model/generate/transformer.h"
