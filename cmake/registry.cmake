@@ -13,6 +13,8 @@ function(exawarp_registry out folder header type namespace function)
     string(APPEND REGISTRY_DECLARATIONS "${type} ${name}();\n")
     string(APPEND REGISTRY_CALLS "      ${namespace}::${name}(),\n")
   endforeach()
+  # Files of one kind have names in common, those of their unnamed namespaces among them.
+  set_source_files_properties(${files} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   set(REGISTRY_HEADER ${header})
   set(REGISTRY_TYPE ${type})
   set(REGISTRY_NAMESPACE ${namespace})

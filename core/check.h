@@ -14,6 +14,9 @@ namespace exawarp::core {
 [[noreturn]] void check_failed(const char* file, int line, const char* condition,
                                std::string_view operands);
 void set_check_hook(void (*end_all_ranks)(int exit_code));
+// What a failed check says of where its thread is, e.g. "rank=1 worker=3 LP=17 LVT=81250 ps"; asked
+// for on the thread that failed; empty: nowhere in particular.
+void set_check_context(std::string (*where)());
 
 namespace detail {
 inline std::string show_operands(std::string_view) { return {}; }

@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "pdes/partition.h"
+#include "pdes/whereabouts.h"
 
 namespace exawarp::pdes {
 
@@ -53,8 +54,12 @@ void Partition::settle_extras(std::uint64_t new_tail) {
 void Partition::deliver(const Emission& emission) {
   if (emission.channel == kFailureChannel) {
     const auto* text = reinterpret_cast<const char*>(static_cast<std::uintptr_t>(emission.a));
-    EXAWARP_CHECK(false, text, emission.lp.value, emission.key.time.ps, setup_.id.value,
-                  setup_.seed);
+    // Where it failed, not where the partition is by now.
+    context_.self_ = emission.lp;
+    context_.now_ = emission.key.time;
+    context_.header_ = directory_.find(emission.lp).header;
+    const AtWork at_work(*this);
+    EXAWARP_CHECK(false, text);
   }
   if (sink_ != nullptr) sink_->deliver(setup_.id, emission);
 }

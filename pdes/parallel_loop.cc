@@ -1,6 +1,7 @@
 #include "pdes/parallel_loop.h"
 
 #include "pdes/spin.h"
+#include "pdes/whereabouts.h"
 
 namespace exawarp::pdes {
 namespace {
@@ -38,6 +39,7 @@ void ParallelLoop::run(const Task& task) {
 }
 
 void ParallelLoop::work(std::uint32_t worker) {
+  note_worker(worker);
   for (std::uint32_t seen = 0;;) {
     await_change(round_, seen);
     seen = round_.load(std::memory_order_acquire);

@@ -13,6 +13,7 @@
 #include <chrono>
 
 #include "core/check.h"
+#include "pdes/whereabouts.h"
 
 namespace exawarp::pdes {
 namespace {
@@ -34,6 +35,7 @@ Partition::Partition(const PartitionSetup& setup, const Model& model, const Dire
       context_(*this, model, setup.seed) {}
 
 void Partition::initialise(const Model& model) {
+  const AtWork at_work(*this);
   directory_.visit_partition(setup_.id.value, [&](LpId lp, LpSlot slot) {
     context_.now_ = Time{0};
     context_.self_ = lp;
@@ -47,6 +49,9 @@ void Partition::initialise(const Model& model) {
 }
 
 void Partition::run_epoch(const EpochOrder& order) {
+  const AtWork at_work(*this);
+  gvt_ = order.gvt;
+  context_.header_ = nullptr;  // no event yet
   const std::uint64_t start_ns = now_ns();
   least_sent_ = Time::max();
   mailboxes_.drain(setup_.id.value - setup_.first_local,

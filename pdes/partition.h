@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/digest.h"
@@ -67,6 +68,10 @@ class Partition {
   [[nodiscard]] const Statistics& statistics() const { return statistics_; }
   [[nodiscard]] std::uint64_t pending_events() const { return pending_.size(); }
   [[nodiscard]] std::uint64_t history_events() const { return history_.records.size(); }
+  // For a failed check, on the thread that works on this: where it is, e.g. "rank=1 worker=3
+  // partition=7 LP=17 LVT=81250 ps GVT=81300 ps seed=42". LP and LVT are those of the event that
+  // is executed, or was last, in this epoch; they are left out where there was none yet.
+  [[nodiscard]] std::string whereabouts(std::uint32_t worker) const;
 
   // For Context: the services a handler reaches.
   [[nodiscard]] std::uint32_t owner_of(LpId lp) const { return directory_.partition_of(lp); }
@@ -137,6 +142,7 @@ class Partition {
   std::vector<Event*> suspects_;     // sent by the running handler into the executed past
   std::vector<Event*> cancellations_;  // processed events to be cancelled
 
+  Time gvt_{0};              // as this partition last heard
   Time furthest_{-1};        // latest event ever executed
   Time last_committed_{-1};
   Time least_;

@@ -1,3 +1,6 @@
+// Builds CLI11's tree of commands, one add_*() each, over one structure of arguments per command.
+// Values that are enumerations or quantities are taken as text and read afterwards, so that every
+// complaint has the form of our own errors.
 #include "io/cli/command_line.h"
 
 #include <fmt/format.h>

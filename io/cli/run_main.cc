@@ -1,3 +1,5 @@
+// From arguments to an exit code: joins the transport, reads the command on every rank and
+// compares it, hands it to its function, and turns whatever was thrown into one line.
 #include "io/cli/run_main.h"
 
 #include <cstdlib>

@@ -1,3 +1,5 @@
+// Each conversion is a subcommand with an input and an output; what several formats share (steps,
+// counting, streams) is added by one function. Texts become values in finish_workload().
 #include "io/cli/workload_command_line.h"
 
 #include <CLI/CLI.hpp>

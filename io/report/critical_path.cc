@@ -1,3 +1,5 @@
+// The ideal schedule (model/workload) gives times and the longest chain; this file says them as
+// text, as JSON, and draws one device's streams as text, SVG or Chrome's trace format.
 #include "io/report/critical_path.h"
 
 #include <fmt/format.h>

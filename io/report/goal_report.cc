@@ -1,3 +1,5 @@
+// Finish times are sums of units that a user wrote in nanoseconds, so they are printed exactly, as
+// decimals, and rounded in the mean alone.
 #include "io/report/goal_report.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// summary.json section by section, each from the object that knows it; and the directory for it,
+// which is tried out before a run so that an hour's work does not end at a missing permission.
 #include "io/report/results.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// The same facts as summary.json for people: a few aligned lines each on the step, the jobs, the
+// network, the engine and the host, and, where it ended in a deadlock, who waits for whom.
 #include "io/report/text_summary.h"
 
 #include <fmt/format.h>

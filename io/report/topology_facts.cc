@@ -1,3 +1,5 @@
+// Counts links by kind and looks at the paths from some devices to all others, so that it takes
+// seconds at any size; the figures are then printed as text or as JSON.
 #include "io/report/topology_facts.h"
 
 #include <fmt/format.h>

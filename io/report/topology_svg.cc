@@ -1,3 +1,6 @@
+// Places vertices in rows by tier, on a grid, or around a circle, whichever the family suggests,
+// and draws links as lines behind them. Nothing is laid out by iteration: the same topology, the
+// same file.
 #include "io/report/topology_svg.h"
 
 #include <fmt/format.h>

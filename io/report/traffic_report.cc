@@ -1,3 +1,5 @@
+// Completion times as quantiles over flows, and the ports' totals; packet-hops per second of
+// processor time say how fast the network model itself was.
 #include "io/report/traffic_report.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Writes nodes and edges of one device's program, or of each program, in two dialects; edges that
+// only keep the order of a stream are dashed or marked as such.
 #include "io/report/workload_drawing.h"
 
 #include <fmt/format.h>

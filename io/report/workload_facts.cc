@@ -1,3 +1,4 @@
+// What model::inspect() counted, as tables that fit a screen, and without loss as JSON.
 #include "io/report/workload_facts.h"
 
 #include <fmt/format.h>

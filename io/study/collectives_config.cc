@@ -1,3 +1,5 @@
+// A rule is a condition (type, sizes, members) and a choice of algorithm with its figures; rules
+// are kept in the order of the file, since the first that applies wins.
 #include "io/study/collectives_config.h"
 
 #include <fmt/format.h>

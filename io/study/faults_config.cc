@@ -1,3 +1,5 @@
+// A rule names devices, links or switches one by one, or draws a share of them; names are checked
+// for their form here, and against the topology when there is one.
 #include "io/study/faults_config.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Links are given as short texts, which are split into words and checked one at a time; how many
+// there may be is bounded before memory is taken for them.
 #include "io/study/graph_config.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// A study with one `workload:` becomes a list of one job, so that everything behind this file
+// knows lists only. Background is read beside it, with its sizes, loads and sets of devices.
 #include "io/study/jobs_config.h"
 
 #include <fmt/format.h>

@@ -6,7 +6,7 @@
 #include "io/study/schema_sections.h"
 #include "io/study/system_config.h"
 #include "io/study/topology_config.h"
-#include "model/network/fabric.h"
+#include "model/topology/fabric.h"
 
 namespace exawarp::io {
 namespace {

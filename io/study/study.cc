@@ -1,3 +1,5 @@
+// Section by section from the file to one structure: name, jobs, system, fidelities, faults,
+// placement and engine. What depends on two sections is checked at the end.
 #include "io/study/study.h"
 
 #include <algorithm>

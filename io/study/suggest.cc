@@ -1,3 +1,5 @@
+// Edit distance over short names, and escaping of whatever could move a terminal's cursor or break
+// a message's line; both are linear or bounded, since their input is hostile.
 #include "io/study/suggest.h"
 
 #include <fmt/format.h>

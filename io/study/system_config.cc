@@ -1,3 +1,5 @@
+// Reads the hardware: rates by data type, memory, efficiencies by kind of operation, the node's
+// fabric and what is beyond it.
 #include "io/study/system_config.h"
 
 #include <fmt/format.h>

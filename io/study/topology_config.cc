@@ -1,3 +1,5 @@
+// One reader for each family of topologies, chosen by `kind`; a product is a list of such
+// families. Whether the numbers make a network is for the topology itself to say.
 #include "io/study/topology_config.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Tells the kinds of workload apart by their key and reads each into its generator's structure;
+// the generators' complaints get the file and line that they come from.
 #include "io/study/workload_spec.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// A section is a pointer into the tree and a record of what was asked for. Absent and unknown keys
+// are collected and told together at finish(), each with what it may have meant.
 #include "io/study/yaml.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// yaml-cpp's events build the tree, so that positions are known and limits act while reading, not
+// after; overrides are applied to the finished tree as if the file had said so.
 #include "io/study/yaml_tree.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Compares devices program by program rather than one by one, and each pair of programs once;
+// names and numbers that mean the same are resolved before they are compared.
 #include "model/workload/diff.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// One short function for each action: read a graph or a foreign format, call the room that knows,
+// write a file or print a text. Only rank 0 works; the others learn whether it failed.
 #include "io/cli/commands/workload.h"
 
 #include <fmt/format.h>

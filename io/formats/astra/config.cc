@@ -1,3 +1,5 @@
+// Network, system and memory are each read key by key through a small reader that remembers which
+// keys were asked for, so that what nobody asked for can be remarked on.
 #include "io/formats/astra/config.h"
 
 #include <fmt/format.h>

@@ -9,8 +9,6 @@
 
 namespace exawarp::io {
 
-inline constexpr std::uint64_t kPsPerUs = 1'000'000;  // durations are in microseconds
-
 // Which depend on the rank, so that records leave their values out (0 or "").
 inline constexpr const char* kRankAttributes[] = {"comm_src", "comm_dst", "comm_tag", "pg_name",
                                                   "comm_group"};

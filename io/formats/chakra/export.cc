@@ -1,3 +1,5 @@
+// Devices of one program have almost the same trace: it is encoded once, with holes where numbers
+// differ, and then written for each device as copies of bytes.
 #include "io/formats/chakra/export.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Axes and communicators travel as one attribute of text in the traces' metadata. An import that
+// finds it rebuilds the groups by rule; without it they would be lists.
 #include "io/formats/chakra/mesh.h"
 
 #include <fmt/format.h>

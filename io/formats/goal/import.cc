@@ -1,3 +1,5 @@
+// Operations of a rank are put into an order that keeps their dependencies, then written as nodes
+// on streams by CPU and by peer; what a workload cannot express is refused before.
 #include "io/formats/goal/import.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,6 @@
+// Each node of the JSON list becomes a Chakra node with the tensors that it reads and writes;
+// process groups and transfers, which PyTorch hides in arguments of calls, are found by the calls'
+// names.
 #include "io/formats/pytorch/execution_trace.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Keeps a profile's complete events of the kinds that linking needs, sorted by their start;
+// everything else in the file (flows, counters, metadata) is passed over.
 #include "io/formats/pytorch/kineto.h"
 
 #include <fmt/format.h>

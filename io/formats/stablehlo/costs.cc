@@ -1,3 +1,5 @@
+// One rule a family of operations (elementwise, dot, convolution, window, reduction, memory),
+// found by name. A product beyond 2^60 is refused, so that no sum behind it can wrap.
 #include "io/formats/stablehlo/costs.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,5 @@
+// The way through the folder, in order: text to modules, the chosen module's @main to steps, steps
+// to kernels, groups to the mesh, and kernels to nodes.
 #include "io/formats/stablehlo/import.h"
 
 #include <fmt/core.h>

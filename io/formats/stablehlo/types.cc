@@ -1,3 +1,5 @@
+// "tensor<4x8xf32>", tuples and meshes, token by token; depth and the product of dimensions are
+// bounded, so that no type can overflow what is computed from it.
 #include "io/formats/stablehlo/types.h"
 
 #include <fmt/core.h>

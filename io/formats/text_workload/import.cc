@@ -1,3 +1,5 @@
+// Turns layers into one program: forward through all of them, backward in reverse, each with its
+// collectives on streams by role, as often as there are passes.
 #include "io/formats/text_workload/import.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Line by line and word by word: a head that says how layers are parallelised, their number, then
+// one line of numbers for each layer.
 #include "io/formats/text_workload/reader.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Runs live in one undoable pool and are chained into lanes or the heap; every change goes through
+// the context word by word, which is what makes an undo cost a few words.
 #include "model/guests/goal/agenda.h"
 
 namespace exawarp::model::goal {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kDestinations = 0xde57;
 
-void require(bool condition, const char* option, const std::string& what) {
+void require_of_traffic(bool condition, const char* option, const std::string& what) {
   if (!condition) throw core::InputError(fmt::format("traffic: {}: {}", option, what));
 }
 
@@ -24,22 +24,22 @@ void require(bool condition, const char* option, const std::string& what) {
 TrafficPlan::TrafficPlan(const TrafficOptions& options, std::uint32_t devices)
     : options_(options), devices_(devices), order_(std::max(1u, devices), options.seed) {
   TrafficOptions& o = options_;
-  require(devices >= 2, "devices", fmt::format("\"{}\"; expected at least 2", devices));
-  require(o.message_bytes >= 0 && o.message_bytes <= std::int64_t{1} << 40, "size",
+  require_of_traffic(devices >= 2, "devices", fmt::format("\"{}\"; expected at least 2", devices));
+  require_of_traffic(o.message_bytes >= 0 && o.message_bytes <= std::int64_t{1} << 40, "size",
           fmt::format("\"{} B\"; expected at most 1 TiB", o.message_bytes));
-  require(o.concurrent >= 1, "concurrent", "\"0\"; expected at least 1");
-  require(o.messages <= 1u << 20, "messages", "expected at most 2^20");
+  require_of_traffic(o.concurrent >= 1, "concurrent", "\"0\"; expected at least 1");
+  require_of_traffic(o.messages <= 1u << 20, "messages", "expected at most 2^20");
   const std::uint32_t most = o.pattern == TrafficPattern::pairs ? devices / 2 : devices - 1;
   if (o.senders == 0) o.senders = most;
-  require(o.senders <= most, "senders",
+  require_of_traffic(o.senders <= most, "senders",
           fmt::format("\"{}\"; this pattern has {} at most on {} devices", o.senders, most,
                       devices));
-  require(o.shift % devices != 0 || o.pattern != TrafficPattern::shift, "shift",
+  require_of_traffic(o.shift % devices != 0 || o.pattern != TrafficPattern::shift, "shift",
           fmt::format("\"{}\" leads from each of {} devices to itself", o.shift, devices));
-  require(o.load > 0 && o.load <= 1, "load", fmt::format("\"{}\"; expected above 0 to 1", o.load));
-  require(o.hot_share >= 0 && o.hot_share <= 1, "hot_share",
+  require_of_traffic(o.load > 0 && o.load <= 1, "load", fmt::format("\"{}\"; expected above 0 to 1", o.load));
+  require_of_traffic(o.hot_share >= 0 && o.hot_share <= 1, "hot_share",
           fmt::format("\"{}\"; expected 0 to 1", o.hot_share));
-  require(o.start_spread.ps <= 86'400 * core::kPicosecondsPerSecond, "start_spread",
+  require_of_traffic(o.start_spread.ps <= 86'400 * core::kPicosecondsPerSecond, "start_spread",
           "expected at most a day");
   hot_ = static_cast<std::uint32_t>(o.hot_share * 0xffffffffu);
 }
