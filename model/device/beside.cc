@@ -190,7 +190,7 @@ class Beside {
   // Requires has(interface).
   [[nodiscard]] ReceiveShare& share_of(std::uint32_t interface) const {
     if (interface < kInterfaceCount) return b_.receive[interface];
-    return reinterpret_cast<ReceiveShare*>(&b_ + 1)[interface - kInterfaceCount];
+    return far_parts_of(state_).shares[interface - kInterfaceCount];
   }
 
   void begin_period(ReceiveShare& share) {
@@ -333,31 +333,24 @@ void handle_beside(void* memory, const pdes::Event& event, Context& ctx) {
   beside.after(clocks_before);
 }
 
-std::uint64_t digest_beside(const void* memory) {
-  core::Hasher hash;
-  hash.word(digest_device(memory));
-  const auto& state = *static_cast<const DeviceState*>(memory);
-  const BesideState* b = &model::beside(state);
-  hash.bytes(b, sizeof *b);
-  const std::uint32_t further = DeviceParts<const DeviceState>(state).further_count();
-  if (further != 0 && !state.packets) hash.bytes(b + 1, further * sizeof(ReceiveShare));
-  return hash.value();
+// The digest takes the device's own first, as if there were no background.
+void describe_beside(void* memory, pdes::StateArchive& archive) {
+  archive.part([&] { describe_device(memory, archive); });
+  auto& state = *static_cast<DeviceState*>(memory);
+  const FarParts<DeviceState> parts = far_parts_of(state);
+  archive.bytes(parts.beside);
+  const std::uint32_t further = DeviceParts<DeviceState>(state).further_count();
+  if (further != 0 && !state.packets) archive.bytes(parts.shares, further);
 }
 
 }  // namespace
 
-const BesideState& beside(const DeviceState& state) {
-  const DeviceParts<const DeviceState> parts(state);
-  const void* at = parts.account + 1;
-  if (parts.stepped != nullptr) at = parts.stepped + 1;
-  if (parts.further != nullptr) at = parts.further_clocks() + 2 * parts.further_count();
-  return *static_cast<const BesideState*>(at);
-}
+const BesideState& beside(const DeviceState& state) { return *far_parts_of(state).beside; }
 
 pdes::LpType beside_type(DeviceSlots slots) {
   pdes::LpType type = device_type(slots);
   type.handle = handle_beside;
-  type.digest = digest_beside;
+  type.describe = describe_beside;
   return type;
 }
 
@@ -373,9 +366,6 @@ void note_activity(DeviceState& state, Context& ctx) {
 }
 
 void start_beside(const DeviceModel& model, DeviceState& state, Context& ctx) {
-  BesideState* b = ::new (&beside(state)) BesideState{};
-  const std::uint32_t further = DeviceParts<DeviceState>(state).further_count();
-  if (!state.packets) std::fill_n(reinterpret_cast<ReceiveShare*>(b + 1), further, ReceiveShare{});
   Beside(model, state, ctx).start();
 }
 

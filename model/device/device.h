@@ -10,6 +10,7 @@
 #include "core/ids.h"
 #include "model/compute/jitter.h"
 #include "model/compute/slowdown.h"
+#include "model/device/device_layout.h"
 #include "model/device/device_state.h"
 #include "model/device/program_table.h"
 #include "model/job/job.h"
@@ -58,7 +59,8 @@ DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& 
 // The type of all devices. Handlers find the DeviceModel through the run's Cluster.
 pdes::LpType device_type(DeviceSlots slots);
 void handle_device(void* state, const pdes::Event& event, pdes::Context& context);
-std::uint64_t digest_device(const void* state);
+// Of all but background; beside.h.
+void describe_device(void* state, pdes::StateArchive& archive);
 
 // Sets the start state of `device` and starts every node that waits for nothing, at time 0 itself
 // or, where its job begins later, by an event. A device without a job is done at time 0.

@@ -19,7 +19,10 @@ struct Switch {
   static void handle(State&, const pdes::Event&, pdes::Context& ctx) {
     ctx.check(false, "a switch received an event at message fidelity");
   }
-  static std::uint64_t digest(const State& s) { return core::mix64(s.index + 1); }
+  static void describe(State& s, pdes::StateArchive& archive) {
+    archive.kept(s);
+    archive.digest_as(core::mix64(s.index + 1));
+  }
 };
 
 }  // namespace exawarp::model
