@@ -102,6 +102,7 @@ struct Engine::Parts {
                          .records_history = optimistic,
                          .lookahead = model.lookahead(),
                          .audit_probability = options.audit_probability,
+                         .rebuild_events = options.rebuild_events,
                          .history_limit = 0};
     if (optimistic) setup.history_limit = history_limit(options, transport.machine_ranks(), locals);
     for (std::uint32_t i = 0; i < locals; ++i) {

@@ -39,6 +39,8 @@ struct EngineOptions {
                                          // the machine and the control group allow
   Time window{0};                        // optimistic: 0 adapts, else fixed
   double audit_probability = 0;          // share of events undone, compared and run again
+  std::uint64_t rebuild_events = 0;      // for tests: about every so many events of a partition its
+                                         // states are made anew from their descriptions; 0: never
   double time_limit_s = 0;               // host seconds from construction on; 0: none
   double sample_interval_s = 0;          // host seconds between moments of the time series; at
                                          // 0 there is none. All ranks pass the same

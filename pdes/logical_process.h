@@ -6,7 +6,7 @@
 //   struct Counter {
 //     struct State { std::uint64_t seen = 0; };
 //     static void handle(State& s, const Event& e, Context& ctx) { ctx.add(s.seen, 1u); }
-//     static std::uint64_t digest(const State& s) { return core::mix64(s.seen); }
+//     static void describe(State& s, StateArchive& archive) { archive.word(s.seen); }
 //   };
 //   const LpType type = make_lp_type<Counter>("counter");
 #pragma once
@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "pdes/event.h"
+#include "pdes/state_archive.h"
 
 namespace exawarp::pdes {
 
@@ -27,8 +28,15 @@ struct LpType {
   std::uint32_t state_bytes;
   void (*construct)(void* state);  // default state, before Model::initialise
   void (*handle)(void* state, const Event&, Context&);
-  // Hash of the logical content: containers by their elements, never by their address.
-  std::uint64_t (*digest)(const void* state);
+  // The state's one description: digest, audit and what is written out follow from it.
+  void (*describe)(void* state, StateArchive&);  // pdes/state_archive.h
+
+  // Hash of what the description says.
+  [[nodiscard]] std::uint64_t digest(const void* state) const {
+    StateDigest digest;
+    describe(const_cast<void*>(state), digest);  // a digest changes nothing
+    return digest.value();
+  }
 };
 
 template <class Lp>
@@ -39,7 +47,9 @@ LpType make_lp_type(const char* name) {
           [](void* state, const Event& event, Context& context) {
             Lp::handle(*static_cast<State*>(state), event, context);
           },
-          [](const void* state) { return Lp::digest(*static_cast<const State*>(state)); }};
+          [](void* state, StateArchive& archive) {
+            Lp::describe(*static_cast<State*>(state), archive);
+          }};
 }
 
 // `count` logical processes of one type with consecutive ids. Ids between ranges may stay unused.

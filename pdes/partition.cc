@@ -62,7 +62,12 @@ void Partition::run_epoch(const EpochOrder& order) {
     make_room(order.gvt);
   }
   const std::uint64_t collected_ns = now_ns();
-  run_until(order.horizon, order.event_limit);
+  std::uint64_t event_limit = order.event_limit;
+  if (setup_.rebuild_events != 0) [[unlikely]] {
+    rebuild_states(order.gvt);
+    event_limit = std::min(event_limit, events_before_rebuilding());
+  }
+  run_until(order.horizon, event_limit);
   least_ = std::min(pending_.least(), least_sent_);
 
   statistics_.exchange_ns += drained_ns - start_ns;

@@ -4,7 +4,7 @@
 // Invariant: within the partition events execute in order, except that an LP that was rolled back
 //            catches up; a record in the history is executed and not undone, or dead.
 // Files:     partition.cc (executing), rollback.cc (undoing), collect.cc (committing),
-//            audit.cc (the check of undoing).
+//            audit.cc (the check of undoing), rebuild.cc (that of descriptions).
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,7 @@ struct PartitionSetup {
   bool records_history = true;    // false: nothing is ever undone
   Time lookahead{1};              // least delay to another partition; checked without history
   double audit_probability = 0;
+  std::uint64_t rebuild_events = 0;  // in an epoch on average, if states are rebuilt before each
   std::uint64_t history_limit = 0;  // uncommitted events at most
 };
 
@@ -113,6 +114,10 @@ class Partition {
   void audit(Event* event, LpSlot slot);  // audit.cc
   [[nodiscard]] std::uint64_t newest_output_hash();
   [[nodiscard]] bool is_audited(const Event& event) const;
+
+  void rebuild_states(Time gvt);  // rebuild.cc
+  void rebuild_state(LpId lp, LpSlot slot);
+  [[nodiscard]] std::uint64_t events_before_rebuilding() const;
 
   void roll_back_if_straggler(const Event& event);
   // Undoes the LP's events that do not come before `bound`; `victim` (may be null) is dropped, the

@@ -39,12 +39,11 @@ class Phold final : public Model {
     ctx.model<Phold>().schedule_next(s, ctx);
   }
 
-  static std::uint64_t digest(const State& s) {
-    core::Hasher hash;
-    hash.word(s.draws);
-    hash.word(s.handled);
-    hash.word(s.checksum);
-    return hash.value();
+  static void describe(State& s, StateArchive& archive) {
+    archive.word(s.draws);
+    archive.word(s.handled);
+    archive.word(s.checksum);
+    archive.kept(s.scratch);
   }
 
  private:

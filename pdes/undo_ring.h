@@ -10,6 +10,7 @@
 
 #include "pdes/block_pool.h"
 #include "pdes/context.h"
+#include "pdes/state_archive.h"
 
 namespace exawarp::pdes {
 
@@ -36,6 +37,21 @@ class UndoRing {
   void pop_front(Context& ctx) {
     ctx.set(head_, (head_ + 1) & (capacity_ - 1));
     ctx.set(size_, size_ - 1);
+  }
+
+  // The elements, front to back: calls each(T&), which describes one.
+  template <class Each>
+  void describe(StateArchive& archive, Each&& each) {
+    std::uint32_t size = size_;
+    archive.kept(size);
+    if (archive.rebuilds()) {
+      *this = {};
+      size_ = size;
+      capacity_ = size == 0 ? 0 : std::bit_ceil(std::max(size, 4u));
+      if (size != 0) data_ = archive.new_block<T>(capacity_);
+    }
+    for (std::uint32_t i = 0; i < size; ++i) each(data_[(head_ + i) & (capacity_ - 1)]);
+    if (capacity_ != 0) archive.described(data_, capacity_);
   }
 
  private:

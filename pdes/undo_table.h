@@ -15,6 +15,7 @@
 #include "core/random.h"
 #include "pdes/block_pool.h"
 #include "pdes/context.h"
+#include "pdes/state_archive.h"
 
 namespace exawarp::pdes {
 
@@ -66,7 +67,47 @@ class UndoTable {
     }
   }
 
+  // The elements and where each lies, in table order: calls each(T&), which describes one, its key
+  // included.
+  template <class Each>
+  void describe(StateArchive& archive, Each&& each) {
+    std::uint32_t size = size_;
+    std::uint32_t capacity = capacity_;
+    archive.kept(size);
+    archive.kept(capacity);
+    if (archive.rebuilds()) {
+      *this = {};
+      rebuild(archive, size, capacity, each);
+      return;
+    }
+    for (std::uint32_t at = 0; at < capacity; ++at) {
+      if (data_[at].key == kNoKey) continue;
+      archive.kept(at);
+      each(data_[at]);
+    }
+    if (capacity != 0) archive.described(data_, capacity);
+  }
+
  private:
+  template <class Each>
+  void rebuild(StateArchive& archive, std::uint32_t size, std::uint32_t capacity, Each& each) {
+    if (capacity == 0) return;
+    EXAWARP_CHECK(std::has_single_bit(capacity) && size < capacity, size, capacity);
+    data_ = archive.new_block<T>(capacity);
+    clear(data_, capacity);
+    size_ = size;
+    capacity_ = capacity;
+    for (std::uint32_t n = 0; n < size; ++n) {
+      std::uint32_t at = 0;
+      archive.kept(at);
+      EXAWARP_CHECK(at < capacity, at, capacity);
+      each(data_[at]);
+    }
+  }
+  static void clear(T* slots, std::uint32_t count) {
+    std::memset(static_cast<void*>(slots), 0, count * sizeof(T));
+    for (std::uint32_t i = 0; i < count; ++i) slots[i].key = kNoKey;
+  }
   [[nodiscard]] std::uint32_t home_of(std::uint64_t key) const {
     return static_cast<std::uint32_t>(core::mix64(key)) & (capacity_ - 1);
   }
@@ -81,8 +122,7 @@ class UndoTable {
     const std::uint32_t narrower = capacity_;
     const std::uint32_t wider = narrower == 0 ? 4 : 2 * narrower;
     T* fresh = static_cast<T*>(ctx.allocate_block(size_class_of(wider * sizeof(T))));
-    std::memset(static_cast<void*>(fresh), 0, wider * sizeof(T));
-    for (std::uint32_t i = 0; i < wider; ++i) fresh[i].key = kNoKey;
+    clear(fresh, wider);
     ctx.set(data_, fresh);
     ctx.set(capacity_, wider);
     for (std::uint32_t i = 0; i < narrower; ++i) {

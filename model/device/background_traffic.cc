@@ -42,11 +42,6 @@ BackgroundTraffic::BackgroundTraffic(const DeviceFrame& frame)
     : model_(frame.model), state_(frame.state), b_(beside(frame.state)), ctx_(frame.ctx) {}
 
 void BackgroundTraffic::start() {
-  ::new (&b_) BesideState{};
-  const std::uint32_t further = DeviceParts<DeviceState>(state_).further_count();
-  if (!state_.packets) {
-    std::fill_n(reinterpret_cast<ReceiveShare*>(&b_ + 1), further, ReceiveShare{});
-  }
   for (std::uint32_t g = 0; g < model_.backgrounds.size(); ++g) {
     const Background& from = model_.backgrounds[g];
     if (!from.sends(self())) continue;
@@ -166,7 +161,7 @@ bool BackgroundTraffic::has(std::uint32_t interface) const {
 // Requires has(interface).
 ReceiveShare& BackgroundTraffic::share_of(std::uint32_t interface) const {
   if (interface < kInterfaceCount) return b_.receive[interface];
-  return reinterpret_cast<ReceiveShare*>(&b_ + 1)[interface - kInterfaceCount];
+  return far_parts_of(state_).shares[interface - kInterfaceCount];
 }
 
 void BackgroundTraffic::begin_period(ReceiveShare& share) {
@@ -291,23 +286,16 @@ bool BackgroundTraffic::is_active() const {
   return false;
 }
 
-const BesideState& beside(const DeviceState& state) {
-  const DeviceParts<const DeviceState> parts(state);
-  const void* at = parts.account + 1;
-  if (parts.stepped != nullptr) at = parts.stepped + 1;
-  if (parts.further != nullptr) at = parts.further_clocks() + 2 * parts.further_count();
-  return *static_cast<const BesideState*>(at);
-}
+const BesideState& beside(const DeviceState& state) { return *far_parts_of(state).beside; }
 
-std::uint64_t digest_with_background(const void* memory) {
-  core::Hasher hash;
-  hash.word(digest_device(memory));
-  const auto& state = *static_cast<const DeviceState*>(memory);
-  const BesideState* b = &model::beside(state);
-  hash.bytes(b, sizeof *b);
-  const std::uint32_t further = DeviceParts<const DeviceState>(state).further_count();
-  if (further != 0 && !state.packets) hash.bytes(b + 1, further * sizeof(ReceiveShare));
-  return hash.value();
+// The digest takes the device's own first, as if there were no background.
+void describe_with_background(void* memory, pdes::StateArchive& archive) {
+  archive.part([&] { describe_device(memory, archive); });
+  auto& state = *static_cast<DeviceState*>(memory);
+  const FarParts<DeviceState> parts = far_parts_of(state);
+  archive.bytes(parts.beside);
+  const std::uint32_t further = DeviceParts<DeviceState>(state).further_count();
+  if (further != 0 && !state.packets) archive.bytes(parts.shares, further);
 }
 
 }  // namespace exawarp::model

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "model/device/beside_state.h"
 #include "model/device/device_frame.h"
 #include "model/device/message_port.h"
 #include "model/network/background.h"
@@ -18,50 +19,18 @@
 
 namespace exawarp::model {
 
-// How much of a receive side's time goes to background, over the last one to two kPeriods.
-struct ReceiveShare {
-  core::Time came;                // time that background messages have taken in all
-  core::Time older_at, newer_at;  // when a period began
-  core::Time older, newer;        // `came` then
-
-  static constexpr core::Time kPeriod{4'000'000'000};  // 4 ms
-};
-
-struct BesideState {
-  std::array<ReceiveShare, kInterfaceCount> receive;
-  core::Time job_sends_until;  // the send clocks as the job's own messages have left them
-  std::uint64_t sent_messages = 0, sent_bytes = 0;
-  std::uint64_t received_messages = 0, received_bytes = 0;
-  std::array<std::uint32_t, kBackgroundsMax> posted{};  // by generator
-  std::uint32_t children_done = 0;  // devices below in the tree that have told of their end
-  std::uint32_t answers_due = 0;    // of a question, from devices below
-  std::uint8_t told = 0;            // this device and all below are done
-  std::uint8_t stopped = 0;         // it sends no more
-  std::uint8_t active = 0;          // something of a job happened here since the last question
-  std::uint8_t any_active = 0;      // here or below, of those that have answered
-  std::uint8_t questions = 0;       // the root's
-  std::uint8_t quiet = 0;           // the root's: questions in a row that found nothing going on
-  std::array<std::uint8_t, 2> unused{};
-};
-static_assert(std::has_unique_object_representations_v<BesideState>);
-static_assert(sizeof(BesideState) == kBesideBytes);
-
-// Those of further interfaces out of the node lie behind a BesideState; used at message fidelity
-// alone.
-static_assert(sizeof(ReceiveShare) == kShareBytes);
-
 // Requires that the device's slots have one.
 [[nodiscard]] const BesideState& beside(const DeviceState& state);
 
-// That, and what device_type() digests.
-std::uint64_t digest_with_background(const void* state);
+// That, and what describe_device() describes.
+void describe_with_background(void* state, pdes::StateArchive& archive);
 
 // The background of one device during one event.
 class BackgroundTraffic {
  public:
   explicit BackgroundTraffic(const DeviceFrame& frame);
 
-  // At a device's start, last: sets the start state, and the first messages off.
+  // At a device's start, last: sends the first messages off.
   void start();
 
   [[nodiscard]] static bool handles(pdes::EventKind kind) {

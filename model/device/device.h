@@ -24,7 +24,8 @@ DeviceHandlers choose_parts(const DeviceModel& model);
 
 // The type of all devices. Handlers find the DeviceModel through the run's Cluster.
 pdes::LpType device_type(const DeviceModel& model);
-std::uint64_t digest_device(const void* state);
+// Of all but background; background_traffic.h.
+void describe_device(void* state, pdes::StateArchive& archive);
 
 // Sets the start state of `device` and starts every node that waits for nothing, at time 0 itself
 // or, where its job begins later, by an event. A device without a job is done at time 0.

@@ -1,25 +1,9 @@
 // What a device remembers: one block of words, hot first, as long as the largest program needs.
+// Here stand its parts; device_layout.h says which of them a block has, and in which order.
 //
-//   48 bytes  clocks, masks     with the engine's 16-byte header: one cache line
-//   32 each   channels          progress of the collective of a (stream, group) pair
-//   16 each   streams           cursor and who waits for it
-//   96 bytes  account           where its time went; messages that came before their receive
-//   32 bytes  stepped           lanes in progress, where collectives other than plain rings run
-//    8 bytes  further           where there are several interfaces across nodes: how many
-//                               clocks follow, and
-//   16 each   further clocks    of those interfaces
-//  168 bytes  beside            background traffic, in studies that have some (beside.h)
-//   40 each   further shares    the same of further interfaces, at message fidelity
-//
-// and at packet fidelity
-//
-//   16 bytes  packets           chunks that overtook others
-//   16 each   channel packets   what a channel has handed to the network
-//             the endpoint      model/network/packet/endpoint_state.h, from the next cache line
-//
-// A chunk of a collective touches the first line and its channel, nothing else. A device of a
-// Llama step (3 channels, 8 streams) takes 368 bytes, six lines with its header.
-// Everything is in the digest; nothing is a pointer but the early messages' block.
+// The head, of 48 bytes, shares a cache line with the engine's 16-byte header. A chunk of a
+// collective touches that line and its channel, nothing else. A device of a Llama step (3 channels,
+// 8 streams) takes 368 bytes, six lines with its header.
 #pragma once
 
 #include <algorithm>
@@ -144,10 +128,6 @@ struct SteppedState {
 // tx_free, then as many of rx_free.
 struct FurtherClocks {
   std::uint64_t count = 0;
-
-  [[nodiscard]] static std::uint32_t bytes(std::uint32_t count) {
-    return static_cast<std::uint32_t>(sizeof(FurtherClocks) + 2 * count * sizeof(core::Time));
-  }
 };
 // Interfaces that all lead everywhere have so many clocks, used or not.
 constexpr std::uint32_t kRailClocks = kRailsMax - 1;
@@ -164,98 +144,5 @@ struct ChannelPackets {
   std::uint32_t unused = 0;
 };
 static_assert(sizeof(ChannelPackets) == 16);
-
-constexpr std::size_t kBesideBytes = 168;      // of a BesideState
-constexpr std::size_t kShareBytes = 40;        // and of a further interface's ReceiveShare
-
-struct DeviceSlots {
-  std::uint8_t streams = 0;
-  std::uint8_t channels = 0;
-  bool stepped = false;
-  bool packets = false;
-  bool beside = false;
-  std::uint32_t further = 0;         // interfaces with FurtherClocks
-  std::uint32_t endpoint_bytes = 0;  // of the EndpointState, with its parts
-
-  [[nodiscard]] std::uint32_t state_bytes() const {
-    return packets ? endpoint_offset() + endpoint_bytes : own_bytes();
-  }
-  [[nodiscard]] std::uint32_t own_bytes() const {
-    return static_cast<std::uint32_t>(
-        sizeof(DeviceState) + channels * sizeof(ChannelState) + streams * sizeof(StreamState) +
-        sizeof(DeviceAccount) + (stepped ? sizeof(SteppedState) : 0) +
-        (beside ? kBesideBytes : 0) + (further != 0 ? FurtherClocks::bytes(further) : 0) +
-        further_shares() * kShareBytes);
-  }
-  // Where packets carry what goes across nodes, they say what a receiver's line is taken by.
-  [[nodiscard]] std::uint32_t further_shares() const { return beside && !packets ? further : 0; }
-  // A multiple of 64, so that the endpoint's ports start at cache lines.
-  [[nodiscard]] std::uint32_t endpoint_offset() const {
-    const auto all = static_cast<std::uint32_t>(own_bytes() + sizeof(PacketsState) +
-                                                channels * sizeof(ChannelPackets));
-    return (all + 63) / 64 * 64;
-  }
-};
-
-// The parts of a device's block. Requires the slots to be set.
-template <class State>  // DeviceState or const DeviceState
-struct DeviceParts {
-  template <class T>
-  using Like = std::conditional_t<std::is_const_v<State>, const T, T>;
-
-  explicit DeviceParts(State& s) : state(s) {
-    auto* at = reinterpret_cast<Like<std::byte>*>(&s) + sizeof(DeviceState);
-    channels = reinterpret_cast<Like<ChannelState>*>(at);
-    at += s.channel_slots * sizeof(ChannelState);
-    streams = reinterpret_cast<Like<StreamState>*>(at);
-    at += s.stream_slots * sizeof(StreamState);
-    account = reinterpret_cast<Like<DeviceAccount>*>(at);
-    at += sizeof(DeviceAccount);
-    stepped = s.stepped ? reinterpret_cast<Like<SteppedState>*>(at) : nullptr;
-    if (s.stepped) at += sizeof(SteppedState);
-    further = s.further ? reinterpret_cast<Like<FurtherClocks>*>(at) : nullptr;
-    if (!s.packets) return;
-    const DeviceSlots slots{.streams = s.stream_slots,
-                            .channels = s.channel_slots,
-                            .stepped = s.stepped,
-                            .packets = true,
-                            .beside = s.beside,
-                            .further = s.further ? kRailClocks : 0};
-    at = reinterpret_cast<Like<std::byte>*>(&s) + slots.own_bytes();
-    packets = reinterpret_cast<Like<PacketsState>*>(at);
-    channel_packets = reinterpret_cast<Like<ChannelPackets>*>(packets + 1);
-    endpoint = reinterpret_cast<Like<EndpointState>*>(reinterpret_cast<Like<std::byte>*>(&s) +
-                                                      slots.endpoint_offset());
-  }
-
-  // Of further interfaces: the send sides, then the receive sides.
-  [[nodiscard]] Like<core::Time>* further_clocks() const {
-    return reinterpret_cast<Like<core::Time>*>(further + 1);
-  }
-  [[nodiscard]] std::uint32_t further_count() const {
-    return further == nullptr ? 0 : static_cast<std::uint32_t>(further->count);
-  }
-  // When an interface's send or receive side is free.
-  [[nodiscard]] Like<core::Time>& tx_free(Interface interface) const {
-    const auto i = static_cast<std::size_t>(interface);
-    return i < kInterfaceCount ? state.tx_free[i] : further_clocks()[i - kInterfaceCount];
-  }
-  [[nodiscard]] Like<core::Time>& rx_free(Interface interface) const {
-    const auto i = static_cast<std::size_t>(interface);
-    return i < kInterfaceCount ? state.rx_free[i]
-                               : further_clocks()[further->count + i - kInterfaceCount];
-  }
-
-  State& state;
-  Like<ChannelState>* channels;
-  Like<StreamState>* streams;
-  Like<DeviceAccount>* account;
-  Like<SteppedState>* stepped;  // null: the device has none
-  Like<FurtherClocks>* further;  // the same
-  // Null but at packet fidelity.
-  Like<PacketsState>* packets = nullptr;
-  Like<ChannelPackets>* channel_packets = nullptr;
-  Like<EndpointState>* endpoint = nullptr;
-};
 
 }  // namespace exawarp::model

@@ -52,14 +52,14 @@ void handle_packet_switch(const PacketNetwork& network, void* memory, const pdes
   ctx.check(false, "a switch received an event that is not for switches");
 }
 
-std::uint64_t digest_packet_switch(const void* memory) {
-  const auto& state = *static_cast<const PacketSwitchState*>(memory);
-  core::Hasher hasher;
-  hasher.word(state.lost);
-  Ports::hash(hasher, state.port_states(), state.ports,
-              reinterpret_cast<const ChannelBuffer*>(state.port_states() + state.ports),
-              state.channels);
-  return hasher.value();
+void describe_packet_switch(void* memory, pdes::StateArchive& archive) {
+  auto& state = *static_cast<PacketSwitchState*>(memory);
+  archive.kept(state.vertex);
+  archive.kept(state.ports);
+  archive.kept(state.channels);
+  archive.word(state.lost);
+  describe_ports(archive, ports_of(state), state.ports);
+  describe_buffers(archive, buffers_of(state), std::uint32_t{state.ports} * state.channels);
 }
 
 }  // namespace exawarp::model

@@ -32,7 +32,7 @@ static_assert(sizeof(PacketSwitchState) == 48);
 void start_packet_switch(const PacketNetwork& network, core::LpId lp, void* state);
 void handle_packet_switch(const PacketNetwork& network, void* state, const pdes::Event& event,
                           pdes::Context& ctx);
-std::uint64_t digest_packet_switch(const void* state);
+void describe_packet_switch(void* state, pdes::StateArchive& archive);
 
 // The type of switches with `ports` ports in a run of `Model`, which has a member
 // `const PacketNetwork& packet_network() const`.
@@ -43,7 +43,7 @@ pdes::LpType packet_switch_type(const PacketNetwork& network, std::uint32_t port
           [](void* state, const pdes::Event& event, pdes::Context& ctx) {
             handle_packet_switch(ctx.model<Model>().packet_network(), state, event, ctx);
           },
-          digest_packet_switch};
+          describe_packet_switch};
 }
 
 // At message fidelity.
@@ -55,7 +55,10 @@ struct IdleSwitch {
   static void handle(State&, const pdes::Event&, pdes::Context& ctx) {
     ctx.check(false, "a switch received an event at message fidelity");
   }
-  static std::uint64_t digest(const State& s) { return core::mix64(s.index + 1); }
+  static void describe(State& s, pdes::StateArchive& archive) {
+    archive.kept(s);
+    archive.digest_as(core::mix64(s.index + 1));
+  }
 };
 
 }  // namespace exawarp::model

@@ -9,7 +9,7 @@
 namespace exawarp::model {
 namespace {
 
-constexpr std::uint8_t kHost = 0, kLocal = 1, kGlobal = 2;
+constexpr std::uint8_t kHostLink = 0, kLocal = 1, kGlobal = 2;
 constexpr std::uint32_t kWithGlobal = 2;  // index of the first distance with a global link
 
 }  // namespace
@@ -27,7 +27,7 @@ Dragonfly::Dragonfly(const DragonflySpec& spec)
   EXAWARP_CHECK(g_ == 1 || (h_ >= 1 && a_ * h_ % (g_ - 1) == 0), a_, h_, g_);
   const auto add = [&](std::uint32_t locals, std::uint32_t globals) {
     distances_.push_back(
-        path_over({{kinds_[kHost], 2}, {kinds_[kLocal], locals}, {kinds_[kGlobal], globals}},
+        path_over({{kinds_[kHostLink], 2}, {kinds_[kLocal], locals}, {kinds_[kGlobal], globals}},
                   spec.latencies));
   };
   add(0, 0);
@@ -50,8 +50,8 @@ std::uint32_t Dragonfly::slot_of(std::uint32_t from, std::uint32_t to) const {
 Link Dragonfly::link(VertexId v, std::uint32_t port) const {
   EXAWARP_DCHECK(port < ports(v), v.value, port);
   const std::uint32_t router = router_of(v);
-  if (is_device(v)) return {vertex_of_switch(router), v.value % p_, kHost};
-  if (port < p_) return {{router * p_ + port}, 0, kHost};
+  if (is_device(v)) return {vertex_of_switch(router), v.value % p_, kHostLink};
+  if (port < p_) return {{router * p_ + port}, 0, kHostLink};
   const std::uint32_t group = router / a_, r = router % a_;
   if (port < p_ + a_ - 1) {
     const std::uint32_t slot = port - p_, peer = slot < r ? slot : slot + 1;
@@ -225,7 +225,7 @@ TopologyCounts Dragonfly::counts() const {
     const WideRate half = a_ / 2;
     out.bisection_bytes_per_s = half * (a_ - half) * kinds_[kLocal].bandwidth_bytes_per_s;
   } else {
-    out.bisection_bytes_per_s = WideRate{p_ / 2} * kinds_[kHost].bandwidth_bytes_per_s;
+    out.bisection_bytes_per_s = WideRate{p_ / 2} * kinds_[kHostLink].bandwidth_bytes_per_s;
   }
   return out;
 }

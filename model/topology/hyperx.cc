@@ -10,7 +10,7 @@
 namespace exawarp::model {
 namespace {
 
-constexpr std::uint8_t kHostLink = 0, kBetween = 1;
+constexpr std::uint8_t kSwitchHost = 0, kBetween = 1;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ HyperX::HyperX(const HyperXSpec& spec)
   }
   shortest_ = hosts_ > 1 ? 0 : 1;
   for (std::uint32_t between = shortest_; between <= real_dims_; ++between) {
-    distances_.push_back(path_over({{kinds_[kHostLink], 2}, {kinds_[kBetween], between}},
+    distances_.push_back(path_over({{kinds_[kSwitchHost], 2}, {kinds_[kBetween], between}},
                                    spec.latencies));
   }
 }
@@ -48,8 +48,8 @@ std::uint32_t HyperX::ports(VertexId v) const { return is_device(v) ? 1 : ports_
 Link HyperX::link(VertexId v, std::uint32_t port) const {
   EXAWARP_DCHECK(port < ports(v), v.value, port);
   const std::uint32_t at = switch_of(v);
-  if (is_device(v)) return {vertex_of_switch(at), v.value % hosts_, kHostLink};
-  if (port < hosts_) return {{at * hosts_ + port}, 0, kHostLink};
+  if (is_device(v)) return {vertex_of_switch(at), v.value % hosts_, kSwitchHost};
+  if (port < hosts_) return {{at * hosts_ + port}, 0, kSwitchHost};
   std::uint32_t base = hosts_, i = 0;
   while (port - base >= (size_[i] - 1) * width_[i]) base += (size_[i] - 1) * width_[i], ++i;
   const std::uint32_t c = at / stride_[i] % size_[i];
@@ -141,7 +141,7 @@ TopologyCounts HyperX::counts() const {
     if (size_[i] > 1 && (least < 0 || cut < least)) least = cut;
   }
   out.bisection_bytes_per_s =
-      least >= 0 ? least : WideRate{hosts_ / 2} * kinds_[kHostLink].bandwidth_bytes_per_s;
+      least >= 0 ? least : WideRate{hosts_ / 2} * kinds_[kSwitchHost].bandwidth_bytes_per_s;
   return out;
 }
 

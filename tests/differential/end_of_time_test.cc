@@ -45,7 +45,7 @@ class Drift final : public pdes::Model {
     ctx.set(s.seen, core::mix64(s.seen ^ static_cast<std::uint64_t>(event.receive_time.ps)));
     if (token.moves_left != 0) move({token.moves_left - 1}, s, ctx);
   }
-  static std::uint64_t digest(const State& s) { return s.seen; }
+  static void describe(State& s, pdes::StateArchive& archive) { archive.word(s.seen); }
 
  private:
   static void move(const Token& token, State& s, Context& ctx) {

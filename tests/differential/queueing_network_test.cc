@@ -111,6 +111,14 @@ TEST_F(QueueingNetwork, PassesTheRollbackAudit) {
   EXPECT_GT(result.total.audited_events, 1000u);
 }
 
+TEST_F(QueueingNetwork, IsMadeAnewFromItsDescription) {
+  const pdes::RunResult expected = tests::run_case(matrix_, {});
+  RunCase run = wide_;
+  run.rebuild_events = 500;
+  EXPECT_EQ(tests::run_case(matrix_, run).digest, expected.digest);
+  EXPECT_EQ(tests::run_case(matrix_, {.rebuild_events = 500}).digest, expected.digest);
+}
+
 // --- what not to do, each with what the audit says of it -----------------------------------------
 
 // A network whose stations are handled by Faulty::handle.
@@ -180,6 +188,20 @@ struct RemembersTheOutside : Station {
 TEST(QueueingNetworkAudit, FindsStateThatDependsOnSomethingOutside) {
   EXPECT_EXIT(run_audited<RemembersTheOutside>(), testing::ExitedWithCode(1),
               "the second execution left another state.*faulty station");
+}
+
+struct LeavesAFieldOut : Station {
+  static void describe(State& s, pdes::StateArchive& archive) {
+    archive.word(s.sojourn_ps);  // wrong: served, area_ps and changed are missing
+    s.customers.describe(archive, [&](Customer& customer) { archive.bytes(&customer); });
+  }
+};
+
+TEST(QueueingNetworkRebuild, FindsAFieldThatTheDescriptionLeavesOut) {
+  const FaultyNetwork<LeavesAFieldOut> network;
+  const MatrixModel matrix{.model = &network, .placer = tests::blocks_of(12, 0), .end = 100_us};
+  const core::Digest expected = tests::run_case(matrix, {}).digest;
+  EXPECT_NE(tests::run_case(matrix, {.rebuild_events = 500}).digest, expected);
 }
 
 }  // namespace

@@ -148,7 +148,8 @@ ClusterRun run_rank(const model::Cluster& cluster, const RunCase& run,
                                     .threads = run.threads,
                                     .memory_budget_bytes = run.memory_budget_bytes,
                                     .window = run.window,
-                                    .audit_probability = run.audit_probability};
+                                    .audit_probability = run.audit_probability,
+                                    .rebuild_events = run.rebuild_events};
   const auto placement =
       blocks_of(cluster.lp_count(), cluster.atom_shift())(run.ranks, run.partitions_per_rank);
   pdes::Engine engine(cluster, placement, options, transport);

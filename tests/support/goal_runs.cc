@@ -5,6 +5,7 @@
 #include <list>
 #include <queue>
 
+#include "model/guests/goal/schedule_writer.h"
 #include "partition/block.h"
 #include "pdes/transport.h"
 #include "pdes/transport_in_process.h"
@@ -19,6 +20,7 @@ using model::goal::Op;
 using model::goal::OpType;
 using model::goal::Parameters;
 using model::goal::Schedule;
+using model::goal::ScheduleWriter;
 
 GoalRun run_goal(const Schedule& schedule, const Parameters& parameters, const RunCase& run) {
   const LogGops model(schedule, parameters);
@@ -29,7 +31,8 @@ GoalRun run_goal(const Schedule& schedule, const Parameters& parameters, const R
                       {.sync = run.sync,
                        .threads = run.threads,
                        .window = run.window,
-                       .audit_probability = run.audit_probability},
+                       .audit_probability = run.audit_probability,
+                       .rebuild_events = run.rebuild_events},
                       *transport);
   const pdes::RunResult result = engine.run();
   GoalRun out{.finish = {},
@@ -230,6 +233,43 @@ Parameters random_parameters(std::uint64_t seed, std::uint64_t eager_limit) {
           .G = 1 + draw.below(3),
           .O = draw.below(2),
           .S = eager_limit};
+}
+
+Schedule random_schedule(std::uint64_t seed, std::uint32_t ranks) {
+  Draws draw(seed);
+  ScheduleWriter writer(ranks);
+  std::vector<std::vector<std::uint32_t>> earlier(ranks);
+  const auto add = [&](std::uint32_t rank, const Op& op) {
+    const std::uint32_t index = writer.add(rank, op);
+    std::vector<std::uint32_t>& before = earlier[rank];
+    for (std::uint32_t k = 0; k < 2 && !before.empty(); ++k) {
+      if (draw.below(3) == 0) continue;
+      const std::uint32_t on = before[draw.below(static_cast<std::uint32_t>(before.size()))];
+      if (draw.below(4) == 0) {
+        writer.requires_start(rank, index, on);
+      } else {
+        writer.requires_end(rank, index, on);
+      }
+    }
+    return index;
+  };
+  for (std::uint32_t round = 0; round < 6; ++round) {
+    std::vector<std::vector<std::uint32_t>> fresh(ranks);
+    for (std::uint32_t k = 0; k < 2 * ranks; ++k) {
+      const std::uint32_t from = draw.below(ranks);
+      const std::uint32_t to = (from + 1 + draw.below(ranks - 1)) % ranks;
+      const std::uint64_t bytes = 1 + draw.below(3000);
+      const std::uint32_t tag = draw.below(2);
+      fresh[to].push_back(
+          add(to, {.type = OpType::receive, .peer = from, .tag = tag, .size = bytes}));
+      fresh[from].push_back(
+          add(from, {.type = OpType::send, .peer = to, .tag = tag, .size = bytes}));
+      fresh[from].push_back(add(from, {.type = OpType::calc, .size = draw.below(2000)}));
+    }
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+      earlier[rank].insert(earlier[rank].end(), fresh[rank].begin(), fresh[rank].end());
+  }
+  return Schedule::from_bytes(writer.bytes(), "random");
 }
 
 }  // namespace exawarp::tests

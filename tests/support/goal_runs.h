@@ -53,4 +53,8 @@ class Draws {
 // Parameters that follow from the seed; messages are eager up to `eager_limit` bytes.
 model::goal::Parameters random_parameters(std::uint64_t seed, std::uint64_t eager_limit);
 
+// Rounds of pairwise messages. An operation follows one of its rank's earlier rounds, so that
+// nothing waits for ever, and odd sizes and times make ties rare but not absent.
+model::goal::Schedule random_schedule(std::uint64_t seed, std::uint32_t ranks);
+
 }  // namespace exawarp::tests

@@ -20,6 +20,7 @@ pdes::RunResult run_rank(const MatrixModel& model, const RunCase& run, pdes::Tra
                                     .memory_budget_bytes = run.memory_budget_bytes,
                                     .window = run.window,
                                     .audit_probability = run.audit_probability,
+                                    .rebuild_events = run.rebuild_events,
                                     .sample_interval_s = run.sample_interval_s};
   pdes::Engine engine(*model.model, model.placer(run.ranks, run.partitions_per_rank), options,
                       transport, sink);
@@ -30,9 +31,10 @@ pdes::RunResult run_rank(const MatrixModel& model, const RunCase& run, pdes::Tra
 
 std::string RunCase::text() const {
   return fmt::format(
-      "{} ranks={} threads={} partitions={} window={}ps chaos={} audit={} budget={}", core::name_of(sync),
+      "{} ranks={} threads={} partitions={} window={}ps chaos={} audit={} rebuild={} budget={}",
+      core::name_of(sync),
       ranks, threads, partitions_per_rank, window.ps, chaos_seed, audit_probability,
-      memory_budget_bytes);
+      rebuild_events, memory_budget_bytes);
 }
 
 Placer blocks_of(std::uint32_t lps, std::uint32_t atom_shift) {

@@ -20,6 +20,7 @@ struct RunCase {
   core::Time window{0};                  // 0: adaptive
   std::uint64_t chaos_seed = 0;          // 0: calm transport
   double audit_probability = 0;
+  std::uint64_t rebuild_events = 0;      // about every so many events states are rebuilt; 0: never
   std::uint64_t memory_budget_bytes = 0;
   double sample_interval_s = 0;          // 0: no time series
 

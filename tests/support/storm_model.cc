@@ -29,8 +29,20 @@ class Storm final : public pdes::Model {
     std::uint64_t written_directly = 0;
   };
 
+  // Its sum is what other states and the output follow from.
+  struct WithoutTheSum {
+    using State = Storm::State;
+    static void handle(State& s, const Event& event, Context& ctx) { Storm::handle(s, event, ctx); }
+    static void describe(State& s, pdes::StateArchive& archive) {
+      archive.word(s.draws);
+      describe_rest(s, archive);
+    }
+  };
+
   explicit Storm(const StormOptions& options)
-      : options_(options), type_(pdes::make_lp_type<Storm>("storm")) {
+      : options_(options),
+        type_(options.leaves_out_a_field ? pdes::make_lp_type<WithoutTheSum>("storm")
+                                         : pdes::make_lp_type<Storm>("storm")) {
     range_ = {LpId{0}, options.lps, 0};
   }
 
@@ -47,13 +59,17 @@ class Storm final : public pdes::Model {
     ctx.model<Storm>().react(s, event, ctx);
   }
 
-  static std::uint64_t digest(const State& s) {
-    core::Hasher hash;
-    hash.word(s.draws);
-    hash.word(s.sum);
-    hash.word((std::uint64_t{s.handled} << 16) | s.small);
-    for (const std::uint64_t element : s.stack) hash.word(element);
-    return hash.value();
+  static void describe(State& s, pdes::StateArchive& archive) {
+    archive.word(s.draws);
+    archive.word(s.sum);
+    describe_rest(s, archive);
+  }
+  static void describe_rest(State& s, pdes::StateArchive& archive) {
+    archive.kept(s.handled);
+    archive.kept(s.small);
+    archive.digest_word((std::uint64_t{s.handled} << 16) | s.small);
+    s.stack.describe(archive, [&](std::uint64_t& element) { archive.word(element); });
+    archive.kept(s.written_directly);
   }
 
  private:

@@ -20,6 +20,7 @@ struct StormOptions {
   std::int64_t tie_ps = 50;          // delays are multiples of this
   std::uint64_t seed = 1;
   bool writes_directly = false;      // a deliberate fault: a field changes without the context
+  bool leaves_out_a_field = false;   // another: its description does not know the sum
 };
 
 constexpr std::uint32_t kStormChannel = 7;

@@ -85,7 +85,8 @@ struct RankRun {
                                       .threads = run.threads,
                                       .memory_budget_bytes = run.memory_budget_bytes,
                                       .window = run.window,
-                                      .audit_probability = run.audit_probability};
+                                      .audit_probability = run.audit_probability,
+                                      .rebuild_events = run.rebuild_events};
     const std::uint32_t lps = traffic.packet_network().lp_count();
     model::FlowTimes times(run.ranks * run.partitions_per_rank);
     pdes::Engine engine(traffic, blocks_of(lps, atom_shift)(run.ranks, run.partitions_per_rank),

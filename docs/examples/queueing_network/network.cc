@@ -104,17 +104,15 @@ void Station::handle(State& s, const Event& event, Context& ctx) {
   }
 }
 
-std::uint64_t Station::digest(const State& s) {
-  core::Hasher hash;
-  hash.word(s.served);
-  hash.word(s.sojourn_ps);
-  hash.word(s.area_ps);
-  hash.word(static_cast<std::uint64_t>(s.changed.ps));
-  for (const Customer& customer : s.customers) {
-    hash.word(static_cast<std::uint64_t>(customer.entered.ps));
-    hash.word(static_cast<std::uint64_t>(customer.arrived.ps));
-  }
-  return hash.value();
+void Station::describe(State& s, pdes::StateArchive& archive) {
+  archive.word(s.served);
+  archive.word(s.sojourn_ps);
+  archive.word(s.area_ps);
+  archive.word(s.changed);
+  s.customers.describe(archive, [&](Customer& customer) {
+    archive.word(customer.entered);
+    archive.word(customer.arrived);
+  });
 }
 
 Network::Network(NetworkSpec spec)

@@ -61,7 +61,7 @@ struct Station {
   static_assert(sizeof(State) == 48);
 
   static void handle(State& s, const pdes::Event& event, pdes::Context& ctx);
-  static std::uint64_t digest(const State& s);
+  static void describe(State& s, pdes::StateArchive& archive);
 };
 
 // What a station says of itself, averaged over a run.

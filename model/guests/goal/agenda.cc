@@ -125,25 +125,38 @@ void Agenda::Heap::sink(Context& ctx, const Runs& runs, std::uint32_t run) {
   if (slots_[at] != run) slots_.assign(ctx, at, run);
 }
 
-void Agenda::add_to(core::Hasher& hash) const {
-  for (const std::uint32_t at : timed_.slots()) add_run_to(hash, at);
+void Agenda::describe(pdes::StateArchive& archive, std::uint32_t ops) {
+  archive.array(followers_, ops, [&](Which& which) { archive.kept(which); });
+  runs_.describe(archive, [&](Run& run) { archive.kept(run); });
+  lanes_.describe(archive, [&](Lane& lane) {
+    archive.kept(lane.key);
+    for (std::uint32_t* run : {&lane.first, &lane.last, &lane.timed}) archive.kept(*run);
+    lane.out_of_order.describe(archive);
+  });
+  timed_.describe(archive);
+  archive.kept(free_);
+  if (archive.is_digest()) digest_items(archive);
+}
+
+void Agenda::digest_items(pdes::StateArchive& archive) const {
+  for (const std::uint32_t at : timed_.slots()) digest_run(archive, at);
   lanes_.visit([&](const Lane& lane) {
-    hash.word(lane.key);
-    for (std::uint32_t at = lane.first; at != kNone; at = runs_[at].next) add_run_to(hash, at);
-    for (const std::uint32_t at : lane.out_of_order.slots()) add_run_to(hash, at);
+    archive.digest_word(lane.key);
+    for (std::uint32_t at = lane.first; at != kNone; at = runs_[at].next) digest_run(archive, at);
+    for (const std::uint32_t at : lane.out_of_order.slots()) digest_run(archive, at);
   });
 }
 
-void Agenda::add_run_to(core::Hasher& hash, std::uint32_t at) const {
+void Agenda::digest_run(pdes::StateArchive& archive, std::uint32_t at) const {
   const Run& run = runs_[at];
   const CreationOrder& order = run.first.order;
   for (const std::int64_t time : {run.first.due, order.created, order.creator_created})
-    hash.word(static_cast<std::uint64_t>(time));
-  hash.word((std::uint64_t{order.host} << 32) | order.sequence);
-  hash.word(run.lane);
+    archive.digest_word(static_cast<std::uint64_t>(time));
+  archive.digest_word((std::uint64_t{order.host} << 32) | order.sequence);
+  archive.digest_word(run.lane);
   Which member = run.first.which;
   for (;;) {
-    hash.word((std::uint64_t{member.op} << 32) | member.ordinal);
+    archive.digest_word((std::uint64_t{member.op} << 32) | member.ordinal);
     if (member.op == run.last) return;
     const Which next = followers_[member.op];
     if (next.ordinal <= member.ordinal) return;  // damaged: the audit is to say so, not to hang

@@ -15,7 +15,6 @@
 #include <compare>
 #include <cstdint>
 
-#include "core/digest.h"
 #include "pdes/undo_table.h"
 #include "pdes/undo_vector.h"
 
@@ -104,8 +103,9 @@ class Agenda {
   // The first found its lane busy, and waits there with what is in its run. Requires !turn.in_lane.
   void wait_in_lane(pdes::Context& ctx, const Turn& turn);
 
-  // Adds all of it, by content.
-  void add_to(core::Hasher& hash) const;
+  // All of it, as it lies; the digest takes the items in the order in which they stand. `ops` is
+  // the number of followers.
+  void describe(pdes::StateArchive& archive, std::uint32_t ops);
 
  private:
   struct Run {
@@ -126,6 +126,9 @@ class Agenda {
     // Puts `run` where it belongs, from the top, in place of what is there.
     void sink(pdes::Context& ctx, const Runs& runs, std::uint32_t run);
     [[nodiscard]] const pdes::UndoVector<std::uint32_t>& slots() const { return slots_; }
+    void describe(pdes::StateArchive& archive) {
+      slots_.describe(archive, [&](std::uint32_t& run) { archive.kept(run); });
+    }
 
    private:
     pdes::UndoVector<std::uint32_t> slots_;
@@ -157,7 +160,8 @@ class Agenda {
   void append(pdes::Context& ctx, std::uint32_t at, const AgendaItem& item);
   void join(pdes::Context& ctx, Lane& lane, std::uint32_t at);
   void leave(pdes::Context& ctx, Lane& lane, std::uint32_t at);
-  void add_run_to(core::Hasher& hash, std::uint32_t at) const;
+  void digest_items(pdes::StateArchive& archive) const;
+  void digest_run(pdes::StateArchive& archive, std::uint32_t at) const;
 
   Which* followers_ = nullptr;
   Runs runs_;

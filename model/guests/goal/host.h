@@ -70,7 +70,7 @@ struct Host {
   static constexpr std::int64_t kNoWake = core::Time::max().ps;
 
   static void handle(State& s, const pdes::Event& event, pdes::Context& ctx);
-  static std::uint64_t digest(const State& s);
+  static void describe(State& s, pdes::StateArchive& archive);
 };
 
 class LogGops : public pdes::Model {

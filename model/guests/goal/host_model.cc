@@ -119,24 +119,20 @@ std::int64_t LogGops::finish(const Host::State& state) const {
   return *std::max_element(state.clocks, state.clocks + schedule_->cpus());
 }
 
-std::uint64_t Host::digest(const State& s) {
-  core::Hasher hash;
-  for (std::uint32_t i = 0; i < s.clock_count; ++i)
-    hash.word(static_cast<std::uint64_t>(s.clocks[i]));
-  for (const std::uint32_t count : {s.sequence, s.started, s.ended, s.messages}) hash.word(count);
-  for (const MatchQueue* queue : {&s.posted, &s.unexpected}) {
-    queue->for_each([&](const QueueEntry& entry) {
-      hash.word((std::uint64_t{entry.source} << 32) | entry.tag);
-      hash.word(entry.op);
-      hash.word(static_cast<std::uint64_t>(entry.done));
-    });
-    hash.word(0);
-  }
-  s.agenda.add_to(hash);
-  for (std::uint32_t i = 0; i < s.ops; ++i) hash.word(s.waits[i]);
-  if (s.earliest != nullptr)
-    for (std::uint32_t i = 0; i < s.ops; ++i) hash.word(static_cast<std::uint64_t>(s.earliest[i]));
-  return hash.value();
+void Host::describe(State& s, pdes::StateArchive& archive) {
+  archive.kept(s.clock_count);
+  archive.kept(s.ops);
+  archive.kept(s.next_wake);
+  archive.array(s.clocks, s.clock_count, [&](std::int64_t& clock) { archive.word(clock); });
+  for (std::uint32_t* count : {&s.sequence, &s.started, &s.ended, &s.messages})
+    archive.word(*count);
+  s.posted.describe(archive);
+  s.unexpected.describe(archive);
+  s.agenda.describe(archive, s.ops);
+  archive.array(s.waits, s.ops, [&](std::uint32_t& count) { archive.word(count); });
+  std::uint32_t earliest_count = s.earliest == nullptr ? 0 : s.ops;
+  archive.kept(earliest_count);
+  archive.array(s.earliest, earliest_count, [&](std::int64_t& time) { archive.word(time); });
 }
 
 }  // namespace exawarp::model::goal

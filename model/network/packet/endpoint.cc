@@ -23,14 +23,12 @@ static_assert(std::has_unique_object_representations_v<Receiving>);
 static_assert(std::has_unique_object_representations_v<Packet>);
 static_assert(std::has_unique_object_representations_v<Due>);
 
-void hash_side(core::Hasher& hasher, const SendSide& side) {
-  hasher.word(static_cast<std::uint64_t>(side.wake_at.ps));
-  hasher.word(side.due.size());
-  for (const Due& due : side.due) hasher.bytes(&due, sizeof(Due));
-  hasher.word(side.control.size());
-  for (std::uint32_t i = 0; i < side.control.size(); ++i) {
-    hasher.bytes(&side.control[i], sizeof(Packet));
-  }
+void describe_side(pdes::StateArchive& archive, SendSide& side) {
+  archive.word(side.wake_at);
+  archive.digest_word(side.due.size());
+  side.due.describe(archive, [&](Due& due) { archive.bytes(&due); });
+  archive.digest_word(side.control.size());
+  side.control.describe(archive, [&](Packet& packet) { archive.bytes(&packet); });
 }
 
 bool contains(const PacketSet& set, std::uint32_t number) {
@@ -68,13 +66,17 @@ std::uint32_t Endpoint::state_bytes(const PacketNetwork& network) {
   return EndpointState::bytes(ports, network.has_queues() ? network.channels() : 0);
 }
 
-void Endpoint::hash(core::Hasher& hasher, const EndpointState& state) {
-  const EndpointParts<const EndpointState> parts(state);
-  hasher.word(std::uint64_t{state.messages} << 32 | state.repeated);
-  Ports::hash(hasher, parts.ports, state.ports, parts.buffers, state.channels);
-  for (std::uint32_t p = 0; p < state.ports; ++p) hash_side(hasher, parts.sides[p]);
-  state.sending.visit([&](const Sending& s) { hasher.bytes(&s, sizeof s); });
-  state.receiving.visit([&](const Receiving& r) { hasher.bytes(&r, sizeof r); });
+void Endpoint::describe(pdes::StateArchive& archive, EndpointState& state) {
+  archive.kept(state.vertex);
+  archive.kept(state.ports);
+  archive.kept(state.channels);
+  archive.pair(state.messages, state.repeated);
+  const EndpointParts<EndpointState> parts(state);
+  describe_ports(archive, parts.ports, state.ports);
+  describe_buffers(archive, parts.buffers, std::uint32_t{state.ports} * state.channels);
+  for (std::uint32_t p = 0; p < state.ports; ++p) describe_side(archive, parts.sides[p]);
+  state.sending.describe(archive, [&](Sending& s) { archive.bytes(&s); });
+  state.receiving.describe(archive, [&](Receiving& r) { archive.bytes(&r); });
 }
 
 void Endpoint::handle(const pdes::Event& event) {

@@ -47,7 +47,7 @@ class Endpoint {
   static void initialise(const PacketNetwork& network, VertexId at, EndpointState& state);
   // Bytes of state of the device with most ports.
   [[nodiscard]] static std::uint32_t state_bytes(const PacketNetwork& network);
-  static void hash(core::Hasher& hasher, const EndpointState& state);
+  static void describe(pdes::StateArchive& archive, EndpointState& state);
 
   [[nodiscard]] static bool handles(pdes::EventKind kind) { return kind >= kFirstPacketEvent; }
   void handle(const pdes::Event& event);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <span>
 
 #include "core/random.h"
 #include "model/network/packet/port_counters.h"
@@ -45,20 +46,17 @@ void Ports::connect(const PacketNetwork& network, VertexId at, PortState* ports,
   }
 }
 
-void Ports::hash(core::Hasher& hasher, const PortState* ports, std::uint32_t count,
-                 const ChannelBuffer* buffers, std::uint32_t channels) {
-  static_assert(std::has_unique_object_representations_v<PortState>);
-  static_assert(std::has_unique_object_representations_v<WaitingPacket>);
-  hasher.bytes(ports, count * sizeof(PortState));
-  for (std::uint32_t b = 0; b < count * channels; ++b) {
-    const ChannelBuffer& buffer = buffers[b];
-    hasher.word(std::uint64_t{buffer.credit_bytes} << 32 | buffer.owed_bytes);
-    hasher.word(static_cast<std::uint64_t>(buffer.owed_at.ps));
-    hasher.word(std::uint64_t{buffer.held_bytes} << 32 | buffer.pausing);
-    hasher.word(buffer.queue.size());
-    for (std::uint32_t i = 0; i < buffer.queue.size(); ++i) {
-      hasher.bytes(&buffer.queue[i], sizeof(WaitingPacket));
-    }
+void describe_ports(pdes::StateArchive& archive, PortState* ports, std::uint32_t count) {
+  archive.bytes(ports, count);
+}
+
+void describe_buffers(pdes::StateArchive& archive, ChannelBuffer* buffers, std::uint32_t count) {
+  for (ChannelBuffer& b : std::span(buffers, count)) {
+    archive.pair(b.credit_bytes, b.owed_bytes);
+    archive.word(b.owed_at);
+    archive.pair(b.held_bytes, b.pausing);
+    archive.digest_word(b.queue.size());
+    b.queue.describe(archive, [&](WaitingPacket& packet) { archive.bytes(&packet); });
   }
 }
 

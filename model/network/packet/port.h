@@ -57,6 +57,9 @@ struct ChannelBuffer {
 };
 static_assert(sizeof(ChannelBuffer) == 48);
 
+void describe_ports(pdes::StateArchive& archive, PortState* ports, std::uint32_t count);
+void describe_buffers(pdes::StateArchive& archive, ChannelBuffer* buffers, std::uint32_t count);
+
 // The ports of one vertex during one event.
 class Ports {
  public:
@@ -67,8 +70,6 @@ class Ports {
   // Start state of all ports of `at`.
   static void connect(const PacketNetwork& network, VertexId at, PortState* ports,
                       ChannelBuffer* buffers);
-  static void hash(core::Hasher& hasher, const PortState* ports, std::uint32_t count,
-                   const ChannelBuffer* buffers, std::uint32_t channels);
 
   [[nodiscard]] std::uint32_t count() const { return count_; }
   [[nodiscard]] core::Time now() const { return ctx_.now(); }

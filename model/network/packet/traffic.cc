@@ -96,12 +96,10 @@ void handle_device(void* memory, const pdes::Event& event, Context& ctx) {
   Sender(ctx.model<TrafficModel>(), *static_cast<TrafficDevice*>(memory), ctx).handle(event);
 }
 
-std::uint64_t digest_device(const void* memory) {
-  const auto& state = *static_cast<const TrafficDevice*>(memory);
-  core::Hasher hasher;
-  hasher.bytes(&state, sizeof state);
-  Endpoint::hash(hasher, state.endpoint());
-  return hasher.value();
+void describe_device(void* memory, pdes::StateArchive& archive) {
+  auto& state = *static_cast<TrafficDevice*>(memory);
+  archive.bytes(&state);
+  Endpoint::describe(archive, state.endpoint());
 }
 
 }  // namespace
@@ -122,7 +120,7 @@ TrafficModel::TrafficModel(const Topology& topology, const PacketOptions& networ
                     static_cast<std::uint32_t>(sizeof(TrafficDevice)) +
                         Endpoint::state_bytes(network_),
                     [](void* state) { ::new (state) TrafficDevice{}; }, handle_device,
-                    digest_device});
+                    describe_device});
   ranges_.push_back({core::LpId{0}, topology.devices(), 0});
   for (const SwitchRun& run : network_.switch_runs()) {
     ranges_.push_back({run.first_lp, run.count, static_cast<std::uint32_t>(types_.size())});

@@ -37,11 +37,9 @@ class Recorder final : public Model {
     if (order.send_to != ctx.self().value)
       ctx.send(LpId{order.send_to}, 5_ps, 0, Order{order.send_to});
   }
-  static std::uint64_t digest(const State& s) {
-    core::Hasher hash;
-    hash.word(s.seen);
-    for (const std::int64_t t : s.times) hash.word(static_cast<std::uint64_t>(t));
-    return hash.value();
+  static void describe(State& s, StateArchive& archive) {
+    archive.word(s.seen);
+    s.times.describe(archive, [&](std::int64_t& time) { archive.word(time); });
   }
 
  private:

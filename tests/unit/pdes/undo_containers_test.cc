@@ -61,19 +61,16 @@ class Containers final : public Model {
              core::mix64(bits + 1));
   }
 
-  static std::uint64_t digest(const State& s) {
-    core::Hasher hash;
-    hash.word(s.handled);
-    hash.word(s.wrong);
-    for (std::uint32_t i = 0; i < s.ring.size(); ++i) hash.word(s.ring[i]);
+  static void describe(State& s, StateArchive& archive) {
+    archive.word(s.handled);
+    archive.word(s.wrong);
+    s.ring.describe(archive, [&](std::uint64_t& value) { archive.word(value); });
     std::uint32_t seen = 0;
-    s.table.visit([&](const Entry& e) {
-      hash.word(e.key);
-      hash.word(e.value);
+    s.table.describe(archive, [&](Entry& e) {
+      archive.bytes(&e);
       ++seen;
     });
-    hash.word(seen == s.table.size() ? 0 : 1);
-    return hash.value();
+    archive.digest_word(seen == s.table.size() ? 0 : 1);
   }
 
  private:
@@ -143,7 +140,10 @@ class Reference final : public Model {
       EXPECT_EQ(s.table.find(key)->value, value);
     }
   }
-  static std::uint64_t digest(const State& s) { return s.ring.size(); }
+  static void describe(State& s, StateArchive& archive) {
+    s.ring.describe(archive, [&](std::uint64_t& value) { archive.word(value); });
+    s.table.describe(archive, [&](Entry& e) { archive.bytes(&e); });
+  }
 
  private:
   LpType type_ = make_lp_type<Reference>("reference");

@@ -493,5 +493,24 @@ TEST(State, OfALlamaDeviceFitsSixLines) {
   EXPECT_LE((DeviceSlots{.streams = 8, .channels = 3}).state_bytes() + 16, 6u * 64u);
 }
 
+// Sizes added up by hand; with the engine's 16 bytes an endpoint's 48 end at a cache line.
+TEST(State, IsAsLongAsItsParts) {
+  const DeviceSlots plain{.streams = 8, .channels = 3, .stepped = true};
+  EXPECT_EQ(plain.state_bytes(), 48u + 3 * 32 + 8 * 16 + 96 + 32);
+  const DeviceSlots messages{
+      .streams = 4, .channels = 2, .stepped = true, .beside = true, .further = 3};
+  EXPECT_EQ(messages.state_bytes(),
+            48u + 2 * 32 + 4 * 16 + 96 + 32 + (8 + 6 * 8) + 168 + 3 * 40);
+  const DeviceSlots packets{.streams = 4,
+                            .channels = 3,
+                            .packets = true,
+                            .beside = true,
+                            .further = kRailClocks,
+                            .endpoint_bytes = 1'000};
+  constexpr std::uint32_t kOwn =
+      48 + 3 * 32 + 4 * 16 + 96 + (8 + kRailClocks * 16) + 168 + 16 + 3 * 16;
+  EXPECT_EQ(packets.state_bytes(), (kOwn + 63) / 64 * 64 + 1'000);
+}
+
 }  // namespace
 }  // namespace exawarp::model

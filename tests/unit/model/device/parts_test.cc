@@ -96,17 +96,17 @@ class Server final : public pdes::Model {
     });
     TimeAccount(frame).close(streams.doing());
   }
-  static std::uint64_t digest(const void* memory) {
-    const DeviceParts<const DeviceState> parts(*static_cast<const DeviceState*>(memory));
+  static void describe(void* memory, pdes::StateArchive& archive) {
+    const DeviceParts<DeviceState> parts(*static_cast<DeviceState*>(memory));
     last_account = *parts.account;
-    return digest_device(memory);
+    describe_device(memory, archive);
   }
 
   const DeviceModel& shared_;
   Prompts prompts_;
   std::array<pdes::LpType, 1> types_{
       {{"server", DeviceSlots{.streams = 2}.state_bytes(),
-        [](void* memory) { ::new (memory) DeviceState{}; }, handle, digest}}};
+        [](void* memory) { ::new (memory) DeviceState{}; }, handle, describe}}};
   std::array<pdes::LpRange, 1> ranges_{{{LpId{0}, 1, 0}}};
 };
 

@@ -1,0 +1,175 @@
+// What lies where in a device's block: the one list of its parts, from which their addresses, the
+// block's size, its start state and its description follow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "model/device/beside_state.h"
+#include "model/device/device_state.h"
+
+namespace exawarp::model {
+
+// What a device's block has behind its DeviceState.
+struct DeviceSlots {
+  std::uint8_t streams = 0;
+  std::uint8_t channels = 0;
+  bool stepped = false;
+  bool packets = false;
+  bool beside = false;
+  std::uint32_t further = 0;         // interfaces with FurtherClocks
+  std::uint32_t endpoint_bytes = 0;  // of the EndpointState, with its parts
+
+  [[nodiscard]] std::uint32_t state_bytes() const;
+};
+
+template <class State, class T>  // DeviceState or const DeviceState
+using Like = std::conditional_t<std::is_const_v<State>, const T, T>;
+
+// Parts that handlers of any fidelity go to, in their order.
+template <class State>
+struct NearParts {
+  Like<State, ChannelState>* channels = nullptr;
+  Like<State, StreamState>* streams = nullptr;
+  Like<State, DeviceAccount>* account = nullptr;
+  Like<State, SteppedState>* stepped = nullptr;   // null: the device has none
+  Like<State, FurtherClocks>* further = nullptr;  // the same
+
+  template <class Visitor>
+  void visit(const DeviceSlots& has, Visitor&& visitor) {
+    visitor.array(channels, has.channels);
+    visitor.array(streams, has.streams);
+    visitor.array(account, 1);
+    visitor.one_if(stepped, has.stepped);
+    visitor.one_if(further, has.further != 0);
+  }
+};
+
+// What follows them: of background traffic, and at packet fidelity.
+template <class State>
+struct FarParts {
+  Like<State, core::Time>* clocks = nullptr;  // of further interfaces: sending, then receiving
+  Like<State, BesideState>* beside = nullptr;
+  Like<State, ReceiveShare>* shares = nullptr;  // of further interfaces
+  Like<State, PacketsState>* packets = nullptr;
+  Like<State, ChannelPackets>* channel_packets = nullptr;
+  Like<State, EndpointState>* endpoint = nullptr;
+
+  template <class Visitor>
+  void visit(const DeviceSlots& has, Visitor&& visitor) {
+    visitor.array(clocks, 2 * std::size_t{has.further});
+    visitor.one_if(beside, has.beside);
+    // Where packets carry what goes across nodes, they say what a receiver's line is taken by.
+    visitor.array(shares, has.beside && !has.packets ? has.further : 0);
+    if (!has.packets) return;
+    visitor.one_if(packets, true);
+    visitor.array(channel_packets, has.channels);
+    visitor.next_line();  // the endpoint's ports start at cache lines
+    visitor.block(endpoint, has.endpoint_bytes);
+  }
+};
+
+// A visitor that sets the pointers to the parts; at its end it knows the size of the block.
+class PartFinder {
+ public:
+  explicit PartFinder(const DeviceState* block)
+      : block_(reinterpret_cast<std::uintptr_t>(block)), at_(block_ + sizeof(DeviceState)) {}
+
+  template <class T>
+  void array(T*& part, std::size_t count) {
+    part = reinterpret_cast<T*>(at_);
+    at_ += count * sizeof(T);
+  }
+  template <class T>
+  void one_if(T*& part, bool present) {
+    part = present ? reinterpret_cast<T*>(at_) : nullptr;
+    if (present) at_ += sizeof(T);
+  }
+  template <class T>
+  void block(T*& part, std::size_t bytes) {
+    part = reinterpret_cast<T*>(at_);
+    at_ += bytes;
+  }
+  // The block's head and the engine's header, 64 bytes together, end at a line.
+  void next_line() { at_ = block_ + (at_ - block_ + 63) / 64 * 64; }
+  [[nodiscard]] std::size_t bytes() const { return at_ - block_; }
+
+ private:
+  std::uintptr_t block_;
+  std::uintptr_t at_;
+};
+
+inline std::uint32_t DeviceSlots::state_bytes() const {
+  PartFinder finder(nullptr);
+  NearParts<DeviceState>{}.visit(*this, finder);
+  FarParts<DeviceState>{}.visit(*this, finder);
+  return static_cast<std::uint32_t>(finder.bytes());
+}
+
+// What a device has, as far as its state says: `further` is 0 or kRailClocks, and the size of the
+// endpoint is not known.
+inline DeviceSlots slots_of(const DeviceState& s) {
+  return {.streams = s.stream_slots,
+          .channels = s.channel_slots,
+          .stepped = s.stepped,
+          .packets = s.packets,
+          .beside = s.beside,
+          .further = s.further ? kRailClocks : 0};
+}
+
+// The parts of a device's block. Requires the slots to be set.
+template <class State>
+struct DeviceParts : NearParts<State> {
+  explicit DeviceParts(State& s) : state(s) {
+    PartFinder finder(&s);
+    const DeviceSlots slots = slots_of(s);
+    this->visit(slots, finder);
+    if (!s.packets) return;
+    FarParts<State> far;  // where there are packets, further interfaces are rails
+    far.visit(slots, finder);
+    packets = far.packets;
+    channel_packets = far.channel_packets;
+    endpoint = far.endpoint;
+  }
+
+  // Of further interfaces: the send sides, then the receive sides.
+  [[nodiscard]] Like<State, core::Time>* further_clocks() const {
+    return reinterpret_cast<Like<State, core::Time>*>(this->further + 1);
+  }
+  [[nodiscard]] std::uint32_t further_count() const {
+    return this->further == nullptr ? 0 : static_cast<std::uint32_t>(this->further->count);
+  }
+  // When an interface's send or receive side is free.
+  [[nodiscard]] Like<State, core::Time>& tx_free(Interface interface) const {
+    const auto i = static_cast<std::size_t>(interface);
+    return i < kInterfaceCount ? state.tx_free[i] : further_clocks()[i - kInterfaceCount];
+  }
+  [[nodiscard]] Like<State, core::Time>& rx_free(Interface interface) const {
+    const auto i = static_cast<std::size_t>(interface);
+    return i < kInterfaceCount ? state.rx_free[i]
+                               : further_clocks()[this->further->count + i - kInterfaceCount];
+  }
+
+  State& state;
+  // Null but at packet fidelity.
+  Like<State, PacketsState>* packets = nullptr;
+  Like<State, ChannelPackets>* channel_packets = nullptr;
+  Like<State, EndpointState>* endpoint = nullptr;
+};
+
+// All parts of a block; for what is not in a handler's way. Requires them to be set or made.
+template <class State>
+FarParts<State> far_parts_of(State& state) {
+  NearParts<State> near;
+  FarParts<State> far;
+  PartFinder finder(&state);
+  DeviceSlots slots = slots_of(state);
+  near.visit(slots, finder);
+  if (near.further != nullptr) slots.further = static_cast<std::uint32_t>(near.further->count);
+  far.visit(slots, finder);
+  return far;
+}
+
+}  // namespace exawarp::model
