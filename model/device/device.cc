@@ -1,5 +1,5 @@
-// Devices as logical processes: of which parts a study's are made, their state at time zero, and
-// what is digested of it. What they do with an event stands in the parts (device_run.h).
+// Devices as logical processes: their type, their state at time zero, and what is digested of it.
+// What they do with an event stands in their parts (device_run.h).
 #include "model/device/device.h"
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include "core/digest.h"
 #include "model/collective/ring.h"
 #include "model/device/background_traffic.h"
-#include "model/device/device_kinds.h"
 
 namespace exawarp::model {
 using core::DeviceId;
@@ -91,13 +90,6 @@ DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& 
     slots.stepped = slots.stepped || !p.stepped.empty();
   }
   return slots;
-}
-
-DeviceHandlers choose_parts(const DeviceModel& model) {
-  const bool background = !model.backgrounds.empty();
-  if (model.analytical) return analytical_device();
-  if (model.packets != nullptr) return packet_device(background);
-  return message_device({.troubled_links = model.trouble != nullptr, .background = background});
 }
 
 pdes::LpType device_type(const DeviceModel& model) {
