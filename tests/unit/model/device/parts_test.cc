@@ -147,12 +147,15 @@ TEST(DeviceParts, WhatDiffersByStudyIsADifferentHandlerChosenOnce) {
   const ClusterOptions troubled_background{.latency_jitter = {.mean = Time{1'000}},
                                            .backgrounds = uniform};
   const ClusterOptions packet_background{.packets = PacketOptions{}, .backgrounds = uniform};
+  const ClusterOptions packets_everywhere_background{
+      .packets = PacketOptions{}, .packets_inside_nodes = true, .backgrounds = uniform};
   std::set<Handler> kinds;
-  for (const ClusterOptions& options : {message, analytical, packets, packets_everywhere, troubled,
-                                        background, troubled_background, packet_background}) {
+  for (const ClusterOptions& options :
+       {message, analytical, packets, packets_everywhere, troubled, background, troubled_background,
+        packet_background, packets_everywhere_background}) {
     kinds.insert(handler_of(options));
   }
-  EXPECT_EQ(kinds.size(), 8u);
+  EXPECT_EQ(kinds.size(), 9u);
 }
 
 TEST(DeviceParts, FiguresOfAStudyChooseNoOtherHandler) {
