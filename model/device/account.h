@@ -14,19 +14,8 @@ class TimeAccount {
 
   // The device is in `now_in` from now on: adds the time since the last change to the class that it
   // was spent in, if that is another. Idle ends the account.
-  void close(TimeClass now_in) {
-    const TimeClass before = frame_.state.time_class;
-    if (now_in == before) return;
-    pdes::Context& ctx = frame_.ctx;
-    DeviceAccount& account = *frame_.parts.account;
-    const bool has_passed = account.since != ctx.now();
-    if (before != TimeClass::idle && has_passed) {
-      core::Time& spent = account.spent[index_of(before)];
-      ctx.set(spent, spent + (ctx.now() - account.since));
-    }
-    if (has_passed) ctx.set(account.since, ctx.now());
-    ctx.set(frame_.state.time_class, now_in);
-    if (now_in == TimeClass::idle) ctx.set(account.finish, ctx.now());
+  [[gnu::always_inline]] void close(TimeClass now_in) {
+    if (now_in != frame_.state.time_class) change_to(now_in);
   }
 
   // A receive or collective that the device waits for ends: until `from`, when the message set out
@@ -46,6 +35,20 @@ class TimeAccount {
   }
 
  private:
+  void change_to(TimeClass now_in) {
+    const TimeClass before = frame_.state.time_class;
+    pdes::Context& ctx = frame_.ctx;
+    DeviceAccount& account = *frame_.parts.account;
+    const bool has_passed = account.since != ctx.now();
+    if (before != TimeClass::idle && has_passed) {
+      core::Time& spent = account.spent[index_of(before)];
+      ctx.set(spent, spent + (ctx.now() - account.since));
+    }
+    if (has_passed) ctx.set(account.since, ctx.now());
+    ctx.set(frame_.state.time_class, now_in);
+    if (now_in == TimeClass::idle) ctx.set(account.finish, ctx.now());
+  }
+
   DeviceFrame& frame_;
 };
 

@@ -1,25 +1,191 @@
-// Of which parts a study's devices are made. What they do with an event stands in the parts
-// (device_run.h), their state in device_layout.h, its start and description in device_start.cc.
+// Devices as logical processes: their block from its list of parts (device_layout.h), which gives
+// its size, its start and its description. What they do with an event stands in the parts
+// (device_run.h).
 #include "model/device/device.h"
 
+#include <algorithm>
+#include <memory>
 #include <new>
 
+#include "model/collective/ring.h"
 #include "model/device/background_traffic.h"
-#include "model/device/device_kinds.h"
+#include "model/network/packet/endpoint.h"
 
 namespace exawarp::model {
+namespace {
 
-DeviceHandlers choose_parts(const DeviceModel& model) {
-  const bool background = !model.backgrounds.empty();
-  if (model.analytical) return analytical_device();
-  if (model.packets != nullptr) return packet_device(background);
-  return message_device({.troubled_links = model.trouble != nullptr, .background = background});
+using core::DeviceId;
+using core::LpId;
+using core::Time;
+using pdes::Context;
+using pdes::StateArchive;
+
+// A visitor that finds the parts and makes them.
+class PartMaker : public PartFinder {
+ public:
+  using PartFinder::PartFinder;
+  template <class T>
+  void array(T*& part, std::size_t count) {
+    PartFinder::array(part, count);
+    std::uninitialized_value_construct_n(part, count);
+  }
+  template <class T>
+  void one_if(T*& part, bool present) {
+    PartFinder::one_if(part, present);
+    if (present) ::new (part) T{};
+  }
+};
+
+void describe(StateArchive& archive, EarlySteps& steps) { archive.bytes(&steps); }
+void describe(StateArchive& archive, SteppedLane& lane) { archive.bytes(&lane); }
+
+void describe(StateArchive& archive, EarlyMessage& m) {
+  archive.kept(m.source);
+  archive.kept(m.tag);
+  archive.kept(m.request);
+  archive.digest_word(std::uint64_t{m.source} << 32 | m.tag);
+  if (m.request != 0) archive.digest_word(m.request);
+}
+
+void describe(StateArchive& archive, DeviceAccount& account) {
+  archive.word(account.since);
+  archive.word(account.finish);
+  archive.bytes(account.spent.data(), account.spent.size());
+  archive.digest_word(account.early.size());
+  account.early.describe(archive, [&](EarlyMessage& m) { describe(archive, m); });
+}
+
+void describe(StateArchive& archive, SteppedState& stepped) {
+  stepped.lanes.describe(archive, [&](SteppedLane& lane) { describe(archive, lane); });
+  stepped.early.describe(archive, [&](EarlySteps& early) { describe(archive, early); });
+}
+
+void describe(StateArchive& archive, FurtherClocks& further) { archive.kept(further.count); }
+
+void describe(StateArchive& archive, PacketsState& packets) {
+  packets.overtaken.describe(archive, [&](EarlySteps& chunk) { describe(archive, chunk); });
+}
+
+// A visitor that finds the parts and describes them, save those of background traffic.
+class PartDescriber : public PartFinder {
+ public:
+  PartDescriber(DeviceState& state, StateArchive& archive)
+      : PartFinder(&state), archive_(archive) {}
+
+  template <class T>
+  void array(T*& part, std::size_t count) {
+    PartFinder::array(part, count);
+    if constexpr (std::is_same_v<T, DeviceAccount>) {
+      describe(archive_, *part);
+    } else if constexpr (std::is_same_v<T, Time>) {
+      if (count != 0) archive_.bytes(part, count);
+    } else if constexpr (!std::is_same_v<T, ReceiveShare>) {
+      archive_.bytes(part, count);
+    }
+  }
+  template <class T>
+  void one_if(T*& part, bool present) {
+    PartFinder::one_if(part, present);
+    if constexpr (!std::is_same_v<T, BesideState>) {
+      if (present) describe(archive_, *part);
+    }
+  }
+  void block(EndpointState*& endpoint, std::size_t bytes) {
+    PartFinder::block(endpoint, bytes);
+    Endpoint::describe(archive_, *endpoint);
+  }
+
+ private:
+  StateArchive& archive_;
+};
+
+// Ports that lead to different places have clocks where messages take their time on them.
+std::uint32_t further_clocks(const Network& network, bool packets, bool analytical) {
+  if (network.has_rails()) return kRailClocks;
+  return packets || analytical ? 0 : network.further_interfaces();
+}
+
+// What a device runs, as which rank, from when on.
+struct Place {
+  std::uint32_t program;
+  DeviceId rank;
+  Time start;
+};
+
+Place place_of(const DeviceModel& model, DeviceId id) {
+  const auto seat = model.allocation->seat_of(id);
+  if (!seat || !model.jobs[seat->job].runs) {
+    return {static_cast<std::uint32_t>(model.programs.size()) - 1, id, Time{0}};
+  }
+  const PlacedJob& job = model.jobs[seat->job];
+  const DeviceId rank{seat->rank};
+  return {job.first_program + job.graph->program_of(rank), rank, job.start};
+}
+
+}  // namespace
+
+DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& network,
+                      const PacketFabric* packets, bool analytical) {
+  DeviceSlots slots;
+  slots.further = further_clocks(network, packets != nullptr, analytical);
+  slots.packets = packets != nullptr;
+  if (packets != nullptr) slots.endpoint_bytes = Endpoint::state_bytes(packets->network);
+  for (const ProgramTable& p : programs) {
+    slots.streams = std::max(slots.streams, static_cast<std::uint8_t>(p.streams()));
+    slots.channels = std::max(slots.channels, static_cast<std::uint8_t>(p.channels.size()));
+    slots.stepped = slots.stepped || !p.stepped.empty();
+  }
+  return slots;
 }
 
 pdes::LpType device_type(const DeviceModel& model) {
   return {"device", model.slots.state_bytes(),
           [](void* state) { ::new (state) DeviceState{}; }, model.handlers.handle,
           model.slots.beside ? describe_with_background : describe_device};
+}
+
+// The head says what follows it, and FurtherClocks of how many interfaces.
+void describe_device(void* memory, StateArchive& archive) {
+  auto& state = *static_cast<DeviceState*>(memory);
+  archive.bytes(&state);
+  DeviceSlots slots = slots_of(state);
+  PartDescriber describer(state, archive);
+  NearParts<DeviceState> near;
+  near.visit(slots, describer);
+  if (near.further != nullptr) slots.further = static_cast<std::uint32_t>(near.further->count);
+  FarParts<DeviceState>{}.visit(slots, describer);
+}
+
+void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& context) {
+  auto& state = *::new (memory) DeviceState{};
+  state.stream_slots = model.slots.streams;
+  state.channel_slots = model.slots.channels;
+  state.stepped = model.slots.stepped;
+  state.further = model.slots.further != 0;
+  state.packets = model.slots.packets;
+  state.beside = model.slots.beside;
+  const Place place = place_of(model, id);
+  state.program = place.program;
+  const ProgramTable& program = model.programs[state.program];
+  if (program.ranks != nullptr) state.set_rank(place.rank);
+  PartMaker maker(&state);
+  NearParts<DeviceState> near;
+  FarParts<DeviceState> far;
+  near.visit(model.slots, maker);
+  far.visit(model.slots, maker);
+  if (near.further != nullptr) near.further->count = model.slots.further;
+  if (far.endpoint != nullptr) {
+    Endpoint::initialise(model.packets->network, {id.value}, *far.endpoint);
+  }
+  for (std::uint32_t c = 0; c < program.channels.size(); ++c) {
+    const Channel& ring = program.channels[c];
+    const Membership in = program.membership(ring, place.rank);
+    if (in.size == 1) continue;
+    const DeviceId next = program.member(ring, place.rank, next_in_ring(in.position, in.size));
+    near.channels[c].next_and_tier = ChannelState::pack(next, model.network.tier_between(id, next));
+  }
+  for (std::uint32_t s = 0; s < program.streams(); ++s) state.unfinished += program.length(s) != 0;
+  model.handlers.start(model, state, context, place.start);
 }
 
 }  // namespace exawarp::model

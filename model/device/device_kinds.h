@@ -5,15 +5,18 @@
 
 namespace exawarp::model {
 
-// Parts that a study asks for.
-struct AskedParts {
+struct MessageParts {
   bool troubled_links = false;
   bool background = false;  // background_traffic.h
 };
+// Troubled links are the packet network's own business.
+struct PacketParts {
+  bool inside_nodes = false;  // packets there as well
+  bool background = false;
+};
 
-DeviceHandlers analytical_device();                      // device_analytical.cc
-DeviceHandlers message_device(const AskedParts& parts);  // device_messages.cc
-// Links are the packet network's own business.
-DeviceHandlers packet_device(bool background);  // device_packets.cc
+DeviceHandlers analytical_device();                        // device_analytical.cc
+DeviceHandlers message_device(const MessageParts& parts);  // device_messages.cc
+DeviceHandlers packet_device(const PacketParts& parts);    // device_packets.cc
 
 }  // namespace exawarp::model

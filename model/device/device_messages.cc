@@ -15,7 +15,7 @@ DeviceHandlers with_links(bool background) {
 
 }  // namespace
 
-DeviceHandlers message_device(const AskedParts& parts) {
+DeviceHandlers message_device(const MessageParts& parts) {
   return parts.troubled_links ? with_links<TroubledLinks>(parts.background)
                               : with_links<WellLinks>(parts.background);
 }

@@ -26,6 +26,7 @@ using core::DeviceId;
 using core::Time;
 using pdes::Context;
 
+template <class Reach>
 class PacketRun : public EndpointListener {
  public:
   PacketRun(const DeviceModel& model, DeviceState& state, Context& ctx)
@@ -39,7 +40,7 @@ class PacketRun : public EndpointListener {
     if (Endpoint::handles(event.kind)) return endpoint_.handle(event);
     device_.handle(event);
   }
-  [[nodiscard]] PacketPort& port() { return port_; }
+  [[nodiscard]] PacketPort<Reach>& port() { return port_; }
 
   void delivered(DeviceId from, const MessageBody& body, std::uint64_t) override {
     take(from, std::bit_cast<CarriedBody>(body));
@@ -61,11 +62,12 @@ class PacketRun : public EndpointListener {
 
   DeviceFrame frame_;
   Endpoint endpoint_;
-  PacketPort port_;
-  Device<MappedProgram, PacketPort> device_;
+  PacketPort<Reach> port_;
+  Device<MappedProgram, PacketPort<Reach>> device_;
 };
 
-void PacketRun::take(DeviceId from, const CarriedBody& body) {
+template <class Reach>
+void PacketRun<Reach>::take(DeviceId from, const CarriedBody& body) {
   switch (body.kind) {
     case Carried::chunk:
     case Carried::step:
@@ -83,7 +85,8 @@ void PacketRun::take(DeviceId from, const CarriedBody& body) {
   frame_.ctx.check(false, "a device received a message of unknown kind");
 }
 
-void PacketRun::take_collective(const CarriedBody& body) {
+template <class Reach>
+void PacketRun<Reach>::take_collective(const CarriedBody& body) {
   const std::uint8_t local = device_.channel_numbered(body.channel);
   const bool is_step = body.kind == Carried::step;
   const bool has_part = local != kNoChannel && device_.program().channels[local].stepped == is_step;
@@ -94,7 +97,8 @@ void PacketRun::take_collective(const CarriedBody& body) {
 }
 
 // Takes the chunk, and those that had overtaken it; or keeps it until those before have come.
-void PacketRun::deliver_chunk(std::uint8_t local, const Chunk& chunk) {
+template <class Reach>
+void PacketRun<Reach>::deliver_chunk(std::uint8_t local, const Chunk& chunk) {
   const ChannelState& channel = frame_.parts.channels[local];
   auto& overtaken = frame_.parts.packets->overtaken;
   Context& ctx = frame_.ctx;
@@ -120,7 +124,8 @@ void PacketRun::deliver_chunk(std::uint8_t local, const Chunk& chunk) {
   }
 }
 
-void PacketRun::on_left(const CarriedBody& body, Time at) {
+template <class Reach>
+void PacketRun<Reach>::on_left(const CarriedBody& body, Time at) {
   switch (body.kind) {
     case Carried::request:
     case Carried::background:
@@ -134,7 +139,8 @@ void PacketRun::on_left(const CarriedBody& body, Time at) {
   }
 }
 
-void PacketRun::on_message_left(std::uint32_t stream, Time at) {
+template <class Reach>
+void PacketRun<Reach>::on_message_left(std::uint32_t stream, Time at) {
   auto& streams = device_.streams();
   const bool expected =
       stream < device_.program().streams() && streams.head(stream).kind == TaskKind::send;
@@ -142,7 +148,8 @@ void PacketRun::on_message_left(std::uint32_t stream, Time at) {
   if (expected) streams.complete_in(at - frame_.now(), stream);
 }
 
-void PacketRun::on_collective_left(std::uint16_t number, Time at) {
+template <class Reach>
+void PacketRun<Reach>::on_collective_left(std::uint16_t number, Time at) {
   const std::uint8_t local = device_.channel_numbered(number);
   const bool expected = local != kNoChannel && frame_.parts.channel_packets[local].leaving != 0;
   frame_.ctx.check(expected, "a message of a collective left that its device was not sending");
@@ -160,26 +167,33 @@ void PacketRun::on_collective_left(std::uint16_t number, Time at) {
 }
 
 // The same with messages of no job among those that come.
-class PacketRunAmongOthers final : public PacketRun {
+template <class Reach>
+class PacketRunAmongOthers final : public PacketRun<Reach> {
  public:
-  using PacketRun::PacketRun;
+  using PacketRun<Reach>::PacketRun;
 
   void delivered(DeviceId from, const MessageBody& body, std::uint64_t) override {
     const auto carried = std::bit_cast<CarriedBody>(body);
-    BackgroundTraffic background(frame());
+    BackgroundTraffic background(this->frame());
     if (carried.kind == Carried::background) {
       return background.count_received(static_cast<std::uint64_t>(carried.time_ps));
     }
     background.note_activity();
-    take(from, carried);
+    this->take(from, carried);
   }
 };
 
+template <class Reach>
+DeviceHandlers with_reach(bool background) {
+  return background ? handlers_of<WithBackground<PacketRunAmongOthers<Reach>>>()
+                    : handlers_of<PacketRun<Reach>>();
+}
+
 }  // namespace
 
-DeviceHandlers packet_device(bool background) {
-  return background ? handlers_of<WithBackground<PacketRunAmongOthers>>()
-                    : handlers_of<PacketRun>();
+DeviceHandlers packet_device(const PacketParts& parts) {
+  return parts.inside_nodes ? with_reach<Everywhere>(parts.background)
+                            : with_reach<AcrossNodes>(parts.background);
 }
 
 }  // namespace exawarp::model

@@ -112,7 +112,8 @@ class MessagePort {
 
   // Whether what arrives now has to wait for the interface. If so, it comes again, as `received`.
   template <class Payload>
-  bool holds_back(Interface interface, DeviceEvent received, const Payload& payload) {
+  [[gnu::always_inline]] bool holds_back(Interface interface, DeviceEvent received,
+                                         const Payload& payload) {
     core::Time& clock = frame_.parts.rx_free(interface);
     const core::Time free_at = received_at(frame_.now(), clock, core::Time{payload.wire_ps});
     frame_.ctx.set(clock, free_at);

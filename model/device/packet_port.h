@@ -1,7 +1,6 @@
-// A device's network interfaces at packet fidelity: messages that leave a node go through the
-// device's endpoint, which cuts them into packets; what happens inside a node stays as it is at
-// message fidelity, unless the study asks for packets there as well. Collectives whose data the
-// network combines stay with the interfaces' clocks.
+// A device's network interfaces at packet fidelity: messages go through the device's endpoint,
+// which cuts them into packets. Collectives whose data the network combines stay with the
+// interfaces' clocks, as at message fidelity; so does what the port's Reach leaves to them.
 #pragma once
 
 #include <algorithm>
@@ -11,17 +10,29 @@
 
 namespace exawarp::model {
 
+// Messages inside a node stay with the clocks.
+struct AcrossNodes {
+  [[nodiscard]] static constexpr bool leaves_to_clock(Interface interface) {
+    return interface == Interface::node;
+  }
+};
+// All messages go packet by packet.
+struct Everywhere {
+  [[nodiscard]] static constexpr bool leaves_to_clock(Interface) { return false; }
+};
+
+template <class Reach>
 class PacketPort : public MessagePort<WellLinks> {
  public:
   PacketPort(DeviceFrame& frame, Endpoint& endpoint) : MessagePort(frame), endpoint_(endpoint) {}
 
   [[nodiscard]] core::Time wire_of(std::int64_t bytes, Interface interface) const {
-    return by_packets(interface) ? core::Time{bytes} : MessagePort::wire_of(bytes, interface);
+    return has_clock(interface) ? MessagePort::wire_of(bytes, interface) : core::Time{bytes};
   }
 
   std::optional<core::Time> send_chunk(const Outgoing& out, const ChannelState& channel,
                                        const Chunk& chunk) {
-    if (!by_packets(interface_of(out.tier))) return MessagePort::send_chunk(out, channel, chunk);
+    if (has_clock(interface_of(out.tier))) return MessagePort::send_chunk(out, channel, chunk);
     count_leaving(packets_of(channel));
     post(out.to, out.wire.ps,
          {.time_ps = chunk.entry_ps,
@@ -32,7 +43,7 @@ class PacketPort : public MessagePort<WellLinks> {
     return {};
   }
   std::optional<core::Time> send_message(const Outgoing& out, std::uint32_t stream) {
-    if (!by_packets(interface_of(out.tier))) return MessagePort::send_message(out, stream);
+    if (has_clock(interface_of(out.tier))) return MessagePort::send_message(out, stream);
     post(out.to, out.wire.ps,
          {.time_ps = frame_.now().ps,
           .first = out.connection,
@@ -41,22 +52,22 @@ class PacketPort : public MessagePort<WellLinks> {
     return {};
   }
   void send_request(core::DeviceId to, std::uint32_t tag, std::uint32_t stream) {
-    if (!by_packets(interface_to(to))) return MessagePort::send_request(to, tag, stream);
+    if (has_clock(interface_to(to))) return MessagePort::send_request(to, tag, stream);
     post(to, control_bytes(),
          {.time_ps = frame_.now().ps, .first = tag, .second = stream, .kind = Carried::request});
   }
   void send_ready(core::DeviceId to, std::uint32_t stream) {
-    if (!by_packets(interface_to(to))) return MessagePort::send_ready(to, stream);
+    if (has_clock(interface_to(to))) return MessagePort::send_ready(to, stream);
     post(to, control_bytes(), {.second = stream, .kind = Carried::ready});
   }
   void send_background(const Outgoing& out, const BackgroundMessage& message) {
-    if (!by_packets(interface_of(out.tier))) return MessagePort::send_background(out, message);
+    if (has_clock(interface_of(out.tier))) return MessagePort::send_background(out, message);
     const auto bytes = static_cast<std::int64_t>(message.bytes);
     post(out.to, bytes, {.time_ps = bytes, .kind = Carried::background});
   }
 
   [[nodiscard]] core::Time ring_left_at(const ChannelState& channel, Tier tier) const {
-    if (!by_packets(interface_of(tier))) return channel.wire;
+    if (has_clock(interface_of(tier))) return channel.wire;
     return left_at(packets_of(channel));
   }
   [[nodiscard]] core::Time steps_end(const ProgramTable& program, const Task& task,
@@ -65,16 +76,15 @@ class PacketPort : public MessagePort<WellLinks> {
                     left_at(frame_.parts.channel_packets[task.channel]));
   }
   bool post_step(std::uint8_t channel, Interface interface, const OutgoingMessage& message) {
-    if (!by_packets(interface)) return false;
+    if (has_clock(interface)) return false;
     count_leaving(frame_.parts.channel_packets[channel]);
     endpoint_.send(message);
     return true;
   }
 
  private:
-  // Whether what goes by `interface` goes packet by packet.
-  [[nodiscard]] bool by_packets(Interface interface) const {
-    return frame_.model.packets->carries(interface);
+  [[nodiscard]] static constexpr bool has_clock(Interface interface) {
+    return Reach::leaves_to_clock(interface);
   }
   [[nodiscard]] Interface interface_to(core::DeviceId peer) const {
     return interface_of(network().tier_between(frame_.self(), peer));

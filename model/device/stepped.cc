@@ -261,6 +261,7 @@ std::uint32_t Stepped<Port>::first_lane(std::uint8_t channel) const {
 template class Stepped<AnalyticalPort>;
 template class Stepped<MessagePort<WellLinks>>;
 template class Stepped<MessagePort<TroubledLinks>>;
-template class Stepped<PacketPort>;
+template class Stepped<PacketPort<AcrossNodes>>;
+template class Stepped<PacketPort<Everywhere>>;
 
 }  // namespace exawarp::model

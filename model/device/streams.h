@@ -20,7 +20,11 @@ template <TaskSource Source>
 class Streams {
  public:
   Streams(DeviceFrame& frame, Source source)
-      : frame_(frame), source_(source), busy_(frame.state.busy) {}
+      : source_(source),
+        ctx_(frame.ctx),
+        state_(frame.state),
+        streams_(frame.parts.streams),
+        busy_(frame.state.busy) {}
 
   [[nodiscard]] const Source& source() const { return source_; }
   [[nodiscard]] std::uint32_t cursor(std::uint32_t stream) const { return at(stream).cursor; }
@@ -50,24 +54,25 @@ class Streams {
   }
   // It will be, in `delay`.
   void complete_in(core::Time delay, std::uint32_t stream) {
-    frame_.ctx.send(frame_.ctx.self(), delay, kind_of(DeviceEvent::node_done),
-                    NodeDone{stream, cursor(stream)});
+    ctx_.send(ctx_.self(), delay, kind_of(DeviceEvent::node_done),
+              NodeDone{stream, cursor(stream)});
   }
 
-  // Starts all that can start: start(stream, task) says whether the task is over at once.
+  // Starts all that can start: start(stream, task) says whether the task is over at once. Inlined,
+  // as what it needs of the device lies in registers then.
   template <class Start>
-  void settle(const Start& start) {
+  [[gnu::always_inline]] void settle(const Start& start) {
     while (ready_ != 0) {
       const auto stream = static_cast<std::uint32_t>(std::countr_zero(ready_));
       ready_ &= ready_ - 1;
       run(stream, start);
     }
-    if (busy_ != frame_.state.busy) frame_.ctx.set(frame_.state.busy, busy_);
+    if (busy_ != state_.busy) ctx_.set(state_.busy, busy_);
   }
 
   // What the device's time goes to, with all that is in progress.
   [[nodiscard]] TimeClass doing() const {
-    TimeClass first = frame_.state.unfinished == 0 ? TimeClass::idle : TimeClass::waiting;
+    TimeClass first = state_.unfinished == 0 ? TimeClass::idle : TimeClass::waiting;
     for (std::uint32_t left = busy_; left != 0; left &= left - 1) {
       first = std::min(first, at(static_cast<std::uint32_t>(std::countr_zero(left))).time_class);
     }
@@ -88,7 +93,7 @@ class Streams {
 
  private:
   static constexpr std::uint32_t bit(std::uint32_t stream) { return 1u << stream; }
-  [[nodiscard]] StreamState& at(std::uint32_t stream) const { return frame_.parts.streams[stream]; }
+  [[nodiscard]] StreamState& at(std::uint32_t stream) const { return streams_[stream]; }
 
   // Issues tasks of an idle stream until one takes time or has to wait.
   template <class Start>
@@ -102,15 +107,14 @@ class Streams {
       if (!start(stream, task)) return set_running(stream, task);
     }
     if (position != cursor(stream)) move_to(stream, position);
-    DeviceState& state = frame_.state;
-    frame_.ctx.set(state.unfinished, static_cast<std::uint8_t>(state.unfinished - 1));
+    ctx_.set(state_.unfinished, static_cast<std::uint8_t>(state_.unfinished - 1));
   }
 
   void set_running(std::uint32_t stream, const Task& task) {
     busy_ |= bit(stream);
     const TimeClass during = task.kind == TaskKind::receive ? TimeClass::waiting : task.time_class;
     TimeClass& written = at(stream).time_class;
-    if (written != during) frame_.ctx.set(written, during);
+    if (written != during) ctx_.set(written, during);
   }
 
   // Whether `task`, the head of `stream`, has to wait for another stream; if so, it is noted there.
@@ -118,8 +122,8 @@ class Streams {
     for (const Dependency& on : source_.dependencies(task)) {
       if (cursor(on.stream) > on.position) continue;
       std::uint32_t& waiters = at(on.stream).waiters;
-      frame_.ctx.set(waiters, waiters | bit(stream));
-      frame_.ctx.set(at(stream).awaited, on.position);
+      ctx_.set(waiters, waiters | bit(stream));
+      ctx_.set(at(stream).awaited, on.position);
       return true;
     }
     return false;
@@ -127,7 +131,7 @@ class Streams {
 
   // Wakes the streams that waited for `stream` to pass their position.
   void move_to(std::uint32_t stream, std::uint32_t cursor) {
-    frame_.ctx.set(at(stream).cursor, cursor);
+    ctx_.set(at(stream).cursor, cursor);
     const std::uint32_t waiters = at(stream).waiters;
     std::uint32_t woken = 0;
     for (std::uint32_t left = waiters; left != 0; left &= left - 1) {
@@ -135,12 +139,14 @@ class Streams {
       if (at(t).awaited < cursor) woken |= bit(t);
     }
     if (woken == 0) return;
-    frame_.ctx.set(at(stream).waiters, waiters & ~woken);
+    ctx_.set(at(stream).waiters, waiters & ~woken);
     ready_ |= woken;
   }
 
-  DeviceFrame& frame_;
-  Source source_;            // a few words
+  Source source_;  // a few words
+  pdes::Context& ctx_;
+  DeviceState& state_;
+  StreamState* streams_;
   std::uint32_t busy_;       // bit s: the task at stream s's cursor is in progress
   std::uint32_t ready_ = 0;  // streams whose head is to be tried
 };

@@ -140,23 +140,27 @@ TEST(DeviceParts, WhatDiffersByStudyIsADifferentHandlerChosenOnce) {
   const ClusterOptions message{};
   const ClusterOptions analytical{.analytical_network = true};
   const ClusterOptions packets{.packets = PacketOptions{}};
+  const ClusterOptions packets_everywhere{.packets = PacketOptions{}, .packets_inside_nodes = true};
   const ClusterOptions troubled{.latency_jitter = {.mean = Time{1'000}}};
   const std::vector<BackgroundSpec> uniform{{.load_ppm = 100'000}};
   const ClusterOptions background{.backgrounds = uniform};
   const ClusterOptions troubled_background{.latency_jitter = {.mean = Time{1'000}},
                                            .backgrounds = uniform};
   const ClusterOptions packet_background{.packets = PacketOptions{}, .backgrounds = uniform};
+  const ClusterOptions packets_everywhere_background{
+      .packets = PacketOptions{}, .packets_inside_nodes = true, .backgrounds = uniform};
   std::set<Handler> kinds;
-  for (const ClusterOptions& options : {message, analytical, packets, troubled, background,
-                                        troubled_background, packet_background}) {
+  for (const ClusterOptions& options :
+       {message, analytical, packets, packets_everywhere, troubled, background, troubled_background,
+        packet_background, packets_everywhere_background}) {
     kinds.insert(handler_of(options));
   }
-  EXPECT_EQ(kinds.size(), 7u);
+  EXPECT_EQ(kinds.size(), 9u);
 }
 
 TEST(DeviceParts, FiguresOfAStudyChooseNoOtherHandler) {
   EXPECT_EQ(handler_of({.compute_jitter = 0.1, .seed = 3}), handler_of({}));
-  EXPECT_EQ(handler_of({.packets = PacketOptions{}, .packets_inside_nodes = true}),
+  EXPECT_EQ(handler_of({.packets = PacketOptions{}, .seed = 3}),
             handler_of({.packets = PacketOptions{}}));
 }
 

@@ -1,0 +1,17 @@
+// The one place that asks what a study wants of its devices.
+#include "model/device/device_kinds.h"
+
+#include "model/device/device.h"
+
+namespace exawarp::model {
+
+DeviceHandlers choose_parts(const DeviceModel& model) {
+  const bool background = !model.backgrounds.empty();
+  if (model.analytical) return analytical_device();
+  if (model.packets != nullptr) {
+    return packet_device({.inside_nodes = model.packets->inside_nodes, .background = background});
+  }
+  return message_device({.troubled_links = model.trouble != nullptr, .background = background});
+}
+
+}  // namespace exawarp::model
