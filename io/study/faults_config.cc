@@ -177,8 +177,8 @@ model::VariationSpec read_jitter(const YamlSection& compute) {
 model::LatencyJitterSpec read_latency_jitter(const YamlSection& section) {
   model::LatencyJitterSpec out;
   out.mean = read_latency(section, "mean", 1);
-  const auto of =
-      section.choice<Distribution>("distribution", names_of(Distribution{}), Distribution::exponential);
+  const auto of = section.choice<Distribution>("distribution", names_of(Distribution{}),
+                                               Distribution::exponential);
   const double usual = of == Distribution::exponential ? 1.0 : 0.25;
   out.variation = {section.real("deviation", {.min = 0, .max = model::deviation_max(of)}, usual),
                    of};

@@ -108,8 +108,9 @@ const SectionSchema& packet_schema() {
        K::quantity("retransmit_timeout", &S::retransmit_timeout, kTime, "after the last progress"),
        K::custom("routing", {names_of_registry(model::kRoutingPolicies)}, "of packets")
            .otherwise("`ecmp`"),
-       K::quantity("ugal_bias", [](S& o) -> std::int64_t& { return o.routing.ugal_bias_bytes; },
-                   kSize, "bytes x links in favour of the minimal way"),
+       K::quantity(
+           "ugal_bias", [](S& o) -> std::int64_t& { return o.routing.ugal_bias_bytes; }, kSize,
+           "bytes x links in favour of the minimal way"),
        K::integer("queue_pairs", &S::queue_pairs, {0, 1 << 16},
                   "ways that `ecmp` may take between two devices")});
   return keys.schema();

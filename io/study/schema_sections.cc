@@ -36,9 +36,7 @@ ValueShape size(std::int64_t min = 0) { return ValueShape::quantity(Dimension::s
 ValueShape bandwidth() { return ValueShape::quantity(Dimension::bandwidth, 1); }
 ValueShape count(std::int64_t min, std::int64_t max) { return ValueShape::integer({min, max}); }
 ValueShape share() { return ValueShape::real({.min = 0, .max = 1}); }
-ValueShape share_above_0() {
-  return ValueShape::real({.min = 0, .max = 1, .min_excluded = true});
-}
+ValueShape share_above_0() { return ValueShape::real({.min = 0, .max = 1, .min_excluded = true}); }
 // [7, 16-23]
 std::vector<ValueShape> ids() { return {ValueShape::list_of(ValueShape::text())}; }
 
@@ -51,8 +49,7 @@ K::Key required(std::string name, ValueShape shape, std::string meaning) {
   return key(std::move(name), std::move(shape), "", std::move(meaning)).required();
 }
 K::Key otherwise(std::string name, ValueShape shape, std::string words, std::string meaning) {
-  return key(std::move(name), std::move(shape), "", std::move(meaning))
-      .otherwise(std::move(words));
+  return key(std::move(name), std::move(shape), "", std::move(meaning)).otherwise(std::move(words));
 }
 
 std::vector<K::Key> joined(std::vector<K::Key> a, std::vector<K::Key> b) {
@@ -101,9 +98,7 @@ std::vector<K::Key> link_rule_keys(bool of_links, bool fails) {
   return joined(std::move(all), period());
 }
 
-ValueShape rules(const K& keys) {
-  return ValueShape::list_of(ValueShape::mapping(keys.schema()));
-}
+ValueShape rules(const K& keys) { return ValueShape::list_of(ValueShape::mapping(keys.schema())); }
 
 std::vector<K::Key> link_faults() {
   static const K slow_links("faults.slow_links", "Links that carry less.",
@@ -153,8 +148,8 @@ const SectionSchema& latency_jitter_schema() {
       "latency_jitter", "Added to each message's latency.",
       {required("mean", ValueShape::quantity(Dimension::time, 1), "of what is added"),
        key("distribution", choice_of<model::Distribution>(), "exponential", "of what is added"),
-       otherwise("deviation", ValueShape::real({.min = 0, .max = 2}),
-                 "1 (`exponential`) or 0.25", "relative; bounded as `jitter.deviation` is")});
+       otherwise("deviation", ValueShape::real({.min = 0, .max = 2}), "1 (`exponential`) or 0.25",
+                 "relative; bounded as `jitter.deviation` is")});
   return keys.schema();
 }
 
@@ -164,8 +159,8 @@ const SectionSchema& counters_schema() {
       {key("bucket", ValueShape::quantity(Dimension::time, 1'000),
            quantity_text(model::PortCountersOptions{}.bucket.ps, Dimension::time),
            "width at first"),
-       key("buckets", count(2, 1 << 16),
-           std::to_string(model::PortCountersOptions{}.buckets_max), "at most; a power of two")});
+       key("buckets", count(2, 1 << 16), std::to_string(model::PortCountersOptions{}.buckets_max),
+           "at most; a power of two")});
   return keys.schema();
 }
 
@@ -190,14 +185,13 @@ const SectionSchema& placement_schema() {
 
 const SectionSchema& sizes_schema() {
   const std::vector<std::string> kDrawn{"uniform", "pareto"};
-  static const K keys(
-      "background.size", "",
-      {required("kind", choice_of<model::SizeKind>(), "distribution of sizes"),
-       required("bytes", size(1), "of each message").only_if("kind", {"fixed"}),
-       required("min", size(1), "the smallest").only_if("kind", kDrawn),
-       required("max", size(1), "the largest").only_if("kind", kDrawn),
-       key("alpha", ValueShape::real({.min = 0.1, .max = 10}), "1.2", "of the tail")
-           .only_if("kind", {"pareto"})});
+  static const K keys("background.size", "",
+                      {required("kind", choice_of<model::SizeKind>(), "distribution of sizes"),
+                       required("bytes", size(1), "of each message").only_if("kind", {"fixed"}),
+                       required("min", size(1), "the smallest").only_if("kind", kDrawn),
+                       required("max", size(1), "the largest").only_if("kind", kDrawn),
+                       key("alpha", ValueShape::real({.min = 0.1, .max = 10}), "1.2", "of the tail")
+                           .only_if("kind", {"pareto"})});
   return keys.schema();
 }
 
@@ -209,15 +203,14 @@ std::vector<ValueShape> placement_shapes() {
 }
 
 const SectionSchema& job_schema() {
-  static const K keys(
-      "jobs", "docs/guide/jobs.md explains them.",
-      {required("name", ValueShape::text(), "of the job; each has its own"),
-       required("workload", ValueShape::mapping(workload_keys().schema()),
-                "a specification, or a `.xwg` file"),
-       K::note("source"), K::note("description"),
-       K::custom("placement", placement_shapes(), "which devices run its ranks")
-           .otherwise("`linear`"),
-       key("start", time(), "0 ps", "when it starts; at most a day")});
+  static const K keys("jobs", "docs/guide/jobs.md explains them.",
+                      {required("name", ValueShape::text(), "of the job; each has its own"),
+                       required("workload", ValueShape::mapping(workload_keys().schema()),
+                                "a specification, or a `.xwg` file"),
+                       K::note("source"), K::note("description"),
+                       K::custom("placement", placement_shapes(), "which devices run its ranks")
+                           .otherwise("`linear`"),
+                       key("start", time(), "0 ps", "when it starts; at most a day")});
   return keys.schema();
 }
 
@@ -227,8 +220,7 @@ const SectionSchema& background_schema() {
       {K::note("source"), K::note("description"),
        required("pattern", choice_of<model::BackgroundPattern>(), "who sends to whom"),
        K::custom("size",
-                 {ValueShape::choice({"web_search"}), size(1),
-                  ValueShape::mapping(sizes_schema())},
+                 {ValueShape::choice({"web_search"}), size(1), ValueShape::mapping(sizes_schema())},
                  "of a message")
            .otherwise("64 KiB"),
        K::custom("devices", ids(), "that take part, as `[7, 16-23]`").otherwise("`fraction`"),
@@ -254,9 +246,9 @@ ValueShape algorithm() {
 }
 
 const SectionSchema& step_schema() {
-  static const K keys("collectives.step", "Added to each message's latency.",
-                      {key("node", time(), "0 ps", "inside a node"),
-                       key("scale_out", time(), "0 ps", "beyond")});
+  static const K keys(
+      "collectives.step", "Added to each message's latency.",
+      {key("node", time(), "0 ps", "inside a node"), key("scale_out", time(), "0 ps", "beyond")});
   return keys.schema();
 }
 
@@ -288,11 +280,10 @@ const SectionSchema& rule_schema() {
 }  // namespace
 
 const SectionSchema& collectives_schema() {
-  static const K keys(
-      "collectives", "docs/reference/collectives.md explains them.",
-      {K::note("name"), K::note("source"), K::note("description"),
-       required("rules", ValueShape::list_of(ValueShape::mapping(rule_schema())),
-                "the first that fits is taken")});
+  static const K keys("collectives", "docs/reference/collectives.md explains them.",
+                      {K::note("name"), K::note("source"), K::note("description"),
+                       required("rules", ValueShape::list_of(ValueShape::mapping(rule_schema())),
+                                "the first that fits is taken")});
   return keys.schema();
 }
 

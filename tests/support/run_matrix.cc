@@ -29,9 +29,9 @@ pdes::RunResult run_rank(const MatrixModel& model, const RunCase& run, pdes::Tra
 
 std::string RunCase::text() const {
   return fmt::format(
-      "{} ranks={} threads={} partitions={} window={}ps chaos={} audit={} budget={}", core::name_of(sync),
-      ranks, threads, partitions_per_rank, window.ps, chaos_seed, audit_probability,
-      memory_budget_bytes);
+      "{} ranks={} threads={} partitions={} window={}ps chaos={} audit={} budget={}",
+      core::name_of(sync), ranks, threads, partitions_per_rank, window.ps, chaos_seed,
+      audit_probability, memory_budget_bytes);
 }
 
 Placer blocks_of(std::uint32_t lps, std::uint32_t atom_shift) {
