@@ -90,8 +90,8 @@ TEST_F(KeysOfAFile, AreAllNamedWhereMissing) {
 }
 
 TEST_F(KeysOfAFile, AreUnknownWhereTheirConditionFails) {
-  EXPECT_EQ(error_of("bandwidth: 1 B/s\nlanes: 1\ncolour: blue\n").substr(0, 32),
-            ":3: key \"colour\": unknown key; ex");
+  const std::string error = error_of("bandwidth: 1 B/s\nlanes: 1\ncolour: blue\n");
+  EXPECT_TRUE(error.starts_with(":3: key \"colour\": unknown key; expected one of: ")) << error;
 }
 
 TEST_F(KeysOfAFile, AreRefusedOutOfRange) {
