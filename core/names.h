@@ -1,4 +1,4 @@
-// Names of enumerators: one table for each enumeration, beside it, serves whoever reads or prints it.
+// Names of enumerators: one table for each enumeration, beside it, serves all who read or print it.
 //
 //   enum class Order { ascending, random };
 //   inline constexpr core::Named<Order> kOrderNames[] = {{"ascending", Order::ascending},

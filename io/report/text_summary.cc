@@ -93,7 +93,8 @@ void add_jobs(const RunReport& r, std::string& out) {
     }
     fmt::format_to(append(out), "  {:<{}.{}} {:>8} {:<9} {:>11} {:>11} {:>11}", job.name,
                    kNameWidth, kNameWidth, format_grouped(job.totals.devices),
-                   core::name_of(r.study->jobs[j].placement.kind), core::format_time(job.totals.start),
+                   core::name_of(r.study->jobs[j].placement.kind),
+                   core::format_time(job.totals.start),
                    core::format_time(job.totals.last_finish), core::format_time(job.step_time));
     for (const double share : {Outcome::fraction(job, TimeClass::compute), exposed,
                                Outcome::fraction(job, TimeClass::waiting),

@@ -78,9 +78,9 @@ const Keys<Accelerator>& efficiencies_keys() {
     }));
     for (const auto& [name, operation] : names_of(Operation{})) {
       if (operation == Operation::OTHER) continue;
-      all.push_back(K::section(std::string(name), of(operation), efficiency_keys(),
-                               "of such operations")
-                        .otherwise("`other`"));
+      all.push_back(
+          K::section(std::string(name), of(operation), efficiency_keys(), "of such operations")
+              .otherwise("`other`"));
     }
     return all;
   }());

@@ -61,7 +61,9 @@ model::CollectiveRule read_rule(const YamlSection& section) {
   model::CollectiveRule rule;
   section.skip("source");
   section.skip("description");
-  if (section.has("type")) rule.type = section.choice<CollectiveType>("type", names_of(CollectiveType{}));
+  if (section.has("type")) {
+    rule.type = section.choice<CollectiveType>("type", names_of(CollectiveType{}));
+  }
   rule.min_bytes = section.quantity("min_bytes", Dimension::size, 0, rule.min_bytes);
   rule.max_bytes = section.quantity("max_bytes", Dimension::size, 0, rule.max_bytes);
   rule.min_group = static_cast<std::uint32_t>(section.integer("min_group", kMembers, 1));

@@ -1,5 +1,5 @@
-// Trouble on purpose: the section `faults` of a study, and what varies at random. configs/README.md
-// lists the keys, docs/guide/faults.md says what they do.
+// Trouble on purpose: the section `faults` of a study, and what varies at random.
+// docs/reference/keys.md lists the keys, docs/guide/faults.md says what they do.
 #pragma once
 
 #include <vector>

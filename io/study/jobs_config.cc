@@ -7,14 +7,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/study/keys.h"
 #include "io/study/quantities.h"
+#include "io/study/schema_sections.h"
 #include "io/study/suggest.h"
 
 namespace exawarp::io {
 namespace {
 
 using core::Dimension;
-using model::BackgroundPattern;
 using model::NodeOrder;
 using model::PlacementKind;
 using model::PlacementSpec;
@@ -23,6 +24,8 @@ using model::SizeKind;
 constexpr std::int64_t kDevicesMax = 1 << 24;
 constexpr std::size_t kJobsMax = 4'096;
 constexpr double kMillion = 1e6;
+constexpr RealRange kAlpha{.min = 0.1, .max = 10};
+constexpr RealRange kShareAbove0{.min = 0, .max = 1, .min_excluded = true};
 
 constexpr core::Named<bool> kRankNames[] = {{"block", false}, {"round_robin", true}};
 constexpr core::Named<bool> kGapNames[] = {{"random", false}, {"even", true}};
@@ -73,45 +76,80 @@ void read_placement(const YamlSection& section, std::string_view key, JobConfig&
   if (seeded) out.seed = static_cast<std::uint64_t>(how.integer("seed", {}, 1));
 }
 
-JobConfig read_job(const YamlSection& section) {
-  JobConfig job{.name = section.text("name"), .workload = read_workload(section)};
-  skip_documentation(section);
-  job.place = section.where("name");
-  read_placement(section, "placement", job);
-  job.start = core::Time{section.quantity("start", Dimension::time, 0, 0)};
-  constexpr core::Time kStartMax{86'400 * core::kPicosecondsPerSecond};
-  if (job.start > kStartMax) section.fail("start", "is too late; expected at most a day");
-  return job;
+const Keys<JobConfig>& job_keys() {
+  using S = JobConfig;
+  using K = Keys<S>;
+  static const K keys(
+      "jobs", "docs/guide/jobs.md explains them.",
+      {K::text("name", &S::name, "of the job; each has its own").required(),
+       K::custom("workload", {ValueShape::mapping(workload_keys().schema())},
+                 "a specification, or a `.xwg` file",
+                 [](const YamlSection& section, S& job, const KeySchema&) {
+                   job.workload = read_workload(section);
+                 })
+           .required(),
+       K::note("source"), K::note("description"),
+       K::then([](const YamlSection& section, S& job) { job.place = section.where("name"); }),
+       K::custom("placement", placement_shapes(), "which devices run its ranks",
+                 [](const YamlSection& section, S& job, const KeySchema& key) {
+                   read_placement(section, key.name, job);
+                 })
+           .otherwise("`linear`"),
+       K::quantity("start", &S::start, {Dimension::time, 0}, "when it starts; at most a day"),
+       K::then([](const YamlSection& section, S& job) {
+         constexpr core::Time kStartMax{86'400 * core::kPicosecondsPerSecond};
+         if (job.start > kStartMax) section.fail("start", "is too late; expected at most a day");
+       })});
+  return keys;
 }
 
-model::MessageSizes read_sizes(const YamlSection& section) {
-  constexpr std::int64_t kBytesMax = std::int64_t{1} << 40;
-  model::MessageSizes out;
-  if (section.has_text("size")) {
-    if (section.text("size") == "web_search") {
-      out.kind = SizeKind::web_search;
-      return out;
-    }
-    out.min_bytes = out.max_bytes = section.quantity("size", Dimension::size, 1);
-    if (out.max_bytes > kBytesMax) section.fail("size", "is too large; expected at most 1 TiB");
-    return out;
-  }
-  if (!section.has("size")) return out;
-  const YamlSection size = section.section("size");
-  out.kind = size.choice<SizeKind>("kind", names_of(SizeKind{}));
-  if (out.kind == SizeKind::web_search) return out;
-  if (out.kind == SizeKind::fixed) {
-    out.min_bytes = out.max_bytes = size.quantity("bytes", Dimension::size, 1);
-  } else {
-    out.min_bytes = size.quantity("min", Dimension::size, 1);
-    out.max_bytes = size.quantity("max", Dimension::size, 1);
-  }
-  if (out.kind == SizeKind::pareto) {
-    out.alpha_milli = std::llround(1e3 * size.real("alpha", {.min = 0.1, .max = 10}, 1.2));
-  }
+constexpr std::int64_t kBytesMax = std::int64_t{1} << 40;
+
+void finish_sizes(const YamlSection& size, model::MessageSizes& out) {
+  if (out.kind == SizeKind::web_search) return;
+  if (out.kind == SizeKind::fixed) out.max_bytes = out.min_bytes;
   if (out.max_bytes < out.min_bytes) size.fail("max", "is below min");
   if (out.max_bytes > kBytesMax) size.fail("max", "is too large; expected at most 1 TiB");
-  return out;
+}
+
+const Keys<model::MessageSizes>& sizes_keys() {
+  using S = model::MessageSizes;
+  using K = Keys<S>;
+  constexpr QuantityRange kSize{Dimension::size, 1};
+  static const K keys("background.size", "",
+                      {K::choice("kind", &S::kind, "distribution of sizes").required(),
+                       K::quantity("bytes", &S::min_bytes, kSize, "of each message")
+                           .required()
+                           .only_if("kind", {"fixed"}),
+                       K::quantity("min", &S::min_bytes, kSize, "the smallest")
+                           .required()
+                           .only_if("kind", {"uniform", "pareto"}),
+                       K::quantity("max", &S::max_bytes, kSize, "the largest")
+                           .required()
+                           .only_if("kind", {"uniform", "pareto"}),
+                       K::custom("alpha", {ValueShape::real(kAlpha)}, "of the tail",
+                                 [](const YamlSection& size, S& out, const KeySchema& key) {
+                                   const double usual = static_cast<double>(out.alpha_milli) / 1e3;
+                                   out.alpha_milli =
+                                       std::llround(1e3 * size.real(key.name, kAlpha, usual));
+                                 })
+                           .otherwise("`1.2`")
+                           .only_if("kind", {"pareto"}),
+                       K::then(finish_sizes)});
+  return keys;
+}
+
+void read_sizes(const YamlSection& section, BackgroundConfig& config, const KeySchema& key) {
+  model::MessageSizes& out = config.spec.sizes;
+  if (!section.has(key.name)) return;
+  if (!section.has_text(key.name)) {
+    out = sizes_keys().read(section.section(key.name));
+  } else if (section.text(key.name) == "web_search") {
+    out.kind = SizeKind::web_search;
+  } else {
+    out.min_bytes = out.max_bytes = section.quantity(key.name, Dimension::size, 1);
+    if (out.max_bytes > kBytesMax) section.fail(key.name, "is too large; expected at most 1 TiB");
+  }
 }
 
 std::vector<std::uint32_t> read_set(const YamlSection& section, const char* key) {
@@ -128,48 +166,94 @@ std::int64_t ppm_of(double share) {
   return std::max<std::int64_t>(1, std::llround(share * kMillion));
 }
 
-void read_load(const YamlSection& section, model::BackgroundSpec& out) {
+void read_load(const YamlSection& section, BackgroundConfig& out, const KeySchema&) {
   if (section.has("rate")) {
     if (section.has("load")) section.fail("load", "is given beside rate; expected one of them");
-    out.bytes_per_s = section.quantity("rate", Dimension::bandwidth, 1);
+    out.spec.bytes_per_s = section.quantity("rate", Dimension::bandwidth, 1);
     return;
   }
-  out.load_ppm = ppm_of(section.real("load", {.min = 0, .max = 1, .min_excluded = true}));
+  out.spec.load_ppm = ppm_of(section.real("load", kShareAbove0));
 }
 
-BackgroundConfig read_background(const YamlSection& section) {
-  BackgroundConfig config;
-  model::BackgroundSpec& out = config.spec;
-  skip_documentation(section);
-  out.place = section.where("pattern");
-  out.pattern = section.choice<BackgroundPattern>("pattern", names_of(BackgroundPattern{}));
-  out.sizes = read_sizes(section);
-  if (section.has("devices")) {
-    if (section.has("fraction")) {
-      section.fail("fraction", "is given beside devices; expected one of them");
-    }
-    out.devices = read_set(section, "devices");
-  } else {
-    out.share_ppm =
-        ppm_of(section.real("fraction", {.min = 0, .max = 1, .min_excluded = true}, 1.0));
+void read_senders(const YamlSection& section, BackgroundConfig& out, const KeySchema& key) {
+  if (!section.has(key.name)) {
+    out.spec.share_ppm = ppm_of(section.real("fraction", kShareAbove0, 1.0));
+    return;
   }
-  if (section.has("targets")) out.targets = read_set(section, "targets");
-  if (out.pattern == BackgroundPattern::hotspot) {
-    out.hot_ppm = std::llround(kMillion * section.real("hot_share", {.min = 0, .max = 1}, 0.5));
+  if (section.has("fraction")) {
+    section.fail("fraction", "is given beside devices; expected one of them");
   }
-  read_load(section, out);
-  out.even = section.choice<bool>("gaps", kGaps, false);
-  out.from = core::Time{section.quantity("from", Dimension::time, 0, 0)};
-  out.until = core::Time{section.quantity("until", Dimension::time, 0, out.until.ps)};
+  out.spec.devices = read_set(section, "devices");
+}
+
+void read_hot_share(const YamlSection& section, BackgroundConfig& out, const KeySchema& key) {
+  out.spec.hot_ppm = std::llround(kMillion * section.real(key.name, {.min = 0, .max = 1}, 0.5));
+}
+
+void check_period(const YamlSection& section, BackgroundConfig& out) {
   constexpr core::Time kLatest{std::int64_t{1} << 61};  // sums with it fit
-  if (out.from > kLatest) section.fail("from", "is later than 26 days");
-  if (out.until <= out.from) section.fail("until", "is not after from, so that nothing is sent");
-  config.seed_given = section.has("seed");
-  out.seed = static_cast<std::uint64_t>(section.integer("seed", {}, 1));
-  return config;
+  if (out.spec.from > kLatest) section.fail("from", "is later than 26 days");
+  if (out.spec.until <= out.spec.from) {
+    section.fail("until", "is not after from, so that nothing is sent");
+  }
+}
+
+// In the order in which they are read; `fraction` and `load` are read with their alternatives.
+const Keys<BackgroundConfig>& background_keys() {
+  using S = BackgroundConfig;
+  using K = Keys<S>;
+  static const std::vector<ValueShape> ids{ValueShape::list_of(ValueShape::text())};
+  static const K keys(
+      "background", "A generator of traffic beside the jobs: docs/guide/jobs.md.",
+      {K::note("source"), K::note("description"),
+       K::then([](const YamlSection& section, S& c) { c.spec.place = section.where("pattern"); }),
+       K::choice(
+           "pattern", [](S & c) -> auto& { return c.spec.pattern; }, "who sends to whom")
+           .required(),
+       K::custom("size",
+                 {ValueShape::choice({"web_search"}), ValueShape::quantity(Dimension::size, 1),
+                  ValueShape::mapping(sizes_keys().schema())},
+                 "of a message", read_sizes)
+           .otherwise("64 KiB"),
+       K::custom("devices", ids, "that take part, as `[7, 16-23]`", read_senders)
+           .otherwise("`fraction`"),
+       K::custom("fraction", {ValueShape::real(kShareAbove0)}, "of all devices, at random")
+           .otherwise("`1`"),
+       K::custom("targets", ids, "of `incast` and `hotspot`",
+                 [](const YamlSection& section, S& c, const KeySchema& key) {
+                   if (section.has(key.name)) c.spec.targets = read_set(section, "targets");
+                 })
+           .otherwise("the first"),
+       K::custom("hot_share", {ValueShape::real({.min = 0, .max = 1})},
+                 "of the messages to a target", read_hot_share)
+           .otherwise("`0.5`")
+           .only_if("pattern", {"hotspot"}),
+       K::custom("rate", {ValueShape::quantity(Dimension::bandwidth, 1)}, "of each device",
+                 read_load)
+           .otherwise("`load`"),
+       K::custom("load", {ValueShape::real(kShareAbove0)}, "share of a device's line"),
+       K::choice(
+           "gaps", [](S& c) -> bool& { return c.spec.even; }, kGaps, "between messages"),
+       K::quantity(
+           "from", [](S & c) -> auto& { return c.spec.from; }, {Dimension::time, 0}, "starts"),
+       K::quantity(
+           "until", [](S & c) -> auto& { return c.spec.until; }, {Dimension::time, 0}, "ends")
+           .otherwise("the end"),
+       K::then(check_period),
+       K::custom("seed", {ValueShape::integer({})}, "of what is drawn",
+                 [](const YamlSection& section, S& c, const KeySchema& key) {
+                   c.seed_given = section.has(key.name);
+                   c.spec.seed = static_cast<std::uint64_t>(section.integer(key.name, {}, 1));
+                 })
+           .otherwise("by the study's")},
+      {{.keys = {"rate", "load"}}, {.keys = {"devices", "fraction"}, .required = false}});
+  return keys;
 }
 
 }  // namespace
+
+const SectionSchema& job_schema() { return job_keys().schema(); }
+const SectionSchema& background_schema() { return background_keys().schema(); }
 
 std::vector<JobConfig> read_jobs(const YamlSection& root, const std::string& study) {
   std::vector<JobConfig> jobs;
@@ -184,7 +268,7 @@ std::vector<JobConfig> read_jobs(const YamlSection& root, const std::string& stu
     root.fail("workload", "is given beside jobs; expected one of them");
   }
   for (const YamlSection& section : root.sections("jobs")) {
-    jobs.push_back(read_job(section));
+    jobs.push_back(job_keys().read(section));
     const auto same = std::ranges::count(jobs, jobs.back().name, &JobConfig::name);
     if (same > 1) {
       section.fail("name", in_quotes(jobs.back().name) +
@@ -200,7 +284,7 @@ std::vector<BackgroundConfig> read_backgrounds(const YamlSection& root) {
   std::vector<BackgroundConfig> all;
   if (!root.has("background")) return all;
   for (const YamlSection& section : root.sections("background")) {
-    all.push_back(read_background(section));
+    all.push_back(background_keys().read(section));
   }
   if (all.size() > model::kBackgroundsMax) {
     root.fail("background", fmt::format("has {} generators; expected at most {}", all.size(),

@@ -71,7 +71,7 @@ class Keys {
 
   struct Key {
     KeySchema schema;
-    Reader read = {};  // none: whoever reads the section reads it
+    Reader read = {};                               // none: whoever reads the section reads it
     std::function<bool(const Spec&)> applies = {};  // none: always
 
     Key required() && {
@@ -176,8 +176,9 @@ class Keys {
                std::move(meaning), quantity_text(in_base_units(usual(at)), range.dimension),
                [at, range](const YamlSection& section, Spec& spec, const KeySchema& schema) {
                  T& value = std::invoke(at, spec);
-                 value = from_base_units<T>(section.quantity(
-                     schema.name, range.dimension, range.min, unless(schema, in_base_units(value))));
+                 value =
+                     from_base_units<T>(section.quantity(schema.name, range.dimension, range.min,
+                                                         unless(schema, in_base_units(value))));
                });
   }
 
@@ -218,8 +219,8 @@ class Keys {
 
   template <class Ref>
   static Key integers(std::string name, Ref at, IntegerRange range, std::string meaning) {
-    return key(std::move(name), ValueShape::list_of(ValueShape::integer(range)),
-               std::move(meaning), fmt::format("[{}]", fmt::join(usual(at), ", ")),
+    return key(std::move(name), ValueShape::list_of(ValueShape::integer(range)), std::move(meaning),
+               fmt::format("[{}]", fmt::join(usual(at), ", ")),
                [at, range](const YamlSection& section, Spec& spec, const KeySchema& schema) {
                  std::vector<std::uint32_t>& value = std::invoke(at, spec);
                  value = section.integers(schema.name, range, unless(schema, value));
@@ -228,8 +229,7 @@ class Keys {
 
   // A mapping by a table of its own, which has to outlive this one.
   template <class Ref>
-  static Key section(std::string name, Ref at, const Keys<Value<Ref>>& inner,
-                     std::string meaning) {
+  static Key section(std::string name, Ref at, const Keys<Value<Ref>>& inner, std::string meaning) {
     return key(std::move(name), ValueShape::mapping(inner.schema()), std::move(meaning), "",
                [at, &inner](const YamlSection& section, Spec& spec, const KeySchema& schema) {
                  if (!schema.required && !section.has(schema.name)) return;

@@ -1,4 +1,4 @@
-// A `packet:` section: the settings of packet fidelity. configs/README.md lists the keys,
+// A `packet:` section: the settings of packet fidelity. docs/reference/keys.md lists the keys,
 // docs/reference/packet_network.md explains them.
 #pragma once
 

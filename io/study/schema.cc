@@ -18,13 +18,11 @@ struct PrintedUnit {
   std::int64_t base;
 };
 
-constexpr PrintedUnit kTimes[] = {{"s", 1'000'000'000'000}, {"ms", 1'000'000'000},
-                                  {"us", 1'000'000},        {"ns", 1'000},
-                                  {"ps", 1}};
-constexpr PrintedUnit kSizes[] = {{"TiB", std::int64_t{1} << 40}, {"GiB", 1 << 30},
-                                  {"MiB", 1 << 20},               {"KiB", 1 << 10},
-                                  {"GB", 1'000'000'000},          {"MB", 1'000'000},
-                                  {"kB", 1'000},                  {"B", 1}};
+constexpr PrintedUnit kTimes[] = {
+    {"s", 1'000'000'000'000}, {"ms", 1'000'000'000}, {"us", 1'000'000}, {"ns", 1'000}, {"ps", 1}};
+constexpr PrintedUnit kSizes[] = {
+    {"TiB", std::int64_t{1} << 40}, {"GiB", 1 << 30},  {"MiB", 1 << 20}, {"KiB", 1 << 10},
+    {"GB", 1'000'000'000},          {"MB", 1'000'000}, {"kB", 1'000},    {"B", 1}};
 constexpr PrintedUnit kBandwidths[] = {
     {"GB/s", 1'000'000'000}, {"MB/s", 1'000'000}, {"kB/s", 1'000}, {"B/s", 1}};
 constexpr PrintedUnit kRates[] = {{"TFLOP/s", 1'000'000'000'000},
@@ -34,10 +32,14 @@ constexpr PrintedUnit kRates[] = {{"TFLOP/s", 1'000'000'000'000},
 
 std::span<const PrintedUnit> printed_units(Dimension dimension) {
   switch (dimension) {
-    case Dimension::time: return kTimes;
-    case Dimension::size: return kSizes;
-    case Dimension::bandwidth: return kBandwidths;
-    case Dimension::rate: return kRates;
+    case Dimension::time:
+      return kTimes;
+    case Dimension::size:
+      return kSizes;
+    case Dimension::bandwidth:
+      return kBandwidths;
+    case Dimension::rate:
+      return kRates;
   }
   return {};
 }
@@ -60,12 +62,11 @@ std::string quantity_text(std::int64_t value, Dimension dimension) {
   return fmt::format("{} {}", value, smallest.symbol);
 }
 
-bool holds(const KeyCondition& condition, const SectionSchema& schema,
-           const YamlSection& section) {
+bool holds(const KeyCondition& condition, const SectionSchema& schema, const YamlSection& section) {
   if (condition.key.empty()) return true;
   const KeySchema* const key = schema.find(condition.key);
-  const std::string value = section.has_text(condition.key) ? section.text(condition.key)
-                                                            : key->fallback;
+  const std::string value =
+      section.has_text(condition.key) ? section.text(condition.key) : key->fallback;
   return std::ranges::find(condition.values, value) != condition.values.end();
 }
 

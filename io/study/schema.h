@@ -21,9 +21,9 @@ struct SectionSchema;
 struct ValueShape {
   enum class Kind { text, flag, integer, real, quantity, choice, section };
   Kind kind = Kind::text;
-  bool is_list = false;           // a list of such values
-  IntegerRange integers = {};     // integer
-  RealRange reals = {};           // real
+  bool is_list = false;                               // a list of such values
+  IntegerRange integers = {};                         // integer
+  RealRange reals = {};                               // real
   core::Dimension dimension = core::Dimension::time;  // quantity
   std::int64_t quantity_min = 0;                      // quantity, in base units
   std::vector<std::string> names = {};                // choice
@@ -60,7 +60,7 @@ struct KeySchema {
   std::string name;
   std::vector<ValueShape> shapes;  // any of these
   bool required = false;
-  std::string fallback = {};   // what holds where it is absent, as a file would say it; may be empty
+  std::string fallback = {};  // what holds where it is absent, as a file would say it; may be empty
   std::string otherwise = {};  // the same in words, where no value says it
   std::string meaning = {};    // one sentence or less
   KeyCondition only = {};
@@ -87,8 +87,8 @@ struct SectionSchema {
 
 // A kind of file.
 struct SchemaKind {
-  std::string name;        // of `exawarp schema NAME`
-  std::string where;       // "configs/studies/"
+  std::string name;   // of `exawarp schema NAME`
+  std::string where;  // "configs/studies/"
   const SectionSchema* section;
 };
 std::span<const SchemaKind> schema_kinds();

@@ -43,8 +43,8 @@ const SectionSchema& node_schema() {
       "fabric.node", "Devices behind one non-blocking switch.",
       {K::note("source"), K::note("description"), name(),
        required("devices", count(1, 1 << 16), "of a node"),
-       key("planes", count(1, 64), "1", "parallel switches, which share the bandwidth"),
-       achieved(), peak(), required("latency", latency(1), "end to end, one message")});
+       key("planes", count(1, 64), "1", "parallel switches, which share the bandwidth"), achieved(),
+       peak(), required("latency", latency(1), "end to end, one message")});
   return keys.schema();
 }
 
@@ -94,8 +94,8 @@ const SectionSchema& graph_schema() {
 using Kinds = std::vector<std::string>;
 const Kinds kRails{"rail_optimised", "rail_only"};
 const Kinds kClos{"leaf_spine", "fat_tree", "rail_optimised", "rail_only"};
-const Kinds kSwitched{"single_switch", "leaf_spine", "fat_tree",  "rail_optimised",
-                      "rail_only",     "dragonfly",  "hyperx",    "graph"};
+const Kinds kSwitched{"single_switch", "leaf_spine", "fat_tree", "rail_optimised",
+                      "rail_only",     "dragonfly",  "hyperx",   "graph"};
 const Kinds kDirect{"ring", "fully_connected", "torus", "mesh"};
 const Kinds kSized{"torus", "mesh", "hyperx"};
 
@@ -109,14 +109,15 @@ std::vector<K::Key> shared_keys(const Kinds& all) {
   }
   Kinds forwarding = kDirect;
   if (std::ranges::find(all, "product") != all.end()) forwarding.push_back("product");
-  return {
-      K::note("source"), K::note("description"), K::note("name"),
-      required("kind", ValueShape::choice(all), "the family of networks"),
-      of(linked, required("link", link(), "of a device")),
-      of(ends, required("endpoint_latency", latency(), "both ends together")),
-      of(kSwitched, required("switch_latency", latency(), "of each switch passed")),
-      of(forwarding, key("forwarding_latency", latency(), "0 ps",
-                         "of each device that passes a message on"))};
+  return {K::note("source"),
+          K::note("description"),
+          K::note("name"),
+          required("kind", ValueShape::choice(all), "the family of networks"),
+          of(linked, required("link", link(), "of a device")),
+          of(ends, required("endpoint_latency", latency(), "both ends together")),
+          of(kSwitched, required("switch_latency", latency(), "of each switch passed")),
+          of(forwarding, key("forwarding_latency", latency(), "0 ps",
+                             "of each device that passes a message on"))};
 }
 
 std::vector<K::Key> clos_keys() {
@@ -136,8 +137,8 @@ std::vector<K::Key> clos_keys() {
       of(kClos, key("leaf_bundle", count(1, 64), "1", "links between a leaf and a spine")),
       of(kClos, key("leaves_per_device", count(1, 8), "1", "2: dual top-of-rack")),
       of({"fat_tree"}, key("leaves_per_pod", width, "", "leaf switches").otherwise("by `radix`")),
-      of({"fat_tree"}, key("core_link", link(), "", "of a spine and a core")
-                           .otherwise("`leaf_link`")),
+      of({"fat_tree"},
+         key("core_link", link(), "", "of a spine and a core").otherwise("`leaf_link`")),
       of({"fat_tree"}, key("spine_bundle", count(1, 64), "1", "links between spine and core")),
       of({"fat_tree"},
          key("cores", count(0, kDevicesMax), "0", "core switches; 0: as many as needed")),
@@ -150,25 +151,24 @@ std::vector<K::Key> clos_keys() {
 std::vector<K::Key> other_keys() {
   const ValueShape width = count(1, kWidthMax);
   const Kinds dragonfly{"dragonfly"}, hyperx{"hyperx"};
-  return {
-      of(kSized, required("dims", ValueShape::list_of(count(1, kDevicesMax)),
-                          "along each dimension; of `torus` and `mesh`: their product is the "
-                          "number of devices")),
-      of(dragonfly, required("devices_per_router", width, "below a router")),
-      of(dragonfly, required("routers_per_group", width, "all linked to each other")),
-      of(dragonfly, required("global_links_per_router", width, "to other groups")),
-      of(dragonfly, required("groups", count(1, kDevicesMax), "of the network")),
-      of(dragonfly,
-         key("arrangement", ValueShape::choice(core::names_in(names_of(model::GlobalLinks{}))),
-             "absolute", "of the global links")),
-      of(dragonfly, key("local_link", link(), "", "inside a group").otherwise("`link`")),
-      of(dragonfly, key("global_link", link(), "", "of groups").otherwise("`local_link`")),
-      of(hyperx, key("width", ValueShape::list_of(count(1, 64)), "",
-                     "links between two switches, along each dimension")
-                     .otherwise("1 each")),
-      of(hyperx, required("devices_per_switch", width, "below a switch")),
-      of(hyperx, key("switch_link", link(), "", "of two switches").otherwise("`link`")),
-      of({"graph"}, required("graph", ValueShape::mapping(graph_schema()), "its links"))};
+  return {of(kSized, required("dims", ValueShape::list_of(count(1, kDevicesMax)),
+                              "along each dimension; of `torus` and `mesh`: their product is the "
+                              "number of devices")),
+          of(dragonfly, required("devices_per_router", width, "below a router")),
+          of(dragonfly, required("routers_per_group", width, "all linked to each other")),
+          of(dragonfly, required("global_links_per_router", width, "to other groups")),
+          of(dragonfly, required("groups", count(1, kDevicesMax), "of the network")),
+          of(dragonfly,
+             key("arrangement", ValueShape::choice(core::names_in(names_of(model::GlobalLinks{}))),
+                 "absolute", "of the global links")),
+          of(dragonfly, key("local_link", link(), "", "inside a group").otherwise("`link`")),
+          of(dragonfly, key("global_link", link(), "", "of groups").otherwise("`local_link`")),
+          of(hyperx, key("width", ValueShape::list_of(count(1, 64)), "",
+                         "links between two switches, along each dimension")
+                         .otherwise("1 each")),
+          of(hyperx, required("devices_per_switch", width, "below a switch")),
+          of(hyperx, key("switch_link", link(), "", "of two switches").otherwise("`link`")),
+          of({"graph"}, required("graph", ValueShape::mapping(graph_schema()), "its links"))};
 }
 
 std::vector<K::Key> joined(std::vector<std::vector<K::Key>> parts) {
@@ -201,7 +201,9 @@ const SectionSchema& dimensions_schema() {
 const SectionSchema& topology_schema() {
   static const K keys(
       "topology", "docs/reference/topologies.md says what the families are.",
-      joined({shared_keys(topology_kinds()), clos_keys(), other_keys(),
+      joined({shared_keys(topology_kinds()),
+              clos_keys(),
+              other_keys(),
               {of({"product"}, required("dimensions", ValueShape::mapping(dimensions_schema()),
                                         "name to network, the first fastest"))}}));
   return keys.schema();
@@ -225,8 +227,7 @@ const SectionSchema& system_schema() {
   static const K keys(
       "system", "What the devices are and how they are connected; as many as a study needs.",
       {K::note("source"), K::note("description"), name(),
-       required("accelerator", ValueShape::mapping(accelerator_keys().schema()),
-                "what computes"),
+       required("accelerator", ValueShape::mapping(accelerator_keys().schema()), "what computes"),
        required("fabric", ValueShape::mapping(fabric_schema()), "the network")});
   return keys.schema();
 }

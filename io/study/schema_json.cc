@@ -28,8 +28,10 @@ std::string pattern_of(core::Dimension dimension) {
 
 Json schema_of(const ValueShape& shape) {
   switch (shape.kind) {
-    case Kind::text: return {{"type", Json::array({"string", "number", "boolean"})}};
-    case Kind::flag: return {{"type", "boolean"}};
+    case Kind::text:
+      return {{"type", Json::array({"string", "number", "boolean"})}};
+    case Kind::flag:
+      return {{"type", "boolean"}};
     case Kind::integer: {
       Json out{{"type", "integer"}, {"minimum", shape.integers.min}};
       if (shape.integers.max != IntegerRange{}.max) out["maximum"] = shape.integers.max;
@@ -44,8 +46,10 @@ Json schema_of(const ValueShape& shape) {
       }
       return out;
     }
-    case Kind::quantity: return {{"type", "string"}, {"pattern", pattern_of(shape.dimension)}};
-    case Kind::choice: return {{"enum", shape.names}};
+    case Kind::quantity:
+      return {{"type", "string"}, {"pattern", pattern_of(shape.dimension)}};
+    case Kind::choice:
+      return {{"enum", shape.names}};
     case Kind::section:
       return {{"anyOf", Json::array({{{"$ref", "#/$defs/" + shape.section->name}},
                                      {{"type", "string"},
@@ -90,8 +94,8 @@ std::string description_of(const KeySchema& key) {
 Json test_of(const SectionSchema& section, const KeyCondition& condition) {
   Json out{{"properties", {{condition.key, {{"enum", condition.values}}}}}};
   const KeySchema* const key = section.find(condition.key);
-  const bool by_default = std::ranges::find(condition.values, key->fallback) !=
-                          condition.values.end();
+  const bool by_default =
+      std::ranges::find(condition.values, key->fallback) != condition.values.end();
   if (!by_default) out["required"] = Json::array({condition.key});
   return out;
 }

@@ -13,10 +13,14 @@ using Kind = ValueShape::Kind;
 
 std::string_view name_of(core::Dimension dimension) {
   switch (dimension) {
-    case core::Dimension::time: return "time";
-    case core::Dimension::size: return "size";
-    case core::Dimension::bandwidth: return "bandwidth";
-    case core::Dimension::rate: return "rate";
+    case core::Dimension::time:
+      return "time";
+    case core::Dimension::size:
+      return "size";
+    case core::Dimension::bandwidth:
+      return "bandwidth";
+    case core::Dimension::rate:
+      return "rate";
   }
   return "quantity";
 }
@@ -32,14 +36,19 @@ std::string anchor_of(const std::string& heading) {
 
 std::string single(const ValueShape& shape) {
   switch (shape.kind) {
-    case Kind::text: return "text";
-    case Kind::flag: return "`true` or `false`";
-    case Kind::integer: return shape.integers.expected();
-    case Kind::real: return shape.reals.expected();
+    case Kind::text:
+      return "text";
+    case Kind::flag:
+      return "`true` or `false`";
+    case Kind::integer:
+      return shape.integers.expected();
+    case Kind::real:
+      return shape.reals.expected();
     case Kind::quantity:
       return fmt::format("{}{}", name_of(shape.dimension),
                          shape.quantity_min > 0 ? " above 0" : "");
-    case Kind::choice: return fmt::format("`{}`", fmt::join(shape.names, "`, `"));
+    case Kind::choice:
+      return fmt::format("`{}`", fmt::join(shape.names, "`, `"));
     case Kind::section:
       return fmt::format("[{}](#{})", shape.section->name, anchor_of(shape.section->name));
   }
@@ -105,8 +114,10 @@ std::string key_reference() {
   std::string out =
       "# Keys of configuration files\n"
       "\n"
-      "`exawarp schema --reference` prints this page; `exawarp schema KIND` prints the same as JSON\n"
-      "Schema. A mapping may stand in place or in a file of its own, whose path then stands for it.\n"
+      "`exawarp schema --reference` prints this page; `exawarp schema KIND` prints the same as "
+      "JSON\n"
+      "Schema. A mapping may stand in place or in a file of its own, whose path then stands for "
+      "it.\n"
       "Sizes, times, bandwidths and rates carry their unit: `16 MiB`, `3.6 us`, `400 Gb/s`,\n"
       "`50 GB/s`, `989.4 TFLOP/s`.\n";
   std::set<std::string> done;

@@ -165,7 +165,8 @@ void read_faults(const YamlSection& root, Study& out, const KeySchema& key) {
 }
 
 void read_collective_rules(const YamlSection& root, Study& out, const KeySchema& key) {
-  if (const auto rules = root.optional_section(key.name)) out.collectives = read_collectives(*rules);
+  const auto rules = root.optional_section(key.name);
+  if (rules) out.collectives = read_collectives(*rules);
 }
 
 void read_counters(const YamlSection& root, Study& out, const KeySchema& key) {

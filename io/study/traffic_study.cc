@@ -80,8 +80,7 @@ const Keys<TrafficStudy>& traffic_study_keys() {
   using K = Keys<S>;
   static const K keys(
       "traffic", "What `exawarp traffic` simulates: synthetic traffic at packet fidelity.",
-      {K::text("study", &S::name, "its name").required(), K::note("description"),
-       K::note("source"),
+      {K::text("study", &S::name, "its name").required(), K::note("description"), K::note("source"),
        K::integer("devices", &S::devices, {2, kDevicesMax}, "of the network").required(),
        K::custom("fabric", {ValueShape::mapping(fabric_schema())}, "the network",
                  [](const YamlSection& root, S& out, const KeySchema& key) {

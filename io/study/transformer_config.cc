@@ -98,12 +98,12 @@ const Keys<model::ScheduleSpec>& schedule_keys() {
 const Keys<model::OptimizerSpec>& optimizer_keys() {
   using S = model::OptimizerSpec;
   using K = Keys<S>;
-  static const K keys("optimizer", "",
-                      {K::choice("kind", &S::kind, "of the optimizer"),
-                       K::integer("state_bytes", &S::state_bytes, kCount, "bytes a parameter")
-                           .otherwise("0: 12 (`adam`) or 8 (`sgd`)"),
-                       K::flag("gradient_norm", &S::gradient_norm,
-                               "gradients are clipped by the norm of all")});
+  static const K keys(
+      "optimizer", "",
+      {K::choice("kind", &S::kind, "of the optimizer"),
+       K::integer("state_bytes", &S::state_bytes, kCount, "bytes a parameter")
+           .otherwise("0: 12 (`adam`) or 8 (`sgd`)"),
+       K::flag("gradient_norm", &S::gradient_norm, "gradients are clipped by the norm of all")});
   return keys;
 }
 
@@ -150,10 +150,10 @@ const Keys<model::StorageSpec>& storage_keys() {
 const Keys<model::RecomputeSpec>& recompute_keys() {
   using S = model::RecomputeSpec;
   using K = Keys<S>;
-  static const K keys("recompute", "",
-                      {K::choice("kind", &S::kind, "what backward computes again"),
-                       K::integer("layers", &S::layers, kCount,
-                                  "`full`: the first so many of a chunk; 0: all")});
+  static const K keys(
+      "recompute", "",
+      {K::choice("kind", &S::kind, "what backward computes again"),
+       K::integer("layers", &S::layers, kCount, "`full`: the first so many of a chunk; 0: all")});
   return keys;
 }
 
@@ -171,11 +171,10 @@ void read_recompute(const YamlSection& section, model::TransformerSpec& spec,
 using TransformerKeys = Keys<model::TransformerSpec>;
 
 TransformerKeys::Key recompute_key() {
-  return TransformerKeys::custom(
-      "recompute",
-      {ValueShape::choice(core::names_in(names_of(model::Recompute{}))),
-       ValueShape::mapping(recompute_keys().schema())},
-      "what backward computes again", read_recompute);
+  return TransformerKeys::custom("recompute",
+                                 {ValueShape::choice(core::names_in(names_of(model::Recompute{}))),
+                                  ValueShape::mapping(recompute_keys().schema())},
+                                 "what backward computes again", read_recompute);
 }
 
 bool is_vision(const model::TransformerSpec& spec) {
@@ -192,20 +191,20 @@ const Keys<model::ModelSpec>& model_keys() {
   using K = Keys<S>;
   static const K keys(
       "model", "A network.",
-      {K::note("source"), K::note("description"), K::file_name(&S::name),
+      {K::note("source"),
+       K::note("description"),
+       K::file_name(&S::name),
        K::integer("layers", &S::layers, kPositive,
                   "transformer blocks; of `encoder_decoder`: the decoder's")
            .required(),
        K::integer("hidden", &S::hidden, kPositive, "width of the residual stream").required(),
        K::integer("ffn", &S::ffn, kPositive, "inner width of the feed-forward block").required(),
        K::integer("heads", &S::heads, kPositive, "query heads").required(),
-       K::integer("kv_heads", &S::kv_heads, kPositive, "key and value heads")
-           .otherwise("`heads`"),
+       K::integer("kv_heads", &S::kv_heads, kPositive, "key and value heads").otherwise("`heads`"),
        K::integer("head_dim", &S::head_dim, kPositive, "width of a head")
            .otherwise("`hidden` / `heads`"),
        K::flag("gated_ffn", &S::gated_ffn, "up and gate (SwiGLU), or up alone (GELU)"),
-       K::flag("tied_embeddings", &S::tied_embeddings,
-               "input embedding and head share weights"),
+       K::flag("tied_embeddings", &S::tied_embeddings, "input embedding and head share weights"),
        K::flag("causal", &S::causal, "attention skips what lies in the future"),
        K::choice("family", &S::family, "of the network"),
        K::integer("encoder_layers", &S::encoder_layers, kPositive, "blocks of the encoder")
@@ -226,8 +225,7 @@ const Keys<model::ModelSpec>& model_keys() {
                   "rows of the embedding, padding included")
            .required()
            .only_if("family", {"decoder", "encoder_decoder"}),
-       K::section("mla", &S::mla, latent_attention_keys(), "latent attention")
-           .otherwise("none"),
+       K::section("mla", &S::mla, latent_attention_keys(), "latent attention").otherwise("none"),
        K::section("moe", &S::moe, experts_keys(), "experts").otherwise("none")});
   return keys;
 }
@@ -238,7 +236,8 @@ const TransformerKeys& transformer_keys() {
   using K = TransformerKeys;
   static const K keys(
       "transformer", "Training of a transformer. docs/guide/training.md says what devices do.",
-      {K::note("description"), K::note("source"),
+      {K::note("description"),
+       K::note("source"),
        K::section("model", &S::model, model_keys(), "the network").required(),
        K::section("parallel", &S::parallel, parallel_keys(), "how it is split").required(),
        K::section("schedule", &S::schedule, schedule_keys(), "of the pipeline"),
@@ -259,8 +258,7 @@ const TransformerKeys& transformer_keys() {
        K::choice("gradient_precision", &S::gradient_precision, "what gradients are reduced in"),
        K::choice("gemm_precision", &S::gemm_precision, "what products of layers read")
            .otherwise("`precision`"),
-       K::choice("parameter_precision", &S::parameter_precision,
-                 "what gathers of parameters carry")
+       K::choice("parameter_precision", &S::parameter_precision, "what gathers of parameters carry")
            .otherwise("`precision`"),
        K::flag("flash_attention", &S::flash_attention, "scores stay on chip"),
        K::flag("dropout", &S::dropout, "memory holds its masks; it takes no time"),

@@ -64,8 +64,7 @@ const MicroKeys& microbenchmark_keys() {
            .otherwise("all axes"),
        K::integer("devices", &S::devices, kPositive, "that take part"),
        K::integer("repeats", &S::repeats, kPositive, "how often, one after the other"),
-       K::integer("flops", &S::flops, kCount, "operations of a node")
-           .only_if("kind", {"compute"}),
+       K::integer("flops", &S::flops, kCount, "operations of a node").only_if("kind", {"compute"}),
        K::choice("place", &S::place, "where the bytes are").only_if("kind", {"memory"}),
        K::quantity("bytes_read", &S::bytes_read, {Dimension::size, 0}, "by a node")
            .only_if("kind", kLocal),

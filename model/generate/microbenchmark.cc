@@ -171,7 +171,8 @@ void check(const MicrobenchmarkSpec& spec) {
 
 WorkloadGraph generate_microbenchmark(const MicrobenchmarkSpec& spec, std::uint64_t bytes_max) {
   check(spec);
-  WorkloadBuilder workload(spec.name.empty() ? std::string(core::name_of(spec.kind)) : spec.name, bytes_max);
+  WorkloadBuilder workload(
+      spec.name.empty() ? std::string(core::name_of(spec.kind)) : spec.name, bytes_max);
   add_axes(spec, workload);
   if (is_between_two(spec.kind)) {
     add_pair(spec, workload);

@@ -1,6 +1,6 @@
 // What generate_transformer() (transformer.h) is asked for: the network, how it is split over
 // devices, in which order a pipeline works, what is recomputed, kept, sent and stored.
-// Keys are as users write them; configs/README.md lists them with their defaults.
+// Keys are as users write them; docs/reference/keys.md lists them with their defaults.
 #pragma once
 
 #include <cstdint>

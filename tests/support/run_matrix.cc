@@ -32,9 +32,8 @@ pdes::RunResult run_rank(const MatrixModel& model, const RunCase& run, pdes::Tra
 std::string RunCase::text() const {
   return fmt::format(
       "{} ranks={} threads={} partitions={} window={}ps chaos={} audit={} rebuild={} budget={}",
-      core::name_of(sync),
-      ranks, threads, partitions_per_rank, window.ps, chaos_seed, audit_probability,
-      rebuild_events, memory_budget_bytes);
+      core::name_of(sync), ranks, threads, partitions_per_rank, window.ps, chaos_seed,
+      audit_probability, rebuild_events, memory_budget_bytes);
 }
 
 Placer blocks_of(std::uint32_t lps, std::uint32_t atom_shift) {

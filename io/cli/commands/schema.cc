@@ -22,10 +22,9 @@ std::string schema_text(const SchemaArguments& arguments) {
     list += fmt::format("{:12} files of {}\n", kind.name, kind.where);
   }
   if (arguments.kind.empty()) return list;
-  throw core::InputError(
-      "schema", fmt::format("{} is no kind of file; expected one of: {}{}",
-                            in_quotes(arguments.kind), fmt::join(names, ", "),
-                            did_you_mean(arguments.kind, names)));
+  throw core::InputError("schema", fmt::format("{} is no kind of file; expected one of: {}{}",
+                                               in_quotes(arguments.kind), fmt::join(names, ", "),
+                                               did_you_mean(arguments.kind, names)));
 }
 
 }  // namespace exawarp::io
