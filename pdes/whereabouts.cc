@@ -21,7 +21,8 @@ std::string whereabouts() {
 void note_worker(std::uint32_t worker) { worker_of_thread = worker; }
 
 AtWork::AtWork(const Partition& partition) : before_(partition_of_thread) {
-  core::set_check_context(whereabouts);
+  static const bool once = (core::set_check_context(whereabouts), true);
+  static_cast<void>(once);
   partition_of_thread = &partition;
 }
 

@@ -1,3 +1,5 @@
+// Both work by reductions of a word or two, so agreement costs nothing where all is well. Only
+// where settings differ are texts gathered, and only the first that does.
 #include "io/life/agreement.h"
 
 #include <fmt/format.h>
@@ -9,6 +11,7 @@
 #include <exception>
 #include <utility>
 
+#include "core/check.h"
 #include "core/digest.h"
 #include "core/error.h"
 #include "core/mapped_file.h"
@@ -60,8 +63,10 @@ Settings gathered(pdes::Transport& transport, const Setting& mine) {
   std::size_t at = 0;
   const auto take = [&] {
     std::size_t size = 0;
+    EXAWARP_CHECK(at + sizeof size <= all.size(), at, all.size());
     std::memcpy(&size, &all[at], sizeof size);
     at += sizeof size;
+    EXAWARP_CHECK(size <= all.size() - at, size, at, all.size());
     std::string text(reinterpret_cast<const char*>(all.data()) + at, size);
     at += size;
     return text;

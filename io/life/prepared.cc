@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/check.h"
 #include "io/life/agreement.h"
 #include "io/life/workers.h"
 
@@ -34,6 +35,8 @@ Prepared prepare(const Placeable& what, const pdes::EngineOptions& engine,
                                 .ranks = transport.ranks(),
                                 .partitions_per_rank = workers.partitions_per_rank});
     out.placement = std::move(placed.placement);
+    EXAWARP_CHECK(out.placement.partitions() == transport.ranks() * workers.partitions_per_rank,
+                  out.placement.partitions(), workers.partitions_per_rank);
     if (options.ready) options.ready(placed.events_expected);
   });
   return out;

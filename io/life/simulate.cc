@@ -8,6 +8,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/check.h"
 #include "core/digest.h"
 #include "core/error.h"
 #include "io/life/agreement.h"
@@ -173,6 +174,7 @@ std::vector<core::Time> run_alone(const RunReport& report, const Prepared& p,
   std::vector<core::Time> durations;
   pdes::EngineOptions options = p.engine;
   options.sample_interval_s = 0;
+  EXAWARP_CHECK(report.jobs->jobs.size() == report.jobs->graphs.size());
   for (std::uint32_t j = 0; j < report.jobs->jobs.size(); ++j) {
     const auto cluster = cluster_of(*report.study, *report.jobs, j);
     options.time_limit_s = limit.left_s();

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "core/machine.h"
 #include "io/life/agreement.h"
@@ -86,6 +87,7 @@ Workers choose_workers(const WorkerRequest& request, const Notify& notify,
     out.partitions_per_rank =
         partitions_of(request, ranks, static_cast<std::uint32_t>(most_threads[0]));
   });
+  EXAWARP_CHECK(out.threads != 0 && out.partitions_per_rank != 0, out.threads);
   const bool fewer = out.partitions_per_rank < request.partitions_per_rank;
   if (fewer && notify && transport.rank().value == 0) {
     notify(fmt::format("partitions per rank: {} are more than there is to place; {} {} used",

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "core/check.h"
 #include "io/report/port_counters_file.h"
 #include "io/report/stats_file.h"
 
@@ -26,6 +27,7 @@ void ResultFiles::write(const RunReport& report, const std::string& text,
   summaries.add(directory_ + "/" + kSummaryFiles[0], text);
   summaries.add(directory_ + "/" + kSummaryFiles[1], json);
   summaries.commit();
+  EXAWARP_CHECK(counters_ == nullptr || report.counters != nullptr);
   if (counters_) {
     write_port_counters(report.cluster->packet_network(), *report.counters, *counters_);
   }

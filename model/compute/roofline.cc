@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/check.h"
 #include "core/error.h"
 
 namespace exawarp::model {
@@ -38,6 +39,7 @@ core::Time rounded_up(double ps) {
     throw core::InputError(
         fmt::format("takes {:.3g} ps; expected at most {:.0e} ps a node", ps, kDurationMaxPs));
   }
+  EXAWARP_CHECK(ps >= 0, ps);
   return {static_cast<std::int64_t>(std::ceil(ps))};
 }
 

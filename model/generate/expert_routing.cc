@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/check.h"
 #include "core/random.h"
 
 namespace exawarp::model {
@@ -19,11 +20,13 @@ std::vector<std::uint64_t> split(std::uint64_t total, const std::vector<std::uin
   __extension__ using Wide = unsigned __int128;
   const std::uint64_t sum = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
   std::vector<std::uint64_t> result;
+  EXAWARP_CHECK(sum != 0, weights.size());
   std::uint64_t left = total;
   for (const std::uint64_t weight : weights) {
     result.push_back(static_cast<std::uint64_t>(Wide{total} * weight / sum));
     left -= result.back();
   }
+  EXAWARP_CHECK(left < result.size(), left, result.size());  // each share lost less than one
   for (std::uint64_t i = 0; i < left; ++i) ++result[i % result.size()];
   return result;
 }
@@ -47,6 +50,7 @@ std::vector<std::uint64_t> weights_of(const TransformerSpec& spec, std::uint32_t
 }  // namespace
 
 std::uint64_t ExpertRouting::slots_of(std::uint32_t pattern, std::uint32_t rank) const {
+  EXAWARP_CHECK(pattern < slots.size() && rank < ranks, pattern, rank, ranks);
   const std::vector<std::uint64_t>& by_expert = slots[pattern];
   const std::size_t each = by_expert.size() / ranks;
   const auto first = by_expert.begin() + static_cast<std::ptrdiff_t>(rank * each);

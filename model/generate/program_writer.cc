@@ -1,6 +1,10 @@
+// Thin over ProgramBuilder: a node gets its stream by role, and only dependencies that no stream
+// implies.
 #include "model/generate/program_writer.h"
 
 #include <span>
+
+#include "core/check.h"
 
 namespace exawarp::model {
 namespace {
@@ -68,6 +72,7 @@ std::uint32_t ProgramWriter::marker(const char* text, std::initializer_list<Node
 // Dependencies on the node's own stream are left out: its order says the same.
 std::uint32_t ProgramWriter::add(NodeFields fields, std::initializer_list<Node> after) {
   std::array<std::uint32_t, 16> nodes{};
+  EXAWARP_CHECK(after.size() <= nodes.size(), after.size());
   std::size_t count = 0;
   for (const Node& node : after) {
     if (node && program_.stream_of(*node) != fields.stream) nodes[count++] = *node;

@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "core/check.h"
+
 namespace exawarp::model {
 namespace {
 
@@ -58,6 +60,7 @@ std::vector<Slot> split_backwards(const std::vector<Slot>& slots, std::uint32_t 
     if (put_off.size() - done > delay) result.push_back(put_off[done++]);
   }
   while (done < put_off.size()) result.push_back(put_off[done++]);
+  EXAWARP_CHECK(result.size() == slots.size() + put_off.size(), result.size(), slots.size());
   return result;
 }
 
@@ -65,6 +68,7 @@ std::vector<Slot> split_backwards(const std::vector<Slot>& slots, std::uint32_t 
 
 std::vector<Slot> slots_of(ScheduleKind kind, const PipelineShape& shape, std::uint32_t stage) {
   const std::uint32_t total = shape.micro_batches * shape.chunks;
+  EXAWARP_CHECK(stage < shape.stages, stage, shape.stages);
   const std::uint32_t warm_up = warm_up_of(kind, shape, stage);
   std::vector<Slot> slots;
   slots.reserve(std::size_t{2} * total);
@@ -76,6 +80,7 @@ std::vector<Slot> slots_of(ScheduleKind kind, const PipelineShape& shape, std::u
   for (std::uint32_t k = total - warm_up; k < total; ++k) {
     slots.push_back(slot_of(shape, Pass::backward, k));
   }
+  EXAWARP_CHECK(slots.size() == std::size_t{2} * total, slots.size(), total);
   return kind == ScheduleKind::kZeroH1 ? split_backwards(slots, stage) : slots;
 }
 

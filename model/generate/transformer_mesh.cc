@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "core/check.h"
+
 namespace exawarp::model {
 namespace {
 
@@ -88,6 +90,7 @@ std::uint16_t add_embedding_group(const TransformerMesh& mesh, std::uint32_t sta
       list.push_back(device + stage * mesh.pipeline_stride);
     }
   }
+  EXAWARP_CHECK(lists.size() == mesh.devices / stages, lists.size(), mesh.devices, stages);
   return workload.add_group_lists("embedding", std::move(lists));
 }
 

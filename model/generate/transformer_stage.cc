@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "core/check.h"
+
 namespace exawarp::model {
 
 StageWriter::StageWriter(const TransformerPlan& plan, const TransformerCosts& costs,
@@ -61,6 +63,7 @@ void StageWriter::forward(const Slot& slot) {
   if (slot.micro_batch == 0) state_.use_chunk(slot.chunk);
   if (is_first(slot.chunk)) input = forward_embedding(kEmbeddingUnit);
   const std::uint32_t chunk = model_chunk(slot.chunk);
+  EXAWARP_CHECK(chunk < plan_.chunk_layers.size(), chunk, plan_.chunk_layers.size());
   for (std::uint32_t i = 0; i < plan_.chunk_layers[chunk]; ++i) {
     const std::uint32_t layer = plan_.first_layer[chunk] + i;
     if (costs_.decoder_embedding && layer == plan_.decoder_begin) {
@@ -94,6 +97,7 @@ void StageWriter::read_data(const Slot& slot) {
 
 void StageWriter::backward(const Slot& slot) {
   const bool with_weights = slot.pass == Pass::backward;
+  EXAWARP_CHECK(slot.micro_batch < losses_.size(), slot.micro_batch, losses_.size());
   out_.context().phase = schema::Phase::BACKWARD;
   Node gradient = is_last(slot.chunk) ? losses_[slot.micro_batch] : receive(false, slot.chunk);
   out_.marker(with_weights ? "backward" : "backward.input", {gradient});

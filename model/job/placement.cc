@@ -30,7 +30,10 @@ using core::DeviceId;
   throw core::InputError(request.place, text);
 }
 
-std::uint32_t quotient_up(std::uint32_t a, std::uint32_t b) { return (a + b - 1) / b; }
+std::uint32_t quotient_up(std::uint32_t a, std::uint32_t b) {
+  EXAWARP_CHECK(b != 0, a);
+  return (a + b - 1) / b;
+}
 
 // The turn-by-turn order of `size` nodes, `per_leaf` below each leaf switch, the last one perhaps
 // with fewer: columns of a table whose rows are the leaves. As long as the last leaf has a node
@@ -104,7 +107,10 @@ Allocation::Allocation(const ClusterShape& shape, std::span<const PlacementReque
   each(is(PlacementKind::nodes), [&](auto j, const auto& r) { place_in_stage(j, r); });
   each(is(PlacementKind::random), [&](auto j, const auto& r) { place_in_stage(j, r); });
   idle_ = shape_.devices;
-  for (const Job& job : jobs_) idle_ -= job.ranks;
+  for (const Job& job : jobs_) {
+    EXAWARP_CHECK(job.ranks <= idle_, job.ranks, idle_);
+    idle_ -= job.ranks;
+  }
   requests_ = {};
 }
 
@@ -241,6 +247,7 @@ void Allocation::place_in_stage(std::uint32_t j, const PlacementRequest& request
   job.slot = stage.used;
   job.slots = slots;
   stage.used += slots;
+  EXAWARP_CHECK(stage.used <= stage.size, stage.used, stage.size);
   stage.jobs.push_back(j);
 }
 
@@ -272,6 +279,7 @@ std::uint32_t Allocation::inverse(const Stage& stage, std::uint32_t index) {
 
 // The node in `slot` of a node stage.
 std::uint32_t Allocation::node_at(std::uint32_t stage, std::uint32_t slot) const {
+  EXAWARP_DCHECK(slot < node_stages_[stage].size, slot, node_stages_[stage].size);
   std::uint32_t index = forward(node_stages_[stage], slot);
   while (stage-- > 0) index = forward(node_stages_[stage], node_stages_[stage].used + index);
   return free_nodes_.at(index);
@@ -294,6 +302,7 @@ std::uint32_t Allocation::device_at(std::uint32_t position) const {
 
 DeviceId Allocation::device_of(std::uint32_t j, std::uint32_t rank) const {
   const Job& job = jobs_[j];
+  EXAWARP_DCHECK(rank < job.ranks, rank, job.ranks);
   if (job.kind == PlacementKind::linear || job.kind == PlacementKind::list) {
     const auto after = std::ranges::upper_bound(job.runs, rank, {}, &Run::rank);
     return {(after - 1)->device + (rank - (after - 1)->rank)};
@@ -317,6 +326,7 @@ Allocation::Seat Allocation::seat_in_nodes(const Stage& stage, std::uint32_t slo
                                            std::uint32_t in_node) const {
   const auto after = std::ranges::upper_bound(stage.jobs, slot, {},
                                               [this](std::uint32_t j) { return jobs_[j].slot; });
+  EXAWARP_DCHECK(after != stage.jobs.begin(), slot);
   const std::uint32_t j = *(after - 1);
   const Job& job = jobs_[j];
   const std::uint32_t nth = slot - job.slot;
@@ -353,6 +363,7 @@ std::optional<Allocation::Seat> Allocation::seat_of(DeviceId device) const {
     if (slot < stage.used) {
       const auto after = std::ranges::upper_bound(
           stage.jobs, slot, {}, [this](std::uint32_t j) { return jobs_[j].slot; });
+      EXAWARP_DCHECK(after != stage.jobs.begin(), slot);
       return Seat{*(after - 1), slot - jobs_[*(after - 1)].slot};
     }
     position = slot - stage.used;
@@ -374,6 +385,7 @@ std::uint32_t Allocation::ranks_in_node(std::uint32_t j) const {
   }
   std::uint32_t common = shape_.node_devices;
   for (const Run& run : job.runs) common = std::gcd(common, std::gcd(run.device, run.rank));
+  EXAWARP_CHECK(common != 0, j);
   return common;
 }
 

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
+
 namespace exawarp::model {
 namespace {
 
@@ -76,6 +78,7 @@ std::uint32_t ProgramBuilder::add_node(const NodeFields& fields,
     counted_.push_back(fields.stream);
     return index;
   }
+  EXAWARP_CHECK(fields.stream < streams_.size(), fields.stream, streams_.size());
   std::vector<std::uint32_t>& order = streams_[fields.stream].order;
   nodes_.push_back({fields, static_cast<std::uint32_t>(dependencies_.size()),
                     static_cast<std::uint32_t>(dependencies.size()),
@@ -107,6 +110,7 @@ void ProgramBuilder::write(schema::Program::Builder out) const {
     write_list(order, streams_[i].order, first);
     first += size_of(streams_[i].order);
   }
+  EXAWARP_CHECK(first == nodes_.size(), first, nodes_.size());  // each node is in one stream
   write_list(out.initDependencies(size_of(dependencies_)), dependencies_);
   auto nodes = out.initNodes(size_of(nodes_));
   for (unsigned i = 0; i < nodes_.size(); ++i) {
@@ -118,6 +122,7 @@ void ProgramBuilder::write(schema::Program::Builder out) const {
   }
   if (memory_) write_memory(out.initMemory(), *memory_);
   if (origins_.empty()) return;
+  EXAWARP_CHECK(origins_.size() == nodes_.size(), origins_.size(), nodes_.size());
   auto origins = out.initOrigins(size_of(origins_));
   for (unsigned i = 0; i < origins_.size(); ++i) {
     origins[i].setId(origins_[i].id);
@@ -149,10 +154,12 @@ ProgramBuilder& WorkloadBuilder::add_program(std::string name) {
 }
 
 void WorkloadBuilder::bind_range(std::uint32_t program, Range range) {
+  EXAWARP_CHECK(program < programs_.size(), program, programs_.size());
   bindings_.push_back({program, false, range, {}});
 }
 
 void WorkloadBuilder::bind_devices(std::uint32_t program, std::vector<std::uint32_t> devices) {
+  EXAWARP_CHECK(program < programs_.size(), program, programs_.size());
   bindings_.push_back({program, true, {}, std::move(devices)});
 }
 

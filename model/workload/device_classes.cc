@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "core/check.h"
+
 namespace exawarp::model {
 namespace {
 
@@ -63,6 +65,7 @@ class Refinement {
     for (std::uint32_t d = 0; d < result.class_of.size(); ++d) {
       if (result.class_of[d] == result.representative.size()) result.representative.push_back(d);
     }
+    EXAWARP_CHECK(result.representative.size() == classes_, result.representative.size());
     return result;
   }
 

@@ -15,6 +15,7 @@
 #include <limits>
 #include <tuple>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "core/mapped_file.h"
 #include "core/output_file.h"
@@ -71,6 +72,7 @@ GroupTable decode(const schema::Group::Reader& group) {
 std::vector<std::uint32_t> segment_table(
     kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) {
   std::vector<std::uint32_t> table;
+  EXAWARP_CHECK(segments.size() != 0);
   table.push_back(static_cast<std::uint32_t>(segments.size() - 1));
   for (const auto& segment : segments) {
     table.push_back(static_cast<std::uint32_t>(segment.size()));
@@ -285,6 +287,7 @@ const GroupTable::Place* find_place(const GroupTable& table, DeviceId device) {
 }  // namespace
 
 Membership WorkloadGraph::membership(std::uint32_t group, DeviceId device) const {
+  EXAWARP_DCHECK(group < groups_.size(), group, groups_.size());
   const GroupTable& table = groups_[group];
   if (table.by_lists) {
     const GroupTable::Place* const place = find_place(table, device);
@@ -301,6 +304,7 @@ Membership WorkloadGraph::membership(std::uint32_t group, DeviceId device) const
 }
 
 DeviceId WorkloadGraph::member(std::uint32_t group, DeviceId device, std::uint32_t position) const {
+  EXAWARP_DCHECK(group < groups_.size(), group, groups_.size());
   const GroupTable& table = groups_[group];
   if (table.by_lists) {
     const GroupTable::Place* const place = find_place(table, device);
@@ -319,6 +323,7 @@ DeviceId WorkloadGraph::member(std::uint32_t group, DeviceId device, std::uint32
 DeviceId WorkloadGraph::shifted(DeviceId device, std::uint8_t axis, std::int32_t offset) const {
   const auto distance = static_cast<std::uint32_t>(offset);  // modulo 2^32, as the sum is
   if (axis == schema::NO_AXIS) return {distance};
+  EXAWARP_DCHECK(axis < axis_stride_.size(), axis, axis_stride_.size());
   return {device.value + distance * axis_stride_[axis]};
 }
 

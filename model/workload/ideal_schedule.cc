@@ -11,6 +11,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/check.h"
 #include "model/workload/device_classes.h"
 
 namespace exawarp::model {
@@ -200,11 +201,13 @@ class Scheduler {
         start_[to] = end;
         before_[to] = v;
       }
+      EXAWARP_CHECK(waits_[to] != 0, to, v);
       if (--waits_[to] == 0) ready_.push_back(to);
     }
   }
 
   IdealSchedule result() {
+    EXAWARP_CHECK(finished_ <= size_, finished_, size_);
     IdealSchedule out;
     out.finishes = finished_ == size_;
     std::uint32_t last = kNone;

@@ -1,3 +1,5 @@
+// A rank's trace becomes arrays of nodes with their children, in the order of the file. Files are
+// hashed first, and ranks whose files are equal point to one trace.
 #include "io/formats/astra/traces.h"
 
 #include <fmt/format.h>
@@ -5,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "core/mapped_file.h"
 #include "io/formats/chakra/reader.h"
@@ -91,6 +94,7 @@ void link(Trace& trace, const std::vector<std::pair<std::uint64_t, std::uint64_t
   std::ranges::sort(links);  // a dependency that is given twice counts once
   links.erase(std::unique(links.begin(), links.end()), links.end());
   for (const auto& [parent, child] : links) {
+    EXAWARP_CHECK(child < nodes.size(), trace.place, child);  // an edge ends at a node of the file
     if (nodes[parent].child_count++ == 0) {
       nodes[parent].first_child = static_cast<std::uint32_t>(trace.children.size());
     }
@@ -164,6 +168,7 @@ std::vector<std::shared_ptr<const Trace>> read_astra_traces(
       }
       shared = std::move(loaded.trace);
     }
+    EXAWARP_CHECK(shared != nullptr, path);
     traces.push_back(shared);
   }
   return traces;

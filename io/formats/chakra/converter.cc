@@ -1,3 +1,6 @@
+// Maps a node's fields and its program's metadata to Chakra's attributes. Communicators are
+// numbered here once for the whole graph, so that every rank's trace means the same group by a
+// number.
 #include "io/formats/chakra/converter.h"
 
 #include <fmt/format.h>
@@ -8,6 +11,7 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "io/formats/chakra/attributes.h"
 #include "io/formats/chakra/mesh.h"
@@ -90,6 +94,7 @@ std::int64_t comm_type(schema::CollectiveType type) {
 // What the busiest member of an all-to-all sends or receives. `table` has n or n * n entries
 // (workload.capnp, Node.sizes).
 std::uint64_t busiest(const std::vector<std::uint64_t>& table, std::size_t n) {
+  EXAWARP_CHECK(table.size() == n || table.size() == n * n, table.size(), n);
   std::uint64_t most = 0;
   if (table.size() == n) {
     for (const std::uint64_t bytes : table) most += bytes;
@@ -146,6 +151,7 @@ std::uint32_t Communicators::unused() {
 
 std::uint32_t Communicators::number(std::uint32_t group, DeviceId device) {
   const model::Membership in = graph_.membership(group, device);
+  EXAWARP_CHECK(in.size != 0, group, device.value);  // only members ask
   const std::uint32_t first = graph_.member(group, device, 0).value;
   const auto [at, is_new] = numbers_.try_emplace({group, first}, 0);
   if (!is_new) return at->second;
@@ -184,12 +190,17 @@ std::uint32_t Communicators::stated(std::uint32_t group, DeviceId device) const 
   if (table.communicators.empty()) return 0;
   const auto found =
       std::ranges::lower_bound(table.places, device.value, {}, &model::GroupTable::Place::device);
+  EXAWARP_CHECK(found != table.places.end() && found->device == device.value, device.value);
+  EXAWARP_CHECK(found->list < table.communicators.size(), found->list);
   return table.communicators[found->list];
 }
 
 void Communicators::add_stated() {
   for (std::uint32_t g = 0; g < graph_.group_count(); ++g) {
     const model::GroupTable& table = graph_.group(g);
+    EXAWARP_CHECK(table.communicators.empty() ||
+                      table.communicators.size() + 1 == table.list_first.size(),
+                  g, table.communicators.size());
     for (std::size_t i = 0; i < table.communicators.size(); ++i) {
       lists_[table.communicators[i]].assign(table.members.begin() + table.list_first[i],
                                             table.members.begin() + table.list_first[i + 1]);

@@ -1,3 +1,5 @@
+// Two passes over what the ranks' traces were reduced to: communicators are sorted into families
+// that programs can name, then each distinct program is written out.
 #include "io/formats/chakra/import.h"
 
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 #include <queue>
 #include <set>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "io/formats/chakra/attributes.h"
 #include "io/formats/chakra/mesh.h"
@@ -152,6 +155,7 @@ class Emitter {
                       std::ranges::all_of(program_.nodes, &RankNode::has_stream);
     make_streams(ours);
     const std::vector<std::uint32_t> order = ours ? stated_order() : order_by_dependency(place);
+    EXAWARP_CHECK(order.size() == program_.nodes.size(), order.size(), program_.nodes.size());
     std::vector<std::uint32_t> index_of_node(program_.nodes.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) index_of_node[order[i]] = i;
     for (const std::uint32_t node : order) {
@@ -305,7 +309,9 @@ class Emitter {
     const auto add = [&](const std::vector<std::uint64_t>& ids) {
       const std::size_t before = dependencies.size();
       for (const std::uint64_t id : ids) {
-        const std::uint32_t index = index_of_node[find(id)];
+        const std::uint32_t at = find(id);
+        EXAWARP_CHECK(at < index_of_node.size(), id);  // what dangled is gone
+        const std::uint32_t index = index_of_node[at];
         if (added.insert(index).second) dependencies.push_back(index);
       }
       return static_cast<std::uint32_t>(dependencies.size() - before);
@@ -323,6 +329,7 @@ class Emitter {
   void convert_size(std::uint32_t communicator, model::NodeFields& fields) const {
     if (options_.comm_size != ChakraImportOptions::CommSize::output) return;
     const std::uint64_t n = communicator == 0 ? ranks_ : families_.members(communicator).size();
+    EXAWARP_CHECK(n != 0, communicator);
     if (fields.collective == schema::CollectiveType::ALL_GATHER) fields.comm_bytes /= n;
     if (fields.collective == schema::CollectiveType::REDUCE_SCATTER) fields.comm_bytes *= n;
   }
@@ -356,6 +363,7 @@ class Importer {
       }
     }
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) read(rank);
+    EXAWARP_CHECK(communicators_.size() == ranks_, communicators_.size(), ranks_);
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
       for (const std::uint32_t id : communicators_[rank]) {
         families_.require(id, rank, source_.place(rank));
@@ -494,6 +502,7 @@ class Importer {
   // Axis 0 is that of all ranks, but in a mesh.
   void bind(model::WorkloadBuilder& workload, std::uint32_t program,
             const std::vector<std::uint32_t>& ranks) const {
+    EXAWARP_CHECK(!ranks.empty(), program);
     const auto count = static_cast<std::uint32_t>(ranks.size());
     const bool block = ranks.back() - ranks.front() + 1 == count;
     if (mesh_ && count == ranks_) {

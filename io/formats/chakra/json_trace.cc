@@ -1,3 +1,5 @@
+// Of the first form, finds where each object ends before it is parsed, so that one node at a time
+// is in memory; protobuf's own JSON reader does the rest. The second form is parsed as a whole.
 #include "io/formats/chakra/json_trace.h"
 
 #include <fmt/format.h>
@@ -6,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "core/mapped_file.h"
 #include "core/output_file.h"
@@ -164,6 +167,7 @@ void read_messages(std::string_view text, const std::string& place, const TraceV
     if (end == std::string_view::npos) {
       throw InputError(place, fmt::format("byte {}: expected a JSON object", at));
     }
+    EXAWARP_CHECK(at < end && end <= text.size(), at, end);
     const std::string_view object = text.substr(at, end - at);
     if (first) {
       parse_message(object, place, at, metadata);

@@ -1,3 +1,5 @@
+// Reads a trace once, node by node, into a program without rank numbers, then settles which
+// dependencies count and renumbers tags. The fingerprint of the result tells equal ranks.
 #include "io/formats/chakra/rank_program.h"
 
 #include <fmt/format.h>
@@ -7,6 +9,7 @@
 #include <queue>
 #include <set>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "io/formats/chakra/attributes.h"
 
@@ -416,6 +419,7 @@ void renumber_tags(RankProgram& program) {
   for (RankNode& node : program.nodes) {
     if (!wants_tag(node)) continue;
     const auto& list = tags[key(node)];
+    EXAWARP_CHECK(std::ranges::binary_search(list, node.fields.tag), node.id, node.fields.tag);
     node.fields.tag = static_cast<std::uint32_t>(
         std::ranges::lower_bound(list, node.fields.tag) - list.begin());
   }

@@ -1,3 +1,6 @@
+// A trace is a sequence of records, each a varint length and a protobuf message. Lengths are
+// checked against the mapping before protobuf sees a byte; attributes are then read with their
+// types checked.
 #include "io/formats/chakra/reader.h"
 
 #include <fmt/format.h>
@@ -7,6 +10,7 @@
 #include <charconv>
 #include <limits>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "core/mapped_file.h"
 #include "io/study/suggest.h"
@@ -96,6 +100,7 @@ void read_trace(std::string_view bytes, const std::string& place, const TraceVis
                                           first ? "metadata" : "node"));
     }
     at += *length;
+    EXAWARP_CHECK(start < at && at <= bytes.size(), start, at, bytes.size());
     if (!first) {
       visitor.node(node);
     } else if (visitor.metadata) {

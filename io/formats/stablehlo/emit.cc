@@ -1,3 +1,6 @@
+// Collectives are resolved to communicators once. One program then serves all devices, unless a
+// permute names some of them: then each has its own. A kernel waits for the newest node of each
+// stream that it reads.
 #include "io/formats/stablehlo/emit.h"
 
 #include <fmt/core.h>
@@ -6,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "core/check.h"
 #include "io/formats/stablehlo/groups.h"
 
 namespace exawarp::io::stablehlo {
@@ -79,6 +83,7 @@ class Emitter {
   void collect_dependencies(const Kernel& kernel);
   std::uint8_t stream_of(const std::string& name);
   [[nodiscard]] const Step& step_of(const Kernel& kernel) const {
+    EXAWARP_CHECK(!kernel.steps.empty());
     return in_.program->steps[kernel.steps[0]];
   }
 
@@ -220,6 +225,8 @@ void Emitter::emit_program(std::uint32_t device, model::ProgramBuilder& program)
   compute_ = program.add_stream("compute", schema::StreamKind::COMPUTE);
   for (std::uint32_t k = 0; k < in_.kernels->size(); ++k) {
     const Kernel& kernel = (*in_.kernels)[k];
+    // Each follows its inputs, which are sorted.
+    EXAWARP_CHECK(kernel.inputs.empty() || kernel.inputs.back() < k, k);
     collect_dependencies(kernel);
     made_.clear();
     const auto how = communications_.find(k);

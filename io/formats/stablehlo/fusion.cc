@@ -17,6 +17,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/check.h"
+
 namespace exawarp::io::stablehlo {
 namespace {
 
@@ -87,6 +89,7 @@ class Fuser {
   }
 
   void join(std::uint32_t a, std::uint32_t b) {
+    EXAWARP_CHECK(a != b && parent_[a] == a && parent_[b] == b, a, b);
     if (kernels_[a].inputs.size() < kernels_[b].inputs.size()) std::swap(a, b);
     Set& into = kernels_[a];
     Set& from = kernels_[b];
@@ -164,6 +167,7 @@ std::vector<Kernel> in_order(const std::vector<Kernel>& kernels) {
     for (const std::uint32_t user : users[k])
       if (--waits[user] == 0) ready.emplace(std::pair(kernels[user].steps.back(), user), user);
   }
+  EXAWARP_CHECK(out.size() == kernels.size(), out.size(), kernels.size());  // else: a cycle
   for (Kernel& kernel : out)
     for (std::uint32_t& input : kernel.inputs) input = place[input];
   for (Kernel& kernel : out) std::ranges::sort(kernel.inputs);
@@ -183,6 +187,7 @@ void add_costs(const Program& program, const std::vector<std::uint32_t>& owner,
   std::map<std::uint64_t, std::uint64_t> read;  // by tensor: bytes
   for (const std::uint32_t index : kernel.steps) {
     const Step& step = program.steps[index];
+    EXAWARP_CHECK(step.inputs.size() == step.reads.size(), index, step.inputs.size());
     for (std::size_t i = 0; i < step.inputs.size(); ++i)
       if (step.inputs[i] == kArgument || owner[step.inputs[i]] != self)
         read.emplace(step.reads[i].key, step.reads[i].bytes);

@@ -1,3 +1,5 @@
+// Groups stand in an operation as a dense table, as a splat, or as axes of a mesh. Whichever it is
+// becomes lists of devices here, in which every device stands once at most.
 #include "io/formats/stablehlo/groups.h"
 
 #include <fmt/core.h>
@@ -6,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/check.h"
 #include "io/formats/stablehlo/program.h"
 #include "io/formats/stablehlo/types.h"
 #include "io/study/suggest.h"
@@ -105,6 +108,11 @@ DeviceLists groups_over(const NamedMesh& mesh, const std::vector<std::string>& a
   }
   std::vector<std::vector<std::int64_t>> lists;
   for (auto& [key, row] : rows) lists.push_back(std::move(row));
+  for (const std::int64_t id : mesh.device_ids) {
+    if (id < 0)
+      source.fail(op.offset, fmt::format("device {} in the mesh's device_ids; expected 0 to {}",
+                                         id, kDeviceMax));
+  }
   return checked(lists, op, source);
 }
 
@@ -171,6 +179,7 @@ void check_ids(const DeviceLists& groups, std::uint64_t limit, const Operation& 
 DeviceLists expanded(const DeviceLists& groups, Mode mode, const Module& module) {
   const auto partitions = static_cast<std::uint32_t>(module.partitions);
   const auto replicas = static_cast<std::uint32_t>(module.replicas);
+  EXAWARP_CHECK(mode != Mode::direct);
   DeviceLists out;
   for (const std::vector<std::uint32_t>& group : groups) {
     if (mode == Mode::replica_and_partition) {

@@ -1,9 +1,12 @@
+// A hand-written scanner with one token of look-ahead over the mapped text; tokens are views, so
+// nothing is copied. Blanks and comments go between tokens.
 #include "io/formats/stablehlo/lexer.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "io/study/suggest.h"
 
@@ -38,6 +41,7 @@ void Source::fail(std::size_t offset, const std::string& what) const {
 
 Lexer::Lexer(const Source& source, std::size_t begin, std::size_t end)
     : source_(source), text_(source.text.substr(0, end)), at_(begin), last_end_(begin) {
+  EXAWARP_CHECK(begin <= text_.size(), begin, text_.size());
   next_ = scan();
 }
 
@@ -120,6 +124,7 @@ Token Lexer::scan() {
   } else {
     ++at_;
   }
+  EXAWARP_CHECK(begin < at_ && at_ <= text_.size(), begin, at_, text_.size());
   return {kind, text_.substr(begin, at_ - begin), begin};
 }
 

@@ -1,6 +1,11 @@
+// Recognises the one shape that compilers leave behind for counted loops: a variable that starts
+// at a constant, is compared with a constant, and grows by a constant. Anything else has no known
+// count.
 #include "io/formats/stablehlo/loops.h"
 
 #include <algorithm>
+
+#include "core/check.h"
 
 namespace exawarp::io::stablehlo {
 namespace {
@@ -60,6 +65,7 @@ std::optional<std::uint64_t> turns(Counting c, std::string direction) {
   if (direction != "LT" && direction != "LE") return std::nullopt;
   if (c.from >= c.bound) return 0;
   if (c.step < 0) return std::nullopt;
+  EXAWARP_CHECK(c.step > 0 && c.bound > c.from, c.step, c.from, c.bound);
   return static_cast<std::uint64_t>((c.bound - c.from + c.step - 1) / c.step);
 }
 
@@ -91,6 +97,8 @@ std::optional<std::uint64_t> trip_count(const Operation& loop, const Module& mod
   if (!variable || *variable >= loop.operands.size() || *variable >= carried.operands.size() ||
       *variable >= body.arguments.size())
     return std::nullopt;
+  EXAWARP_CHECK(bound < module.constants.size(), bound, module.constants.size());
+  EXAWARP_CHECK(loop.operands[*variable] < module.constants.size(), loop.operands[*variable]);
   const auto from = module.constants[loop.operands[*variable]];
   const auto limit = module.constants[bound];
   const Operation* next = producer(body, carried.operands[*variable]);

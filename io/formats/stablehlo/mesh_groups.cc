@@ -1,3 +1,5 @@
+// A list of groups that is what some axes of the mesh give by rule is stored as those axes, which
+// takes no memory per device; any other becomes a family of lists.
 #include "io/formats/stablehlo/mesh_groups.h"
 
 #include <fmt/core.h>
@@ -5,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "model/workload/validate.h"
 
@@ -47,6 +50,7 @@ MeshGroups::MeshGroups(const Axes& mesh, std::uint32_t module_devices, const Sou
 }
 
 std::optional<std::uint32_t> MeshGroups::axes_of(const DeviceLists& groups) const {
+  EXAWARP_CHECK(!groups.empty() && !groups[0].empty());
   const std::size_t size = groups[0].size();
   if (groups.size() * size != module_devices_) return std::nullopt;
   if (groups.size() == 1 && std::ranges::is_sorted(groups[0])) return (1u << mesh_.size()) - 1;
@@ -106,6 +110,7 @@ std::uint32_t MeshGroups::family_of(const DeviceLists& groups, const Operation& 
   constexpr std::size_t kFamiliesMax = 4'096;
   if (known_.size() >= kFamiliesMax)
     source_.fail(op.offset, fmt::format("more than {} kinds of groups", kFamiliesMax));
+  EXAWARP_CHECK(module_devices_ * growth_ == devices_, module_devices_, growth_, devices_);
   return known_.emplace(groups, add_family(groups, op)).first->second;
 }
 

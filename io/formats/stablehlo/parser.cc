@@ -1,3 +1,5 @@
+// Recursive descent over the lexer's tokens, with scopes for names and a limit on nesting. What
+// the cost model does not need (locations, most attributes) is skipped with its brackets balanced.
 #include "io/formats/stablehlo/parser.h"
 
 #include <fmt/core.h>
@@ -6,6 +8,7 @@
 #include <charconv>
 #include <unordered_map>
 
+#include "core/check.h"
 #include "io/formats/stablehlo/types.h"
 #include "io/study/suggest.h"
 
@@ -195,6 +198,7 @@ void Parser::parse_function() {
 ValueId Parser::new_value() {
   module_.types.emplace_back();
   module_.constants.emplace_back();
+  EXAWARP_CHECK(module_.types.size() == module_.constants.size(), module_.types.size());
   return static_cast<ValueId>(module_.types.size() - 1);
 }
 
@@ -275,7 +279,7 @@ Operation Parser::parse_operation() {
   std::vector<ValueType> types;
   if (lexer_.accept(":")) types = parse_signature();
   parse_after_type(op);
-  std::uint32_t total = 0;
+  std::uint64_t total = 0;
   for (const std::uint32_t count : counts) total += count;
   if (types.size() < total)
     fail(name, fmt::format("{} has {} results and {} result types", op.name, total, types.size()));
@@ -288,6 +292,7 @@ Operation Parser::parse_operation() {
       op.results.push_back(first + k);
     }
   }
+  EXAWARP_CHECK(next == types.size() && op.results.size() == total, next, types.size(), total);
   note_constant(op);
   return op;
 }

@@ -1,3 +1,5 @@
+// Walks @main and all it calls, and appends one step for every kernel and collective. Loops are
+// walked once for each turn, and the number of steps is bounded before, not after.
 #include "io/formats/stablehlo/program.h"
 
 #include <fmt/core.h>
@@ -6,6 +8,7 @@
 #include <array>
 #include <limits>
 
+#include "core/check.h"
 #include "io/formats/stablehlo/loops.h"
 #include "io/study/suggest.h"
 
@@ -122,6 +125,7 @@ void Flattener::bind(const std::vector<ValueId>& arguments, const std::vector<Va
 
 // The operation's results are what its body returned.
 void Flattener::give(const Operation& op) {
+  EXAWARP_CHECK(origins_.size() == module_.types.size(), origins_.size());
   for (std::size_t i = 0; i < op.results.size(); ++i)
     origins_[op.results[i]] = i < returned_.size() ? returned_[i] : Origins{};
 }
@@ -278,6 +282,7 @@ Step& Flattener::add_step(StepKind kind, const Operation& op) {
       step.reads.push_back({.key = origin.key, .bytes = bytes_of(module_.types[id])});
     }
   }
+  EXAWARP_CHECK(step.inputs.size() == step.reads.size(), step.inputs.size(), step.reads.size());
   for (const std::vector<ValueId>* ids : {&op.operands, &op.results})
     for (const ValueId id : *ids)
       for (const TensorType& tensor : module_.types[id])

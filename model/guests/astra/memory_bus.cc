@@ -1,6 +1,11 @@
+// A request waits at its end, is transferred, processed, and goes on: start, serve, transfer,
+// on_received, process_next, forward, in this order, each scheduling the next as a timer of the
+// rank.
 #include "model/guests/astra/memory_bus.h"
 
 #include <utility>
+
+#include "core/check.h"
 
 namespace exawarp::model::astra {
 namespace {
@@ -80,6 +85,7 @@ void MemoryBus::transfer(Rank rank, End end) {
     const Ns since = events_.now() - own.last_transfer;
     if (o + since <= g) offset = g - since;
   }
+  EXAWARP_CHECK(!own.sends.empty(), rank);
   const std::uint32_t request = own.sends.front();
   own.sends.pop_front();
   const double gap_per_byte =
@@ -115,6 +121,7 @@ void MemoryBus::on_received(Rank rank, End end) {
   own.last_transfer = events_.now();
   own.previous = own.state;
   if (own.receives.size() < 2) own.state = State::free;
+  EXAWARP_CHECK(!own.receives.empty(), rank);
   const std::uint32_t request = own.receives.front();
   own.receives.pop_front();
   if (!requests_[request].processed) return forward(rank, end, request);
@@ -138,6 +145,7 @@ void MemoryBus::process_next(Rank rank, End end) {
 
 void MemoryBus::on_processed(Rank rank, End end) {
   EndState& own = at(rank, end);
+  EXAWARP_CHECK(own.processing && !own.to_process.empty(), rank);
   own.processing = false;
   const std::uint32_t request = own.to_process.front();
   own.to_process.pop_front();

@@ -1,6 +1,10 @@
+// Messages that were sent, awaited, or under way are places in one pool, found by key; time passes
+// only in the event queue, to which every step goes back.
 #include "model/guests/astra/network.h"
 
 #include <algorithm>
+
+#include "core/check.h"
 
 namespace exawarp::model::astra {
 namespace {
@@ -157,12 +161,14 @@ void Network::receive_now(const MessageKey& key, const Callback& done) {
 }
 
 void Network::late_receive(std::uint32_t message) {
+  EXAWARP_CHECK(pool_[message].has_receive && pool_[message].arrived, message);
   const Callback received = pool_[message].received;
   free_messages_.push_back(message);
   notify(received);
 }
 
 void Network::arrive(std::uint32_t message) {
+  EXAWARP_CHECK(pool_[message].has_send && !pool_[message].arrived, message);
   pool_[message].arrived = true;
   const Callback sent = pool_[message].sent;
   if (!pool_[message].has_receive) return notify(sent);

@@ -2,6 +2,7 @@
 // the queues of its dimension.
 #include <algorithm>
 
+#include "core/check.h"
 #include "model/guests/astra/simulation.h"
 
 namespace exawarp::model::astra {
@@ -41,6 +42,7 @@ void Simulation::choose_queue(Rank rank, std::uint32_t dimension, int half, Phas
     queue = count / 2 + allocator.second_half++;
     if (count / 2 + allocator.second_half == count) allocator.second_half = 0;
   }
+  EXAWARP_CHECK(queue < count, queue, count);
   phase.queue = dimension * count + queue;
 }
 
@@ -246,6 +248,7 @@ void Simulation::next_phase(std::uint32_t stream) {
     start_waiting(rank, s.phases[next].queue);
   }
   if (had_phase) {
+    EXAWARP_CHECK(queues[old_queue].running != 0, rank, old_queue);
     --queues[old_queue].running;
     start_waiting(rank, old_queue);
   }
@@ -253,6 +256,7 @@ void Simulation::next_phase(std::uint32_t stream) {
 
 void Simulation::stream_finished(Rank rank) {
   Collective& collective = rank_[rank].collective;
+  EXAWARP_CHECK(collective.finished < collective.streams, rank, collective.finished);
   if (++collective.finished < collective.streams) return;
   const std::uint32_t node = collective.node;
   collective = {};

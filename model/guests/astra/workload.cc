@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/check.h"
 #include "model/guests/astra/simulation.h"
 
 namespace exawarp::model::astra {
@@ -48,6 +49,7 @@ void Simulation::make_ready(Progress& progress, std::uint32_t node) {
 
 void Simulation::finish_node(Progress& progress, std::uint32_t node) {
   const TraceNode& fields = progress.trace->nodes[node];
+  EXAWARP_CHECK(progress.left != 0 && progress.waits[node] != Progress::kDone, node);
   progress.waits[node] = Progress::kDone;
   --progress.left;
   for (std::uint32_t i = 0; i < fields.child_count; ++i) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/check.h"
 #include "pdes/context.h"
 
 namespace exawarp::model::goal {
@@ -136,6 +137,7 @@ void Activation::run(const Agenda::Turn& turn) {
   const AgendaItem& item = turn.item;
   if (turn.lane.kind != LaneId::Kind::receive && free_at(turn.lane) > item.due)
     return s_.agenda.wait_in_lane(ctx_, turn);
+  EXAWARP_DCHECK(item.is_message() || item.which.op < s_.ops, item.which.op, s_.ops);
   s_.agenda.take(ctx_, turn);
   at_ = item.due;
   if (item.is_message()) return take_message(item);
@@ -209,7 +211,12 @@ void Activation::hand_over(const QueueEntry& sent, std::int64_t creator_created)
 
 void Activation::arrive(const Event& event) {
   const auto message = event.as<Message>();
-  const Op op = schedule_.op(event.source.value, message.op);
+  const std::uint32_t sender = event.source.value;
+  if (sender >= schedule_.ranks() || message.op >= schedule_.op_count(sender))
+    return ctx_.check(false, "a host received a message of no operation");
+  const Op op = schedule_.op(sender, message.op);
+  if (op.type != OpType::send || op.peer != self_)
+    return ctx_.check(false, "a host received a message that was sent to nobody, or to another");
   const LaneId lane{LaneId::Kind::message, op.cpu, op.nic};
   const std::int64_t free = free_at(lane);
   s_.agenda.push(ctx_,
@@ -222,7 +229,10 @@ void Activation::arrive(const Event& event) {
 
 void Activation::end_rendezvous(const Event& event) {
   const auto match = event.as<Match>();
+  if (match.op >= s_.ops) return ctx_.check(false, "a rendezvous of no operation ended");
   const Op op = schedule_.op(self_, match.op);
+  if (op.type != OpType::send || op.peer != event.source.value)
+    return ctx_.check(false, "a rendezvous ended that was with another host");
   for (std::int64_t* clock : {&cpu(op.cpu), &send_side(op.nic)})
     if (*clock < match.at) ctx_.set(*clock, match.at);
   release({match.op, false, true, 0, match.at},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/check.h"
 #include "core/digest.h"
 #include "core/error.h"
 #include "model/guests/goal/host.h"
@@ -79,6 +80,7 @@ LogGops::LogGops(const Schedule& schedule, const Parameters& parameters)
 void LogGops::initialise(pdes::LpId lp, void* state, pdes::Context& ctx) const {
   auto& s = *static_cast<Host::State*>(state);
   const std::uint32_t rank = lp.value;
+  EXAWARP_CHECK(rank < schedule_->ranks(), rank, schedule_->ranks());
   const std::uint32_t clocks = schedule_->cpus() + 2 * schedule_->nics();
   s.clocks = allocate<std::int64_t>(ctx, clocks);
   std::fill_n(s.clocks, clocks, 0);
@@ -116,6 +118,7 @@ void LogGops::initialise(pdes::LpId lp, void* state, pdes::Context& ctx) const {
 }
 
 std::int64_t LogGops::finish(const Host::State& state) const {
+  EXAWARP_CHECK(state.clock_count >= schedule_->cpus(), state.clock_count);
   return *std::max_element(state.clocks, state.clocks + schedule_->cpus());
 }
 

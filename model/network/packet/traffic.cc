@@ -35,6 +35,9 @@ class Sender final : public EndpointListener {
 
   void handle(const pdes::Event& event) {
     if (Endpoint::handles(event.kind)) return endpoint_.handle(event);
+    if (event.kind != kPost) {
+      return ctx_.check(false, "a device received an event of no known kind");
+    }
     post();
   }
 

@@ -258,6 +258,19 @@ TEST(StablehloGroups, AreReadInEveryForm) {
             (DeviceLists{{0, 2}, {1, 3}}));
 }
 
+TEST(StablehloGroups, RefuseAMeshOfNoDevices) {
+  try {
+    groups_in("replica_groups = #stablehlo.replica_group_mesh_axes<mesh = #stablehlo.mesh<axes = "
+              "[#stablehlo.mesh_axis<name = \"x\", size = 1>], device_ids = dense<-1> : "
+              "tensor<1xi64>>, axes = [#stablehlo.axis_ref<name = \"x\">]>");
+    ADD_FAILURE() << "accepted";
+  } catch (const core::InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("device -1 in the mesh's device_ids; expected 0 to "),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(StablehloGroups, NumberReplicasOrPartitionsOrBoth) {
   const std::string head =
       "module attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 2 : i32} {\n";
@@ -270,6 +283,17 @@ TEST(StablehloGroups, NumberReplicasOrPartitionsOrBoth) {
                              "use_global_device_ids",
                       head),
             (DeviceLists{{0, 1}}));
+}
+
+// 2^16 names of 2^16 results each: 2^32 in all, which is no 0.
+TEST(StablehloModule, RefusesMoreResultsThanTypesHoweverMany) {
+  std::string names;
+  for (std::uint32_t i = 0; i < 1u << 16; ++i) {
+    names += (i == 0 ? "%v" : ", %v") + std::to_string(i) + ":65536";
+  }
+  const std::string refusal = refusal_of(function_of(names + " = \"stablehlo.foo\"()"));
+  EXPECT_NE(refusal.find("foo has 4294967296 results and 0 result types"), std::string::npos)
+      << refusal.substr(0, 200);
 }
 
 TEST(StablehloFusion, JoinsChainsAndEndsThemAtReductions) {
