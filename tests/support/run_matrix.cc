@@ -39,8 +39,8 @@ pdes::RunResult run_rank(const MatrixModel& model, const RunCase& run, pdes::Tra
 
 std::string RunCase::text() const {
   return fmt::format(
-      "{} ranks={} threads={} partitions={} window={}ps chaos={} audit={} rebuild={} budget={}", name_of(sync),
-      ranks, threads, partitions_per_rank, window.ps, chaos_seed, audit_probability,
+      "{} ranks={} threads={} partitions={} window={}ps chaos={} audit={} rebuild={} budget={}",
+      name_of(sync), ranks, threads, partitions_per_rank, window.ps, chaos_seed, audit_probability,
       rebuild_events, memory_budget_bytes);
 }
 
