@@ -64,8 +64,7 @@ void Partition::run_epoch(const EpochOrder& order) {
   const std::uint64_t collected_ns = now_ns();
   std::uint64_t event_limit = order.event_limit;
   if (setup_.rebuild_events != 0) [[unlikely]] {
-    rebuild_states(order.gvt);
-    event_limit = std::min(event_limit, events_before_rebuilding());
+    event_limit = std::min(event_limit, rebuild_if_due(order.gvt));
   }
   run_until(order.horizon, event_limit);
   least_ = std::min(pending_.least(), least_sent_);

@@ -31,7 +31,7 @@ struct PartitionSetup {
   bool records_history = true;    // false: nothing is ever undone
   Time lookahead{1};              // least delay to another partition; checked without history
   double audit_probability = 0;
-  std::uint64_t rebuild_events = 0;  // in an epoch on average, if states are rebuilt before each
+  std::uint64_t rebuild_events = 0;  // on average between states made anew; 0: never
   std::uint64_t history_limit = 0;  // uncommitted events at most
 };
 
@@ -115,9 +115,9 @@ class Partition {
   [[nodiscard]] std::uint64_t newest_output_hash();
   [[nodiscard]] bool is_audited(const Event& event) const;
 
-  void rebuild_states(Time gvt);  // rebuild.cc
+  std::uint64_t rebuild_if_due(Time gvt);  // rebuild.cc
+  void rebuild_states(Time gvt);
   void rebuild_state(LpId lp, LpSlot slot);
-  [[nodiscard]] std::uint64_t events_before_rebuilding() const;
 
   void roll_back_if_straggler(const Event& event);
   // Undoes the LP's events that do not come before `bound`; `victim` (may be null) is dropped, the
@@ -153,6 +153,7 @@ class Partition {
   Time least_;
   Time least_sent_ = Time::max();  // to other partitions, this epoch
   std::uint64_t antis_pending_ = 0;
+  std::uint64_t rebuild_due_ = 0;  // when so many events were processed
   core::Digest digest_;
   Statistics statistics_;
 };

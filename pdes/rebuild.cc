@@ -13,10 +13,16 @@
 
 namespace exawarp::pdes {
 
-// Epochs of 1 to twice rebuild_events events, so that they end at random moments.
-std::uint64_t Partition::events_before_rebuilding() const {
-  const std::uint64_t stream = core::stream_of(setup_.seed, setup_.id.value, 0x4eb171d);
-  return 1 + core::random_bits(stream, statistics_.epochs) % (2 * setup_.rebuild_events);
+// Returns how many events may be executed until states are due again: 1 to twice rebuild_events
+// after the last time, so that the moments are random ones.
+std::uint64_t Partition::rebuild_if_due(Time gvt) {
+  if (statistics_.processed_events >= rebuild_due_) {
+    rebuild_states(gvt);
+    const std::uint64_t stream = core::stream_of(setup_.seed, setup_.id.value, 0x4eb171d);
+    const std::uint64_t bits = core::random_bits(stream, rebuild_due_);
+    rebuild_due_ = statistics_.processed_events + 1 + bits % (2 * setup_.rebuild_events);
+  }
+  return rebuild_due_ - statistics_.processed_events;
 }
 
 void Partition::rebuild_states(Time gvt) {

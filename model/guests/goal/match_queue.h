@@ -62,6 +62,12 @@ class MatchQueue {
     return slot;
   }
 
+  // Calls visit(entry) for each, oldest first.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (std::uint32_t at = first_; at != kNone; at = slots_[at].next) visit(slots_[at]);
+  }
+
   // The slots with their links; the digest takes the entries alone, oldest first.
   void describe(pdes::StateArchive& archive) {
     slots_.describe(archive, [&](Slot& slot) {
@@ -70,14 +76,12 @@ class MatchQueue {
         archive.kept(*field);
     });
     for (std::uint32_t* end : {&first_, &last_, &free_}) archive.kept(*end);
-    std::uint32_t at = first_;
-    for (std::uint32_t seen = 0; at != kNone && seen < slots_.size(); ++seen) {
-      const QueueEntry& entry = slots_[at];
+    if (!archive.is_digest()) return;
+    for_each([&](const QueueEntry& entry) {
       archive.digest_word((std::uint64_t{entry.source} << 32) | entry.tag);
       archive.digest_word(entry.op);
       archive.digest_word(static_cast<std::uint64_t>(entry.done));
-      at = slots_[at].next;
-    }
+    });
     archive.digest_word(0);
   }
 

@@ -11,7 +11,8 @@ using model::goal::Schedule;
 
 TEST(RandomSchedules, TheModelEqualsTheOracle) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    const Schedule schedule = tests::random_schedule(seed, 3 + static_cast<std::uint32_t>(seed % 6));
+    const auto ranks = 3 + static_cast<std::uint32_t>(seed % 6);
+    const Schedule schedule = tests::random_schedule(seed, ranks);
     for (const std::uint64_t eager_limit : {0u, 1500u, 10'000u}) {
       const Parameters p = tests::random_parameters(seed, eager_limit);
       const tests::GoalRun run = tests::run_goal(schedule, p);
