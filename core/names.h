@@ -92,7 +92,8 @@ consteval bool names_each(const Named<E> (&table)[N], std::initializer_list<E> u
   };
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return ((!is_enumerator<static_cast<E>(I)>() || covered(static_cast<E>(I))) && ...);
-  }(std::make_index_sequence<32>{});
+  }
+  (std::make_index_sequence<32>{});
 }
 
 }  // namespace exawarp::core

@@ -24,8 +24,10 @@ namespace exawarp::model {
 enum class Distribution : std::uint8_t { normal, uniform, lognormal, exponential };
 
 inline constexpr core::Named<Distribution> kDistributionNames[] = {
-    {"normal", Distribution::normal}, {"uniform", Distribution::uniform},
-    {"lognormal", Distribution::lognormal}, {"exponential", Distribution::exponential}};
+    {"normal", Distribution::normal},
+    {"uniform", Distribution::uniform},
+    {"lognormal", Distribution::lognormal},
+    {"exponential", Distribution::exponential}};
 constexpr std::span<const core::Named<Distribution>> names_of(Distribution) {
   return kDistributionNames;
 }

@@ -8,7 +8,7 @@
 #include "core/time.h"
 #include "model/compute/jitter.h"
 #include "model/compute/slowdown.h"
-#include "model/device/device_state.h"
+#include "model/device/device_layout.h"
 #include "model/device/program_table.h"
 #include "model/job/job.h"
 #include "model/network/background.h"

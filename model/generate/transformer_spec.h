@@ -20,7 +20,8 @@ enum class ModelFamily {
 };
 
 inline constexpr core::Named<ModelFamily> kModelFamilyNames[] = {
-    {"decoder", ModelFamily::kDecoder}, {"encoder_decoder", ModelFamily::kEncoderDecoder},
+    {"decoder", ModelFamily::kDecoder},
+    {"encoder_decoder", ModelFamily::kEncoderDecoder},
     {"vision", ModelFamily::kVision}};
 constexpr std::span<const core::Named<ModelFamily>> names_of(ModelFamily) {
   return kModelFamilyNames;
@@ -78,9 +79,11 @@ enum class Sharding {
   kZero3,  // "zero3", "fsdp": and parameters, gathered layer by layer where they are used
 };
 
-inline constexpr core::Named<Sharding> kShardingNames[] = {
-    {"none", Sharding::kNone}, {"zero1", Sharding::kZero1}, {"zero2", Sharding::kZero2},
-    {"zero3", Sharding::kZero3}, {"fsdp", Sharding::kZero3}};
+inline constexpr core::Named<Sharding> kShardingNames[] = {{"none", Sharding::kNone},
+                                                           {"zero1", Sharding::kZero1},
+                                                           {"zero2", Sharding::kZero2},
+                                                           {"zero3", Sharding::kZero3},
+                                                           {"fsdp", Sharding::kZero3}};
 constexpr std::span<const core::Named<Sharding>> names_of(Sharding) { return kShardingNames; }
 static_assert(core::names_each(kShardingNames));
 
@@ -91,7 +94,8 @@ enum class ContextMethod {
 };
 
 inline constexpr core::Named<ContextMethod> kContextMethodNames[] = {
-    {"ring", ContextMethod::kRing}, {"all_gather", ContextMethod::kAllGather},
+    {"ring", ContextMethod::kRing},
+    {"all_gather", ContextMethod::kAllGather},
     {"ulysses", ContextMethod::kUlysses}};
 constexpr std::span<const core::Named<ContextMethod>> names_of(ContextMethod) {
   return kContextMethodNames;
@@ -129,8 +133,10 @@ enum class ScheduleKind {
 };
 
 inline constexpr core::Named<ScheduleKind> kScheduleKindNames[] = {
-    {"gpipe", ScheduleKind::kGpipe}, {"1f1b", ScheduleKind::k1F1B},
-    {"interleaved", ScheduleKind::k1F1B}, {"zb_h1", ScheduleKind::kZeroH1}};
+    {"gpipe", ScheduleKind::kGpipe},
+    {"1f1b", ScheduleKind::k1F1B},
+    {"interleaved", ScheduleKind::k1F1B},
+    {"zb_h1", ScheduleKind::kZeroH1}};
 constexpr std::span<const core::Named<ScheduleKind>> names_of(ScheduleKind) {
   return kScheduleKindNames;
 }
@@ -172,8 +178,8 @@ enum class OptimizerKind {
   kSgd,   // fp32 master weight and momentum
 };
 
-inline constexpr core::Named<OptimizerKind> kOptimizerKindNames[] = {
-    {"adam", OptimizerKind::kAdam}, {"sgd", OptimizerKind::kSgd}};
+inline constexpr core::Named<OptimizerKind> kOptimizerKindNames[] = {{"adam", OptimizerKind::kAdam},
+                                                                     {"sgd", OptimizerKind::kSgd}};
 constexpr std::span<const core::Named<OptimizerKind>> names_of(OptimizerKind) {
   return kOptimizerKindNames;
 }
@@ -193,7 +199,8 @@ enum class TensorOverlap {
 };
 
 inline constexpr core::Named<TensorOverlap> kTensorOverlapNames[] = {
-    {"none", TensorOverlap::kNone}, {"backward", TensorOverlap::kBackward},
+    {"none", TensorOverlap::kNone},
+    {"backward", TensorOverlap::kBackward},
     {"pipelined", TensorOverlap::kPipelined}};
 constexpr std::span<const core::Named<TensorOverlap>> names_of(TensorOverlap) {
   return kTensorOverlapNames;
@@ -229,7 +236,8 @@ struct StorageSpec {
 enum class GradientReduction { kAuto, kStep, kMicroBatch };
 
 inline constexpr core::Named<GradientReduction> kGradientReductionNames[] = {
-    {"auto", GradientReduction::kAuto}, {"step", GradientReduction::kStep},
+    {"auto", GradientReduction::kAuto},
+    {"step", GradientReduction::kStep},
     {"micro_batch", GradientReduction::kMicroBatch}};
 constexpr std::span<const core::Named<GradientReduction>> names_of(GradientReduction) {
   return kGradientReductionNames;

@@ -33,8 +33,10 @@ enum class BackgroundPattern : std::uint8_t {
 };
 
 inline constexpr core::Named<BackgroundPattern> kBackgroundPatternNames[] = {
-    {"uniform", BackgroundPattern::uniform}, {"permutation", BackgroundPattern::permutation},
-    {"incast", BackgroundPattern::incast}, {"hotspot", BackgroundPattern::hotspot}};
+    {"uniform", BackgroundPattern::uniform},
+    {"permutation", BackgroundPattern::permutation},
+    {"incast", BackgroundPattern::incast},
+    {"hotspot", BackgroundPattern::hotspot}};
 constexpr std::span<const core::Named<BackgroundPattern>> names_of(BackgroundPattern) {
   return kBackgroundPatternNames;
 }

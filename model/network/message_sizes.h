@@ -17,9 +17,10 @@ enum class SizeKind : std::uint8_t {
   web_search,  // flows of a web search cluster (message_sizes.cc has the table and its source)
 };
 
-inline constexpr core::Named<SizeKind> kSizeKindNames[] = {
-    {"fixed", SizeKind::fixed}, {"uniform", SizeKind::uniform}, {"pareto", SizeKind::pareto},
-    {"web_search", SizeKind::web_search}};
+inline constexpr core::Named<SizeKind> kSizeKindNames[] = {{"fixed", SizeKind::fixed},
+                                                           {"uniform", SizeKind::uniform},
+                                                           {"pareto", SizeKind::pareto},
+                                                           {"web_search", SizeKind::web_search}};
 constexpr std::span<const core::Named<SizeKind>> names_of(SizeKind) { return kSizeKindNames; }
 static_assert(core::names_each(kSizeKindNames));
 

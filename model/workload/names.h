@@ -9,16 +9,20 @@
 namespace exawarp::model::schema {
 
 inline constexpr core::Named<NodeKind> kNodeKindNames[] = {
-    {"compute", NodeKind::COMPUTE}, {"memory", NodeKind::MEMORY},
+    {"compute", NodeKind::COMPUTE},       {"memory", NodeKind::MEMORY},
     {"collective", NodeKind::COLLECTIVE}, {"send", NodeKind::SEND},
-    {"receive", NodeKind::RECEIVE}, {"marker", NodeKind::MARKER}};
+    {"receive", NodeKind::RECEIVE},       {"marker", NodeKind::MARKER}};
 static_assert(core::names_each(kNodeKindNames));
 
 inline constexpr core::Named<Operation> kOperationNames[] = {
-    {"other", Operation::OTHER},         {"gemm", Operation::GEMM},
-    {"attention", Operation::ATTENTION}, {"norm", Operation::NORM},
-    {"elementwise", Operation::ELEMENTWISE}, {"embedding", Operation::EMBEDDING},
-    {"softmax", Operation::SOFTMAX},     {"optimizer", Operation::OPTIMIZER},
+    {"other", Operation::OTHER},
+    {"gemm", Operation::GEMM},
+    {"attention", Operation::ATTENTION},
+    {"norm", Operation::NORM},
+    {"elementwise", Operation::ELEMENTWISE},
+    {"embedding", Operation::EMBEDDING},
+    {"softmax", Operation::SOFTMAX},
+    {"optimizer", Operation::OPTIMIZER},
     {"convolution", Operation::CONVOLUTION}};
 static_assert(core::names_each(kOperationNames));
 

@@ -221,7 +221,7 @@ TEST_F(Companions, MicrobenchmarksOfEachKindOfNodeAreGenerated) {
   }
   workspace_.write("m.yaml", "microbenchmark: {kind: memory, place: disk}\n");
   EXPECT_NE(error_of({"workload", "generate", "m.yaml", "-o", "n.xwg"})
-                .find("is neither \"device\" nor \"host\""),
+                .find("\"disk\" is not known here; expected one of: device, host"),
             std::string::npos);
 }
 

@@ -199,7 +199,16 @@ def written_defaults_change_nothing(directory):
             check(len(digests) == 1, f"{name}: written defaults change the digest")
 
 
+def commands_are_refused_in_one_line():
+    for arguments, text in ((["studdy"], '"studdy" is no kind of file'),
+                            (["study", "--reference"], "--reference")):
+        done = subprocess.run([EXAWARP, "schema", *arguments], capture_output=True, text=True)
+        check(done.returncode == 2 and text in done.stderr and done.stderr.count("\n") == 1
+              and not done.stdout, f"schema {arguments}: {done}")
+
+
 def main():
+    commands_are_refused_in_one_line()
     shipped_files_are_right()
     reference_is_what_is_printed()
     with tempfile.TemporaryDirectory() as directory:
