@@ -14,6 +14,7 @@
 #include "model/device/device.h"
 #include "model/device/supported.h"
 #include "model/switch/packet_switch.h"
+#include "model/switch/switch.h"
 
 namespace exawarp::model {
 namespace {
@@ -220,7 +221,7 @@ void Cluster::add_switches() {
   switch_count_ = network.switches();
   const std::uint32_t atom = 1u << atom_shift_;
   const std::uint32_t first_switch = (device_count() + atom - 1) / atom * atom;
-  types_.push_back(pdes::make_lp_type<IdleSwitch>("switch"));
+  types_.push_back(pdes::make_lp_type<Switch>("switch"));
   ranges_.push_back({LpId{first_switch}, switch_count_, kSwitchType});
   lp_count_ = first_switch + switch_count_;
 }
@@ -246,7 +247,7 @@ void Cluster::initialise(LpId lp, void* state, pdes::Context& context) const {
   }
   if (has_packets()) return start_packet_switch(*packet_network_, lp, state);
   const LpId first_switch = ranges_[kSwitchType].first;
-  ::new (state) IdleSwitch::State{.index = lp.value - first_switch.value};
+  ::new (state) Switch::State{.index = lp.value - first_switch.value};
 }
 
 std::uint32_t Cluster::atom_count() const { return ((lp_count_ - 1) >> atom_shift_) + 1; }

@@ -1,12 +1,9 @@
-// Switches as logical processes: at packet fidelity packets in, packets out; at message fidelity,
-// where latency is charged by hops and no message visits a switch, an id without events.
+// The switch logical process at packet fidelity: packets in, packets out.
 #pragma once
 
 #include <cstdint>
 
-#include "core/random.h"
 #include "model/network/packet/forwarder.h"
-#include "pdes/context.h"
 #include "pdes/logical_process.h"
 
 namespace exawarp::model {
@@ -45,20 +42,5 @@ pdes::LpType packet_switch_type(const PacketNetwork& network, std::uint32_t port
           },
           describe_packet_switch};
 }
-
-// At message fidelity.
-struct IdleSwitch {
-  struct State {
-    std::uint32_t index = 0;  // leaves, then spines, then cores
-    std::uint32_t unused = 0;
-  };
-  static void handle(State&, const pdes::Event&, pdes::Context& ctx) {
-    ctx.check(false, "a switch received an event at message fidelity");
-  }
-  static void describe(State& s, pdes::StateArchive& archive) {
-    archive.kept(s);
-    archive.digest_as(core::mix64(s.index + 1));
-  }
-};
 
 }  // namespace exawarp::model
