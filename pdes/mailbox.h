@@ -4,7 +4,7 @@
 // after a barrier, when nobody writes them any more (two generations alternate). So there is no
 // lock and no atomic: the executor's barrier orders everything.
 // Invariant: a box keeps the order of sends, so an anti-message never overtakes its event.
-// Cost:      up to kPairsMax partitions every pair has its box, found by an index. With more, a pair
+// Cost:      up to kPairsMax partitions every pair has its box, found by index. With more, a pair
 //            gets one with its first event, so that memory grows with the pairs that talk and not
 //            with the square of partitions.
 #pragma once
