@@ -5,6 +5,7 @@
 // Cost: one undo entry per 8 bytes changed. Meant for short lists of what is in flight.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
