@@ -1,4 +1,4 @@
-// Memory for state that lives as long as its partition: handed out in order, never given back
+// Memory for state that lives as long as its partition: handed out in order, never freed
 // singly, zeroed, and asked for in huge pages.
 // Why: a run touches its LPs' states at random; with 4 KiB pages each touch also misses the TLB.
 // Owner:     one thread at a time; no method locks.

@@ -5,8 +5,8 @@
 namespace exawarp::core {
 
 // From here on such a signal ends the process with one line that names the file, and
-// kSystemErrorExitCode; where it has another reason it does what it does by itself. Of ranks the
-// others are ended by mpirun, for this one leaves without farewell.
+// kSystemErrorExitCode; a signal with another cause has its usual effect. Of several ranks,
+// mpirun ends the others, since this one leaves without a farewell.
 // Of the whole process; may be called again.
 void explain_bus_errors();
 

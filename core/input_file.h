@@ -1,4 +1,4 @@
-// Opening a file to be read, the one way in which the program does it.
+// Opening a file for reading, in the only way in which the program does it.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@ namespace exawarp::core {
 // The name that stands for standard input.
 inline constexpr const char* kStandardInput = "-";
 
-// A regular file, or standard input, which is taken in at the first use, up to half of the free
-// memory, and is the same at each. A pipe or device by name is refused, for it may never end.
+// A regular file, or standard input, which is read at the first use, up to half of the free
+// memory, and is the same at each use. A named pipe or device is refused: it may never end.
 // Owner: one thread at a time opens standard input.
 class InputFile {
  public:
-  // Throws InputError where `path` cannot be opened or is no regular file, SystemError where
+  // Throws InputError where `path` cannot be opened or is not a regular file, SystemError where
   // standard input cannot be read or is too long.
   explicit InputFile(const std::string& path);
   InputFile(const InputFile&) = delete;
@@ -29,8 +29,8 @@ class InputFile {
   std::size_t size_ = 0;
 };
 
-// From here on kStandardInput is refused with InputError, for the reason `why`: for ranks, of which
-// the first only has the user's standard input.
+// From here on kStandardInput is refused with InputError, for the reason `why`: with several ranks,
+// only the first has the user's standard input.
 void forbid_standard_input(const std::string& why);
 
 }  // namespace exawarp::core

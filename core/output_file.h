@@ -1,8 +1,8 @@
-// Writing a file, the one way in which the program does it.
+// Writing a file, in the only way in which the program does it.
 //
-// A reader finds the file of before or all of the new one, never a part: the bytes go to a
-// temporary file in the same folder, to the disk, and then get the name. What fails in between (a
-// full disk, a signal) leaves the file of before. Devices and pipes are written straight into.
+// A reader finds either the old file or all of the new one, never a part: the bytes go to a
+// temporary file in the same folder, to the disk, and then get the name. A failure in between (a
+// full disk, a signal) leaves the old file. Devices and pipes are written directly.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class OutputFile {
   // Finds out at once whether `path` can be written: a file or a free name in a folder that is
   // there, a pipe (waits for its reader, as any program does), or a character device. A symbolic
   // link must lead to a pipe or such a device, or be another name of standard output or standard
-  // error: one to a file is refused, for who made the link need not be who may write the file.
+  // error: one to a file is refused, as whoever made the link may not be allowed to write the file.
   explicit OutputFile(std::string path);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&&) = delete;
@@ -28,7 +28,7 @@ class OutputFile {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   void write(std::string_view bytes);
-  // Gives the file its name. Nothing may be written any more.
+  // Gives the file its name. Nothing may be written after this.
   void commit();
 
  private:

@@ -1,12 +1,12 @@
-// A random permutation of 0 .. size - 1 as a function: no table, O(1) memory, either way round.
+// A random permutation of 0 .. size - 1 as a function: no table, O(1) memory, in both directions.
 //
 // A Feistel network on the least power of four that holds all numbers is a bijection whatever its
 // round function is (Luby, Rackoff: "How to construct pseudorandom permutations from pseudorandom
 // functions", SIAM J. Comput. 17, 1988); four rounds of a seeded hash make it a random one. A
 // number that falls outside is sent through again until it falls inside (cycle walking: Black,
 // Rogaway: "Ciphers with arbitrary finite domains", CT-RSA 2002), which keeps it a bijection. The
-// power is less than four times the size, so that takes fewer than four turns on average.
-// Cost: 12 mixes of 64 bits a turn.
+// power is less than four times the size, so that takes fewer than four rounds on average.
+// Cost: 12 mixes of 64 bits a round.
 #pragma once
 
 #include <bit>

@@ -1,9 +1,9 @@
-// Files that nobody shall find: what is being written, until it gets its name. However the process
-// ends, short of SIGKILL, they go with it.
+// Files that nobody should find: what is being written, until it gets its name. However the process
+// ends, short of SIGKILL, they are removed.
 //
-// Why a lock with signals held off: a signal's handler may unlink only, and must not meet the list
-// half changed. So whoever changes it holds off signals in its own thread, and a handler that runs
-// in another waits for it.
+// Why a lock with signals held off: a signal's handler may only unlink, and must not find the list
+// half changed. So a thread that changes it holds off signals for itself, and a handler that runs
+// in another thread waits for it.
 // Thread safety: all functions from any thread.
 #pragma once
 

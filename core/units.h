@@ -1,9 +1,9 @@
 // Quantities with units, as users write them ("400 Gb/s", "3.6 us"), and numbers as people read
 // them.
 //
-// A quantity becomes a whole number of base units (picoseconds, bytes, bytes per second,
-// operations per second), computed in integers from the decimal text: no binary fraction takes
-// part, so "0.1 us" is exactly 100,000 ps. What is no whole number is refused, not rounded.
+// A quantity becomes a whole number of base units (picoseconds, bytes, bytes per second, operations
+// per second), computed in integers from the decimal text: no binary fraction takes part, so "0.1
+// us" is exactly 100,000 ps. A quantity that is not a whole number is refused, not rounded.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Placement that follows the traffic: atoms that talk much share a partition, or at least a rank.
+// Placement that follows the traffic: atoms that talk a lot share a partition, or at least a rank.
 #pragma once
 
 #include "core/placement.h"

@@ -1,12 +1,12 @@
 // Events between partitions of one rank, and out to other ranks, by value.
 //
-// Idea: a partition writes boxes nobody else writes, and reads them one epoch later, after a
-// barrier, when nobody writes them any more (two generations alternate). So there is no lock and
-// no atomic: the executor's barrier orders everything.
+// Idea: a partition writes boxes that only it writes. Their readers read them one epoch later,
+// after a barrier, when nobody writes them any more (two generations alternate). So there is no
+// lock and no atomic: the executor's barrier orders everything.
 // Invariant: a box keeps the order of sends, so an anti-message never overtakes its event.
-// Cost:      up to kPairsMax partitions every pair has its box, found by an index. Of more, a pair
-//            has one from its first event on, so that memory grows with the pairs that talk, and
-//            not with the square.
+// Cost:      up to kPairsMax partitions every pair has its box, found by index. With more, a pair
+//            gets one with its first event, so that memory grows with the pairs that talk and not
+//            with the square of partitions.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
-// The exchange of an epoch between ranks that share memory: everyone puts what it has for the
-// others, and its vote, on its own board, and reads those of the others.
+// The exchange of an epoch between ranks that share memory: each puts its vote and what it has for
+// the others on its own board, and reads the boards of the others.
 //
 // Idea: between the processes of one machine a message costs more than its bytes: it is matched,
 // acknowledged and copied twice, and a reduction of votes is messages again. Here the events are
 // copied once by their sender, and a counter says that a board is complete.
 // Two sides of a board alternate with the exchanges: a rank is at most one ahead of another, so
-// what it writes next is not what the other still reads.
+// it never writes what the other still reads.
 //
 // Owner:     each rank has an object of its own over the same boards; its main thread.
 // Invariant: a board is written by its rank alone; its counter is the number of exchanges that it

@@ -1,4 +1,4 @@
-// Whether the system has as many threads as are asked for: limits of processes (ulimit -u, a
+// Whether the system can start as many threads as are wanted: limits of processes (ulimit -u, a
 // control group's pids.max) and of memory (ulimit -v) may leave fewer.
 #pragma once
 
@@ -8,8 +8,8 @@
 namespace exawarp::pdes {
 
 // Throws core::SystemError where fewer than `threads` can run at once, the calling one included,
-// each with a stack of `stack_bytes` and a few MiB more. Starts them to see, and ends them
-// again: some 30 us each.
+// each with a stack of `stack_bytes` and a few MiB more. Starts them on trial and ends them
+// again, in some 30 us each.
 // For threads that a library starts, where a failure cannot be caught.
 void require_threads(std::uint32_t threads, std::size_t stack_bytes);
 

@@ -2,7 +2,7 @@
 //
 // All ranks sample the same epochs (rank 0's clock decides, and says so in its GVT vote), so the
 // figures of a moment add up over ranks. Memory is bounded: a full series drops every other moment
-// and doubles the interval; as its figures are totals, that costs resolution and nothing else.
+// and doubles the interval; as its figures are totals, that costs only resolution.
 #pragma once
 
 #include <cstddef>

@@ -54,10 +54,10 @@ class Transport {
 
   // From here on, events between ranks that are all on one machine go through boards in its memory
   // (shared_exchange.h); does nothing elsewhere. Collective. Throws core::SystemError where the
-  // machine has no room for them: it costs time alone to do without.
+  // machine has no room for them; doing without costs only time.
   virtual void share_boards() {}
 
-  // Where all ranks meet after an epoch: combines everyone's vote, hands everyone what the others
+  // Where all ranks meet after an epoch: combines all votes, and hands each rank what the others
   // have for it. Blocks until every rank is here and all that they sent to this one has gone to
   // `receive`, in any order of the senders and the order of each. `outgoing` is free then.
   virtual GvtVote exchange(Outgoing outgoing, const GvtVote& vote,

@@ -4,6 +4,7 @@
 // Cost: one undo entry per 8 bytes pushed, and one each for head and size.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>

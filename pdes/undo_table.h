@@ -1,7 +1,7 @@
 // A hash table in an LP's state whose every change can be rolled back: what is in flight, by a
 // 64-bit key.
 // Open addressing with linear probing; erasing moves followers back, so there are no tombstones
-// and the layout depends on the operations alone, not on addresses. It doubles at three quarters
+// and the layout depends only on the operations, not on addresses. It doubles at three quarters
 // full and never shrinks. T is trivially copyable and has a member `std::uint64_t key`, below
 // kNoKey.
 // Cost: find O(1) expected; insert and erase one undo entry per 8 bytes moved.

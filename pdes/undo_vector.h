@@ -5,6 +5,7 @@
 // Cost: one undo entry per 8 bytes changed. Meant for short lists of what is in flight.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -23,7 +24,7 @@ class UndoVector {
   [[nodiscard]] bool empty() const { return size_ == 0; }
   // Requires i < size().
   [[nodiscard]] const T& operator[](std::uint32_t i) const { return data_[i]; }
-  // The same, whose fields the caller changes through ctx.set alone; it holds until the next
+  // The same, whose fields the caller changes only through ctx.set; it is valid until the next
   // push_back().
   [[nodiscard]] T& at(std::uint32_t i) { return data_[i]; }
   [[nodiscard]] const T* begin() const { return data_; }
@@ -32,8 +33,8 @@ class UndoVector {
   // Requires i < size().
   void assign(Context& ctx, std::uint32_t i, const T& value) { ctx.set(data_[i], value); }
 
-  // Makes room for `size` elements, at most 2^31. Spares those who know how many come the blocks
-  // outgrown, which are free again at commit only.
+  // Makes room for `size` elements, at most 2^31. Callers who know the number of elements avoid
+  // outgrown blocks, which are freed only at commit.
   void reserve(Context& ctx, std::uint32_t size) {
     if (capacity_ < size) grow(ctx, std::bit_ceil(size));
   }
@@ -44,8 +45,8 @@ class UndoVector {
     ctx.set(size_, size_ + 1);
   }
 
-  // push_back() for a vector from which nothing is ever erased: then what lies behind its end is in
-  // no state that a rollback could restore, and need not be saved.
+  // push_back() for a vector from which nothing is ever erased: then no state that a rollback could
+  // restore has anything behind its end, so nothing there need be saved.
   void extend(Context& ctx, const T& value) {
     if (size_ == capacity_) grow(ctx, capacity_ == 0 ? 4 : 2 * capacity_);
     data_[size_] = value;

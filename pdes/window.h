@@ -3,8 +3,8 @@
 // Conservative: the lookahead, always. Optimistic: the window balances two losses, both measured
 // over all ranks. A short window pays for epochs (barriers, GVT, waiting workers); a long one pays
 // for executions that are undone. It grows while the first outweighs the second, shrinks in the
-// other case, and stays where they are about equal, which is near the least of their sum. Besides,
-// epochs are kept short enough for a partition's history to stay in cache, or, while more than a
+// other case, and stays where they are about equal, which is near the least of their sum. Epochs
+// are also kept short enough for a partition's history to stay in cache, or, while more than a
 // fifth of the workers' time is lost, up to eight times as long: then cache misses cost less than
 // epochs do.
 // Invariant: every rank computes the same window, from the same votes. It never affects results.

@@ -1,3 +1,7 @@
+// The Builder first finds where each node's last task will be. Then it goes through the streams in
+// order: a node becomes a task of its kind, a collective one for each stage, with times computed
+// and dependencies reduced to the last task of each other stream. On the way it sums up the least
+// time of each stream, so that a study that passes the end of time is refused.
 #include "model/device/program_table.h"
 
 #include <fmt/core.h>

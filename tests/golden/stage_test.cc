@@ -1,5 +1,6 @@
 // One layer of our generator's graphs against the same layer of STAGE's traces (stage/README.md),
-// after the corrections that docs/guide/training.md lists: a difference is one of its known faults.
+// after the corrections that docs/laboratory/validation.md lists: a difference is one of its known
+// errors.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -262,7 +263,7 @@ Totals our_totals(const WorkloadGraph& graph, std::uint32_t stage) {
   return totals;
 }
 
-// What STAGE's totals become without its known faults (docs/guide/training.md).
+// What STAGE's totals become without its known faults (docs/laboratory/validation.md).
 class Corrected {
  public:
   Corrected(const TransformerSpec& spec, const std::string& set, std::uint32_t stage)
