@@ -80,18 +80,31 @@ struct FaultyHost : Host {
   }
 };
 
+// Another that changes a word of the agenda's first run which no digest reads.
+struct SlyHost : Host {
+  static void handle(State& s, const pdes::Event& event, pdes::Context& ctx) {
+    Host::handle(s, event, ctx);
+    std::byte* runs;  // the agenda's second member
+    std::memcpy(&runs, reinterpret_cast<const std::byte*>(&s.agenda) + sizeof runs, sizeof runs);
+    constexpr std::size_t kUnusedWord = 52;
+    runs[kUnusedWord] ^= std::byte{1};
+  }
+};
+
+template <class Faulty>
 class FaultyGoal final : public LogGops {
  public:
   explicit FaultyGoal(const Schedule& schedule) : LogGops(schedule, {}) {}
   [[nodiscard]] std::span<const pdes::LpType> types() const override { return {&type_, 1}; }
 
  private:
-  pdes::LpType type_ = pdes::make_lp_type<FaultyHost>("faulty host");
+  pdes::LpType type_ = pdes::make_lp_type<Faulty>("faulty host");
 };
 
+template <class Faulty>
 void run_faulty() {
   const Schedule schedule = independent(6, 10);
-  const FaultyGoal model(schedule);
+  const FaultyGoal<Faulty> model(schedule);
   const auto transport = pdes::make_single_transport();
   pdes::Engine engine(model, partition::place_in_blocks({.atoms = 1, .partitions_per_rank = 1}),
                       {.sync = pdes::Sync::optimistic, .threads = 1, .audit_probability = 1},
@@ -100,7 +113,9 @@ void run_faulty() {
 }
 
 TEST(AgendaAudit, FindsAWriteIntoTheAgendaThatByPassesTheContext) {
-  EXPECT_EXIT(run_faulty(), testing::ExitedWithCode(1), "rollback audit.*faulty host");
+  EXPECT_EXIT(run_faulty<FaultyHost>(), testing::ExitedWithCode(1),
+              "rollback audit.*faulty host");
+  EXPECT_EXIT(run_faulty<SlyHost>(), testing::ExitedWithCode(1), "rollback audit.*faulty host");
 }
 
 }  // namespace
