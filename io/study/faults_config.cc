@@ -20,7 +20,7 @@ using core::Dimension;
 using model::Distribution;
 using model::LinkFaultSpec;
 
-constexpr std::uint32_t kSwitchesMax = 1u << 28;
+constexpr std::uint32_t kFaultySwitchesMax = 1u << 28;
 constexpr RealRange kFactor{.min = 1 / model::kSlowdownMax, .max = model::kSlowdownMax};
 
 std::int64_t read_factor(const YamlSection& rule) {
@@ -168,7 +168,7 @@ void read_switches(const YamlSection& rule, LinkFaultSpec& out, const KeySchema&
     return;
   }
   for (const std::string& text : rule.texts("switches")) {
-    add_ids(rule, "switches", {.text = text, .prefix = 's', .ids_max = kSwitchesMax}, out.switches);
+    add_ids(rule, "switches", {.text = text, .prefix = 's', .ids_max = kFaultySwitchesMax}, out.switches);
   }
 }
 

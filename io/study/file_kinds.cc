@@ -11,7 +11,7 @@
 namespace exawarp::io {
 namespace {
 
-struct Kind {
+struct KindOfFile {
   FileKind kind;
   const char* name;
   const char* reader;             // "{}": the file
@@ -20,25 +20,25 @@ struct Kind {
 
 // The first that fits: a study may hold what the later ones do.
 const std::array kKinds{
-    Kind{FileKind::traffic_study, "a traffic study", "run it by `exawarp traffic {}`", {"traffic"}},
-    Kind{FileKind::study, "a study", "run it by `exawarp run {}`", {"workload", "jobs", "system"}},
-    Kind{FileKind::workload,
+    KindOfFile{FileKind::traffic_study, "a traffic study", "run it by `exawarp traffic {}`", {"traffic"}},
+    KindOfFile{FileKind::study, "a study", "run it by `exawarp run {}`", {"workload", "jobs", "system"}},
+    KindOfFile{FileKind::workload,
          "a workload specification",
          "name it in a study, \"workload: {}\", or make its workload by `exawarp workload "
          "generate {} -o FILE.xwg`",
          {"transformer", "dlrm", "resnet", "microbenchmark"}},
-    Kind{FileKind::accelerator,
+    KindOfFile{FileKind::accelerator,
          "an accelerator",
          "name it in a system, \"accelerator: {}\"",
          {"matrix_rate"}},
-    Kind{FileKind::system, "a system", "name it in a study, \"system: {}\"", {"accelerator"}},
-    Kind{FileKind::fabric,
+    KindOfFile{FileKind::system, "a system", "name it in a study, \"system: {}\"", {"accelerator"}},
+    KindOfFile{FileKind::fabric,
          "a fabric",
          "name it in a system, \"fabric: {}\"",
          {"scale_out", "topology"}}};
 
-const Kind* kind_of(const std::vector<std::string>& keys) {
-  for (const Kind& kind : kKinds) {
+const KindOfFile* kind_of(const std::vector<std::string>& keys) {
+  for (const KindOfFile& kind : kKinds) {
     if (std::ranges::find_first_of(keys, kind.keys) != keys.end()) return &kind;
   }
   return nullptr;
@@ -47,9 +47,9 @@ const Kind* kind_of(const std::vector<std::string>& keys) {
 }  // namespace
 
 void expect_kind(FileKind expected, const YamlSection& root, const std::string& path) {
-  const Kind* const found = kind_of(root.keys());
+  const KindOfFile* const found = kind_of(root.keys());
   if (found == nullptr || found->kind == expected) return;
-  const auto wanted = std::ranges::find(kKinds, expected, &Kind::kind);
+  const auto wanted = std::ranges::find(kKinds, expected, &KindOfFile::kind);
   std::string reader = found->reader;
   for (std::size_t at; (at = reader.find("{}")) != std::string::npos;) {
     reader.replace(at, 2, path.find("{}") == std::string::npos ? path : "FILE");

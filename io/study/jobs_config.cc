@@ -21,7 +21,6 @@ using model::PlacementKind;
 using model::PlacementSpec;
 using model::SizeKind;
 
-constexpr std::int64_t kDevicesMax = 1 << 24;
 constexpr std::size_t kJobsMax = 4'096;
 constexpr double kMillion = 1e6;
 constexpr RealRange kAlpha{.min = 0.1, .max = 10};
@@ -190,7 +189,7 @@ void read_hot_share(const YamlSection& section, BackgroundConfig& out, const Key
   out.spec.hot_ppm = std::llround(kMillion * section.real(key.name, {.min = 0, .max = 1}, 0.5));
 }
 
-void check_period(const YamlSection& section, BackgroundConfig& out) {
+void check_background_period(const YamlSection& section, BackgroundConfig& out) {
   constexpr core::Time kLatest{std::int64_t{1} << 61};  // sums with it fit
   if (out.spec.from > kLatest) section.fail("from", "is later than 26 days");
   if (out.spec.until <= out.spec.from) {
@@ -239,7 +238,7 @@ const Keys<BackgroundConfig>& background_keys() {
        K::quantity(
            "until", [](S & c) -> auto& { return c.spec.until; }, {Dimension::time, 0}, "ends")
            .otherwise("the end"),
-       K::then(check_period),
+       K::then(check_background_period),
        K::custom("seed", {ValueShape::integer({})}, "of what is drawn",
                  [](const YamlSection& section, S& c, const KeySchema& key) {
                    c.seed_given = section.has(key.name);

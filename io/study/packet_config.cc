@@ -25,8 +25,8 @@ using model::Parameter;
 using model::ParameterKind;
 using PacketKeys = Keys<PacketOptions>;
 
-constexpr QuantityRange kTime{Dimension::time, 0};
-constexpr QuantityRange kSize{Dimension::size, 0};
+constexpr QuantityRange kAnyTime{Dimension::time, 0};
+constexpr QuantityRange kAnySize{Dimension::size, 0};
 
 double share_of(std::int64_t per_mille) { return static_cast<double>(per_mille) / 1000; }
 
@@ -144,8 +144,8 @@ const Keys<EcnOptions>& ecn_keys() {
   using K = Keys<S>;
   static const K keys(
       "packet.ecn", "Marks at output queues.",
-      {K::quantity("kmin", &S::kmin_bytes, kSize, "below it nothing is marked"),
-       K::quantity("kmax", &S::kmax_bytes, kSize, "above it everything is; 0: no marks"),
+      {K::quantity("kmin", &S::kmin_bytes, kAnySize, "below it nothing is marked"),
+       K::quantity("kmax", &S::kmax_bytes, kAnySize, "above it everything is; 0: no marks"),
        marking_share("pmax", "probability at `kmax`")});
   return keys;
 }
@@ -154,15 +154,15 @@ std::vector<PacketKeys::Key> all_keys() {
   using S = PacketOptions;
   using K = PacketKeys;
   std::vector<K::Key> keys{
-      K::quantity("packet_size", &S::packet_bytes, kSize, "payload: the MTU, or a chunk"),
-      K::quantity("header_size", &S::header_bytes, kSize, "added to each packet"),
-      K::quantity("control_size", &S::control_bytes, kSize, "of acknowledgements and the like"),
+      K::quantity("packet_size", &S::packet_bytes, kAnySize, "payload: the MTU, or a chunk"),
+      K::quantity("header_size", &S::header_bytes, kAnySize, "added to each packet"),
+      K::quantity("control_size", &S::control_bytes, kAnySize, "of acknowledgements and the like"),
       K::flag("cut_through", &S::cut_through, "else switches store and forward"),
       K::choice("flow_control", &S::flow_control, "of buffers"),
-      K::quantity("buffer", &S::buffer_bytes, kSize,
+      K::quantity("buffer", &S::buffer_bytes, kAnySize,
                   "`none`: of an output queue, 0: unbounded; `credit`: of an input and channel"),
-      K::quantity("xoff", &S::xoff_bytes, kSize, "`pfc`: of an input and channel"),
-      K::quantity("xon", &S::xon_bytes, kSize, "`pfc`: of an input and channel"),
+      K::quantity("xoff", &S::xoff_bytes, kAnySize, "`pfc`: of an input and channel"),
+      K::quantity("xon", &S::xon_bytes, kAnySize, "`pfc`: of an input and channel"),
       K::integer("commit_packets", &S::commit_packets, {0, 1'024},
                  "how far ahead a line is given packets")
           .otherwise("8, or 2 with `pfc`"),
@@ -175,7 +175,7 @@ std::vector<PacketKeys::Key> all_keys() {
   keys.push_back(K::choice("recovery", &S::recovery, "of lost packets"));
   keys.push_back(
       K::integer("ack_every", &S::ack_every, {0, 128}, "packets an acknowledgement"));
-  keys.push_back(K::quantity("retransmit_timeout", &S::retransmit_timeout, kTime,
+  keys.push_back(K::quantity("retransmit_timeout", &S::retransmit_timeout, kAnyTime,
                              "after the last progress"));
   keys.push_back(one_of("routing", model::routing_algorithms(), kUsualRouting,
                         +[](S& o) -> std::string& { return o.routing.policy; }, "of packets"));

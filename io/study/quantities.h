@@ -11,6 +11,9 @@
 
 namespace exawarp::io {
 
+inline constexpr std::int64_t kDevicesMax = 1 << 24;  // of workloads (model/workload/validate.h)
+inline constexpr IntegerRange kPositive{.min = 1};
+
 // Up to a minute: what is longer is a mistake, and sums stay far from 2^63.
 core::Time read_latency(const YamlSection& section, std::string_view key, std::int64_t min_ps,
                         std::optional<std::int64_t> fallback_ps = {});

@@ -15,7 +15,7 @@ namespace exawarp::io {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Kind = ValueShape::Kind;
+using ShapeKind = ValueShape::Kind;
 
 // As parse_quantity() reads: a number, with or without an exponent, and a unit.
 std::string pattern_of(core::Dimension dimension) {
@@ -28,16 +28,16 @@ std::string pattern_of(core::Dimension dimension) {
 
 Json schema_of(const ValueShape& shape) {
   switch (shape.kind) {
-    case Kind::text:
+    case ShapeKind::text:
       return {{"type", Json::array({"string", "number", "boolean"})}};
-    case Kind::flag:
+    case ShapeKind::flag:
       return {{"type", "boolean"}};
-    case Kind::integer: {
+    case ShapeKind::integer: {
       Json out{{"type", "integer"}, {"minimum", shape.integers.min}};
       if (shape.integers.max != IntegerRange{}.max) out["maximum"] = shape.integers.max;
       return out;
     }
-    case Kind::real: {
+    case ShapeKind::real: {
       const RealRange& range = shape.reals;
       Json out{{"type", "number"},
                {range.min_excluded ? "exclusiveMinimum" : "minimum", range.min}};
@@ -46,11 +46,11 @@ Json schema_of(const ValueShape& shape) {
       }
       return out;
     }
-    case Kind::quantity:
+    case ShapeKind::quantity:
       return {{"type", "string"}, {"pattern", pattern_of(shape.dimension)}};
-    case Kind::choice:
+    case ShapeKind::choice:
       return {{"enum", shape.names}};
-    case Kind::section:
+    case ShapeKind::section:
       return {{"anyOf", Json::array({{{"$ref", "#/$defs/" + shape.section->name}},
                                      {{"type", "string"},
                                       {"description", "the path of a file that has it"}}})}};
@@ -73,9 +73,9 @@ Json any_of(const std::vector<ValueShape>& shapes) {
 void add_default(const KeySchema& key, Json& out) {
   if (key.fallback.empty() || key.shapes.front().is_list) return;
   switch (key.shapes.front().kind) {
-    case Kind::integer:
-    case Kind::real:
-    case Kind::flag:
+    case ShapeKind::integer:
+    case ShapeKind::real:
+    case ShapeKind::flag:
       out["default"] = Json::parse(key.fallback);
       return;
     default:

@@ -9,7 +9,7 @@
 namespace exawarp::io {
 namespace {
 
-using Kind = ValueShape::Kind;
+using ShapeKind = ValueShape::Kind;
 
 std::string_view name_of(core::Dimension dimension) {
   switch (dimension) {
@@ -36,20 +36,20 @@ std::string anchor_of(const std::string& heading) {
 
 std::string single(const ValueShape& shape) {
   switch (shape.kind) {
-    case Kind::text:
+    case ShapeKind::text:
       return "text";
-    case Kind::flag:
+    case ShapeKind::flag:
       return "`true` or `false`";
-    case Kind::integer:
+    case ShapeKind::integer:
       return shape.integers.expected();
-    case Kind::real:
+    case ShapeKind::real:
       return shape.reals.expected();
-    case Kind::quantity:
+    case ShapeKind::quantity:
       return fmt::format("{}{}", name_of(shape.dimension),
                          shape.quantity_min > 0 ? " above 0" : "");
-    case Kind::choice:
+    case ShapeKind::choice:
       return fmt::format("`{}`", fmt::join(shape.names, "`, `"));
-    case Kind::section:
+    case ShapeKind::section:
       return fmt::format("[{}](#{})", shape.section->name, anchor_of(shape.section->name));
   }
   return "";

@@ -14,7 +14,6 @@ namespace {
 using core::Dimension;
 using K = Keys<NoSpec>;
 
-constexpr std::int64_t kDevicesMax = 1 << 24;
 
 // ---- shapes
 

@@ -16,31 +16,30 @@ using model::FamilySpec;
 using model::LinkKind;
 using model::NodeLatencies;
 
-constexpr std::int64_t kDevicesMax = 1 << 24;  // of workloads (model/workload/validate.h)
 constexpr std::int64_t kWidthMax = 1 << 16;
 constexpr std::int64_t kBundleMax = 64;
 
 constexpr core::Named<bool> kCrossRailNames[] = {{"spine", false}, {"nvlink", true}};
 constexpr std::span<const core::Named<bool>> kCrossRail = kCrossRailNames;
 
-enum class Kind {
+enum class NetworkKind {
   single_switch, ring, fully_connected, torus, mesh, leaf_spine, fat_tree, rail_optimised,
   rail_only, dragonfly, hyperx, graph, product
 };
-constexpr core::Named<Kind> kKindNames[] = {{"single_switch", Kind::single_switch},
-                                       {"ring", Kind::ring},
-                                       {"fully_connected", Kind::fully_connected},
-                                       {"torus", Kind::torus},
-                                       {"mesh", Kind::mesh},
-                                       {"leaf_spine", Kind::leaf_spine},
-                                       {"fat_tree", Kind::fat_tree},
-                                       {"rail_optimised", Kind::rail_optimised},
-                                       {"rail_only", Kind::rail_only},
-                                       {"dragonfly", Kind::dragonfly},
-                                       {"hyperx", Kind::hyperx},
-                                       {"graph", Kind::graph},
-                                       {"product", Kind::product}};
-constexpr std::span<const core::Named<Kind>> names_of(Kind) { return kKindNames; }
+constexpr core::Named<NetworkKind> kKindNames[] = {{"single_switch", NetworkKind::single_switch},
+                                       {"ring", NetworkKind::ring},
+                                       {"fully_connected", NetworkKind::fully_connected},
+                                       {"torus", NetworkKind::torus},
+                                       {"mesh", NetworkKind::mesh},
+                                       {"leaf_spine", NetworkKind::leaf_spine},
+                                       {"fat_tree", NetworkKind::fat_tree},
+                                       {"rail_optimised", NetworkKind::rail_optimised},
+                                       {"rail_only", NetworkKind::rail_only},
+                                       {"dragonfly", NetworkKind::dragonfly},
+                                       {"hyperx", NetworkKind::hyperx},
+                                       {"graph", NetworkKind::graph},
+                                       {"product", NetworkKind::product}};
+constexpr std::span<const core::Named<NetworkKind>> names_of(NetworkKind) { return kKindNames; }
 static_assert(core::names_each(kKindNames));
 
 LinkKind link(const YamlSection& section, std::string_view key, const std::string& name) {
@@ -175,32 +174,32 @@ model::GraphSpec graph(const YamlSection& section) {
   return s;
 }
 
-FamilySpec family(const YamlSection& section, Kind kind) {
+FamilySpec family(const YamlSection& section, NetworkKind kind) {
   FamilySpec out{.shape = {}, .planes = 1, .place = section.where("")};
   switch (kind) {
-    case Kind::single_switch:
+    case NetworkKind::single_switch:
       out.shape = model::SingleSwitchSpec{read_count(section, "planes", 1, kWidthMax, 1),
                                           link(section, "link", "host"), switched(section)};
       return out;
-    case Kind::fully_connected:
+    case NetworkKind::fully_connected:
       out.shape = model::FullyConnectedSpec{link(section, "link", "direct"), direct(section)};
       return out;
-    case Kind::ring:
+    case NetworkKind::ring:
       out.shape = model::TorusSpec{{}, true, link(section, "link", "direct"), direct(section)};
       return out;
-    case Kind::torus:
-    case Kind::mesh:
-      out.shape = model::TorusSpec{dimensions(section), kind == Kind::torus,
+    case NetworkKind::torus:
+    case NetworkKind::mesh:
+      out.shape = model::TorusSpec{dimensions(section), kind == NetworkKind::torus,
                                    link(section, "link", "direct"), direct(section)};
       return out;
-    case Kind::leaf_spine: out.shape = leaf_spine(section); break;
-    case Kind::fat_tree: out.shape = fat_tree(section); break;
-    case Kind::rail_optimised: out.shape = rails(section, false); break;
-    case Kind::rail_only: out.shape = rails(section, true); break;
-    case Kind::dragonfly: out.shape = dragonfly(section); return out;
-    case Kind::hyperx: out.shape = hyperx(section); return out;
-    case Kind::graph: out.shape = graph(section); return out;
-    case Kind::product:
+    case NetworkKind::leaf_spine: out.shape = leaf_spine(section); break;
+    case NetworkKind::fat_tree: out.shape = fat_tree(section); break;
+    case NetworkKind::rail_optimised: out.shape = rails(section, false); break;
+    case NetworkKind::rail_only: out.shape = rails(section, true); break;
+    case NetworkKind::dragonfly: out.shape = dragonfly(section); return out;
+    case NetworkKind::hyperx: out.shape = hyperx(section); return out;
+    case NetworkKind::graph: out.shape = graph(section); return out;
+    case NetworkKind::product:
       section.fail("kind", "\"product\" is no dimension of a product; expected one network");
   }
   out.planes = read_count(section, "planes", 1, 8, 1);
@@ -229,8 +228,8 @@ void read_product(const YamlSection& section, model::Fabric& out) {
     const YamlSection dim = dims.section(name);
     skip_documentation(dim);
     out.sizes.push_back(read_count(dim, "devices", 1, kDevicesMax));
-    const Kind kind = dim.choice<Kind>("kind", names_of(Kind{}));
-    if (kind == Kind::graph || kind == Kind::rail_only) {
+    const NetworkKind kind = dim.choice<NetworkKind>("kind", names_of(NetworkKind{}));
+    if (kind == NetworkKind::graph || kind == NetworkKind::rail_only) {
       dim.fail("kind", "cannot be a dimension of a product; expected another family");
     }
     out.networks.push_back(family(dim, kind));
@@ -240,7 +239,7 @@ void read_product(const YamlSection& section, model::Fabric& out) {
 
 }  // namespace
 
-std::vector<std::string> topology_kinds() { return core::names_in(names_of(Kind{})); }
+std::vector<std::string> topology_kinds() { return core::names_in(names_of(NetworkKind{})); }
 
 model::Fabric read_topology(const YamlSection& section, std::optional<model::NodesSpec> nodes) {
   skip_documentation(section);
@@ -248,20 +247,20 @@ model::Fabric read_topology(const YamlSection& section, std::optional<model::Nod
   model::Fabric out;
   out.place = section.where("");
   out.nodes = std::move(nodes);
-  const Kind kind = section.choice<Kind>("kind", names_of(Kind{}));
-  if (kind == Kind::product) {
+  const NetworkKind kind = section.choice<NetworkKind>("kind", names_of(NetworkKind{}));
+  if (kind == NetworkKind::product) {
     read_product(section, out);
     return out;
   }
   out.networks.push_back(family(section, kind));
-  if (kind != Kind::rail_optimised && kind != Kind::rail_only) return out;
+  if (kind != NetworkKind::rail_optimised && kind != NetworkKind::rail_only) return out;
   if (!out.nodes) {
     section.fail("kind", "has a rail for each device of a node; expected a \"node\" beside "
                          "\"topology\"");
   }
   std::get<model::ClosSpec>(out.networks.front().shape).rails = out.nodes->devices;
   out.nodes->rails_cross_nvlink =
-      kind == Kind::rail_only || section.choice<bool>("cross_rail", kCrossRail, false);
+      kind == NetworkKind::rail_only || section.choice<bool>("cross_rail", kCrossRail, false);
   return out;
 }
 

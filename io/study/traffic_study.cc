@@ -1,3 +1,4 @@
+#include "io/study/quantities.h"
 #include "io/study/traffic_study.h"
 
 #include "io/study/counters_config.h"
@@ -13,7 +14,6 @@ namespace {
 using core::Dimension;
 using model::TrafficPattern;
 
-constexpr std::int64_t kDevicesMax = 1 << 24;
 
 constexpr QuantityRange kSize{Dimension::size, 0};
 

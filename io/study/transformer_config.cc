@@ -1,6 +1,7 @@
 // The keys of `transformer:`, mapping by mapping. What each does stands beside the member that it
 // goes to (model/generate/transformer_spec.h); what holds where it is absent is that one's
 // initialiser.
+#include "io/study/quantities.h"
 #include "io/study/transformer_config.h"
 
 #include "model/generate/transformer.h"
@@ -10,7 +11,6 @@ namespace {
 
 using core::Dimension;
 
-constexpr IntegerRange kPositive{.min = 1};
 constexpr IntegerRange kCount{.min = 0};
 
 const Keys<model::MlaSpec>& latent_attention_keys() {

@@ -1,5 +1,6 @@
 // Tells the kinds of workload apart by their key and reads each into its generator's structure;
 // the generators' complaints get the file and line that they come from.
+#include "io/study/quantities.h"
 #include "io/study/workload_spec.h"
 
 #include <fmt/format.h>
@@ -20,8 +21,7 @@ namespace {
 
 using model::SpecProblem;
 
-constexpr IntegerRange kPositive{.min = 1};
-constexpr IntegerRange kCount{.min = 0};
+constexpr IntegerRange kWhole{.min = 0};
 
 using core::Dimension;
 using MicroKeys = Keys<model::MicrobenchmarkSpec>;
@@ -64,7 +64,7 @@ const MicroKeys& microbenchmark_keys() {
            .otherwise("all axes"),
        K::integer("devices", &S::devices, kPositive, "that take part"),
        K::integer("repeats", &S::repeats, kPositive, "how often, one after the other"),
-       K::integer("flops", &S::flops, kCount, "operations of a node").only_if("kind", {"compute"}),
+       K::integer("flops", &S::flops, kWhole, "operations of a node").only_if("kind", {"compute"}),
        K::choice("place", &S::place, "where the bytes are").only_if("kind", {"memory"}),
        K::quantity("bytes_read", &S::bytes_read, {Dimension::size, 0}, "by a node")
            .only_if("kind", kLocal),

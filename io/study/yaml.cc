@@ -19,14 +19,14 @@ namespace exawarp::io {
 namespace {
 
 using core::InputError;
-using Kind = YamlNode::Kind;
+using NodeKind = YamlNode::Kind;
 
-std::string_view kind_name(Kind kind) {
+std::string_view kind_name(NodeKind kind) {
   switch (kind) {
-    case Kind::null: return "empty";
-    case Kind::scalar: return "plain text";
-    case Kind::sequence: return "a list";
-    case Kind::mapping: return "a mapping";
+    case NodeKind::null: return "empty";
+    case NodeKind::scalar: return "plain text";
+    case NodeKind::sequence: return "a list";
+    case NodeKind::mapping: return "a mapping";
   }
   return "unknown";
 }
@@ -50,7 +50,7 @@ void load_in_place(YamlNode& node) {
                                 did_you_mean_file(path.string())));
   }
   std::unique_ptr<YamlNode> loaded = load_yaml(path.string());
-  if (loaded->kind != Kind::mapping) {
+  if (loaded->kind != NodeKind::mapping) {
     throw InputError(path.string(), fmt::format("is {}; expected a mapping, \"key: value\"",
                                                 kind_name(loaded->kind)));
   }
@@ -232,7 +232,7 @@ YamlNode* YamlSection::require(std::string_view key, std::string_view expected) 
 YamlNode* YamlSection::scalar(std::string_view key, bool required,
                               std::string_view expected) const {
   YamlNode* found = required ? require(key, expected) : ask(key);
-  if (found != nullptr && found->kind != Kind::scalar) {
+  if (found != nullptr && found->kind != NodeKind::scalar) {
     fail_at(*found, fmt::format("is {}; expected {}", kind_name(found->kind), expected));
   }
   return found;
@@ -248,7 +248,7 @@ YamlSection YamlSection::section_at(YamlNode& node) const { return {node, *probl
 // An empty mapping of which nothing is said any more.
 YamlSection YamlSection::stand_in(std::string_view key) const {
   YamlNode& node = *problems_->stand_ins.emplace_back(std::make_unique<YamlNode>());
-  node.kind = Kind::mapping;
+  node.kind = NodeKind::mapping;
   node.file = node_->file;
   node.line = node_->line;
   node.key_path = path_in(*node_, key);
@@ -261,7 +261,7 @@ bool YamlSection::has(std::string_view key) const { return ask(key) != nullptr; 
 
 bool YamlSection::has_text(std::string_view key) const {
   const YamlNode* found = ask(key);
-  return found != nullptr && found->kind == Kind::scalar;
+  return found != nullptr && found->kind == NodeKind::scalar;
 }
 
 std::string YamlSection::text(std::string_view key, std::optional<std::string> fallback) const {
@@ -347,12 +347,12 @@ std::vector<std::string> YamlSection::texts(
     std::string_view key, std::optional<std::vector<std::string>> fallback) const {
   YamlNode* found = fallback ? ask(key) : require(key, "a list");
   if (found == nullptr) return fallback.value_or(std::vector<std::string>{});
-  if (found->kind != Kind::sequence) {
+  if (found->kind != NodeKind::sequence) {
     fail_at(*found, fmt::format("is {}; expected a list, e.g. [a, b]", kind_name(found->kind)));
   }
   std::vector<std::string> out;
   for (const auto& item : found->items) {
-    if (item->kind != Kind::scalar) fail_at(*item, "expected plain text");
+    if (item->kind != NodeKind::scalar) fail_at(*item, "expected plain text");
     out.push_back(item->text);
   }
   return out;
@@ -363,13 +363,13 @@ std::vector<std::uint32_t> YamlSection::integers(
     std::optional<std::vector<std::uint32_t>> fallback) const {
   YamlNode* found = fallback ? ask(key) : require(key, "a list of whole numbers");
   if (found == nullptr) return fallback.value_or(std::vector<std::uint32_t>{});
-  if (found->kind != Kind::sequence) {
+  if (found->kind != NodeKind::sequence) {
     fail_at(*found, fmt::format("is {}; expected a list, e.g. [4, 4]", kind_name(found->kind)));
   }
   std::vector<std::uint32_t> out;
   for (const auto& item : found->items) {
     item->read = true;
-    const auto value = item->kind == Kind::scalar ? number_from<std::int64_t>(item->text)
+    const auto value = item->kind == NodeKind::scalar ? number_from<std::int64_t>(item->text)
                                                   : std::optional<std::int64_t>{};
     if (!value || !range.contains(*value)) {
       fail_at(*found, fmt::format("{} is not possible; expected whole numbers from {} to {}",
@@ -383,8 +383,8 @@ std::vector<std::uint32_t> YamlSection::integers(
 YamlSection YamlSection::section(std::string_view key) const {
   YamlNode* found = require(key, "a mapping, or the path of a YAML file");
   if (found == nullptr) return stand_in(key);
-  if (found->kind == Kind::scalar) load_in_place(*found);
-  if (found->kind != Kind::mapping) {
+  if (found->kind == NodeKind::scalar) load_in_place(*found);
+  if (found->kind != NodeKind::mapping) {
     fail_at(*found, fmt::format("is {}; expected a mapping, or the path of a YAML file",
                                 kind_name(found->kind)));
   }
@@ -399,13 +399,13 @@ std::optional<YamlSection> YamlSection::optional_section(std::string_view key) c
 std::vector<YamlSection> YamlSection::sections(std::string_view key) const {
   YamlNode* found = require(key, "a list of mappings");
   if (found == nullptr) return {};
-  if (found->kind != Kind::sequence) {
+  if (found->kind != NodeKind::sequence) {
     fail_at(*found, fmt::format("is {}; expected a list of mappings", kind_name(found->kind)));
   }
   std::vector<YamlSection> out;
   for (const auto& item : found->items) {
-    if (item->kind == Kind::scalar) load_in_place(*item);
-    if (item->kind != Kind::mapping) {
+    if (item->kind == NodeKind::scalar) load_in_place(*item);
+    if (item->kind != NodeKind::mapping) {
       fail_at(*item, fmt::format("is {}; expected a mapping", kind_name(item->kind)));
     }
     item->read = true;
@@ -440,7 +440,7 @@ void YamlSection::skip(std::string_view key) const {
 std::string YamlSection::where(std::string_view key) const {
   const YamlNode* at = node_;
   std::string_view rest = key;
-  while (!rest.empty() && at->kind == Kind::mapping) {
+  while (!rest.empty() && at->kind == NodeKind::mapping) {
     const std::size_t dot = rest.find('.');
     const YamlNode* next = at->find(rest.substr(0, dot));
     if (next == nullptr) break;
@@ -458,7 +458,7 @@ void YamlSection::fail(std::string_view key, const std::string& what) const {
 
 YamlDocument::YamlDocument(const std::string& path, const std::vector<std::string>& overrides)
     : root_(load_yaml(path)) {
-  if (root_->kind != Kind::mapping) {
+  if (root_->kind != NodeKind::mapping) {
     throw InputError(path, fmt::format("is {}; expected a mapping, \"key: value\"",
                                        kind_name(root_->kind)));
   }

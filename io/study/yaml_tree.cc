@@ -23,7 +23,7 @@ namespace exawarp::io {
 namespace {
 
 using core::InputError;
-using Kind = YamlNode::Kind;
+using NodeKind = YamlNode::Kind;
 
 // Builds the tree from yaml-cpp's events.
 class Builder : public YAML::EventHandler {
@@ -39,7 +39,7 @@ class Builder : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     refuse_anchor(mark, anchor);
-    add(mark, Kind::null, {});
+    add(mark, NodeKind::null, {});
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
     fail(mark, "aliases are not supported; expected the value itself, or a file of its own");
@@ -51,21 +51,21 @@ class Builder : public YAML::EventHandler {
     if (awaits_key()) {
       set_key(mark, value);
     } else {
-      add(mark, Kind::scalar, value);
+      add(mark, NodeKind::scalar, value);
     }
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
-    open(mark, Kind::sequence);
+    open(mark, NodeKind::sequence);
   }
   void OnSequenceEnd() override { stack_.pop_back(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
-    open(mark, Kind::mapping);
+    open(mark, NodeKind::mapping);
   }
   void OnMapEnd() override { stack_.pop_back(); }
 
@@ -92,7 +92,7 @@ class Builder : public YAML::EventHandler {
   }
 
   [[nodiscard]] bool awaits_key() const {
-    return !stack_.empty() && stack_.back().node->kind == Kind::mapping && !stack_.back().has_key;
+    return !stack_.empty() && stack_.back().node->kind == NodeKind::mapping && !stack_.back().has_key;
   }
 
   void set_key(const YAML::Mark& mark, const std::string& key) {
@@ -113,7 +113,7 @@ class Builder : public YAML::EventHandler {
     return parent.empty() ? key : parent + "." + key;
   }
 
-  YamlNode* add(const YAML::Mark& mark, Kind kind, const std::string& text) {
+  YamlNode* add(const YAML::Mark& mark, NodeKind kind, const std::string& text) {
     if (awaits_key()) fail(mark, "a key is no plain text; expected \"name: value\"");
     auto node = std::make_unique<YamlNode>();
     YamlNode* added = node.get();
@@ -124,7 +124,7 @@ class Builder : public YAML::EventHandler {
     node->line = mark.line + 1;
     if (stack_.empty()) {
       root_ = std::move(node);
-    } else if (Level& level = stack_.back(); level.node->kind == Kind::mapping) {
+    } else if (Level& level = stack_.back(); level.node->kind == NodeKind::mapping) {
       node->key_path = path_of(level.node->key_path, level.key);
       node->line = level.key_line;
       level.node->entries.push_back({level.key, std::move(node)});
@@ -136,7 +136,7 @@ class Builder : public YAML::EventHandler {
     return added;
   }
 
-  void open(const YAML::Mark& mark, Kind kind) {
+  void open(const YAML::Mark& mark, NodeKind kind) {
     if (stack_.size() >= kYamlDepthMax) {
       fail(mark, fmt::format("nested too deeply; expected at most {} levels", kYamlDepthMax));
     }
@@ -191,17 +191,17 @@ void assign(YamlNode& node, const Override& override) {
 
 void apply(YamlNode& node, Override override) {
   if (override.segments.empty()) return assign(node, override);
-  if (node.kind == Kind::scalar) {
+  if (node.kind == NodeKind::scalar) {
     node.pending.push_back(std::move(override));
     return;
   }
-  if (node.kind == Kind::sequence) {
+  if (node.kind == NodeKind::sequence) {
     throw InputError("--set " + override.path,
                      in_quotes(node.key_path) + " is a list; expected to set the list as a whole");
   }
-  if (node.kind == Kind::null) {
+  if (node.kind == NodeKind::null) {
     make_overridden(node, override);
-    node.kind = Kind::mapping;
+    node.kind = NodeKind::mapping;
   }
   const std::string key = override.segments.front();
   override.segments.erase(override.segments.begin());
