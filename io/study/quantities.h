@@ -12,6 +12,7 @@
 namespace exawarp::io {
 
 inline constexpr std::int64_t kDevicesMax = 1 << 24;  // of workloads (model/workload/validate.h)
+inline constexpr std::int64_t kWidthMax = 1 << 16;    // of a part of a network
 inline constexpr IntegerRange kPositive{.min = 1};
 
 // Up to a minute: what is longer is a mistake, and sums stay far from 2^63.

@@ -2,7 +2,7 @@
 // topology_config.cc; docs/reference/topologies.md explains the families.
 #include <algorithm>
 
-#include "io/study/keys.h"
+#include "io/study/hand_read_keys.h"
 #include "io/study/schema_sections.h"
 #include "io/study/system_config.h"
 #include "io/study/topology_config.h"
@@ -12,35 +12,23 @@ namespace exawarp::io {
 namespace {
 
 using core::Dimension;
-using K = Keys<NoSpec>;
-
-constexpr std::int64_t kWidthMax = 1 << 16;
 
 ValueShape latency(std::int64_t min_ps = 0) {
   return ValueShape::quantity(Dimension::time, min_ps);
 }
 ValueShape bandwidth() { return ValueShape::quantity(Dimension::bandwidth, 1); }
-ValueShape count(std::int64_t min, std::int64_t max) { return ValueShape::integer({min, max}); }
 
-K::Key key(std::string name, ValueShape shape, std::string fallback, std::string meaning) {
-  K::Key out = K::custom(std::move(name), {std::move(shape)}, std::move(meaning));
-  out.schema.fallback = std::move(fallback);
-  return out;
-}
-K::Key required(std::string name, ValueShape shape, std::string meaning) {
-  return key(std::move(name), std::move(shape), "", std::move(meaning)).required();
-}
-K::Key name() { return K::note("name"); }
-K::Key achieved() { return required("bandwidth", bandwidth(), "what transfers achieve"); }
-K::Key peak() {
+HandReadKeys::Key name() { return HandReadKeys::note("name"); }
+HandReadKeys::Key achieved() { return required("bandwidth", bandwidth(), "what transfers achieve"); }
+HandReadKeys::Key peak() {
   return key("peak_bandwidth", bandwidth(), "", "line rate, which bounds `bandwidth`")
       .otherwise("`bandwidth`");
 }
 
 const SectionSchema& node_schema() {
-  static const K keys(
+  static const HandReadKeys keys(
       "fabric.node", "Devices behind one non-blocking switch.",
-      {K::note("source"), K::note("description"), name(),
+      {HandReadKeys::note("source"), HandReadKeys::note("description"), name(),
        required("devices", count(1, 1 << 16), "of a node"),
        key("planes", count(1, 64), "1", "parallel switches, which share the bandwidth"), achieved(),
        peak(), required("latency", latency(1), "end to end, one message")});
@@ -49,9 +37,9 @@ const SectionSchema& node_schema() {
 
 const SectionSchema& scale_out_schema() {
   const ValueShape width = count(1, 1 << 20);
-  static const K keys(
+  static const HandReadKeys keys(
       "fabric.scale_out", "A fat tree of nodes.",
-      {K::note("source"), K::note("description"), name(), achieved(), peak(),
+      {HandReadKeys::note("source"), HandReadKeys::note("description"), name(), achieved(), peak(),
        required("endpoint_latency", latency(1), "both ends together"),
        required("switch_latency", latency(), "of each switch passed"),
        required("link_latency", latency(), "of each link passed"),
@@ -63,8 +51,8 @@ const SectionSchema& scale_out_schema() {
 }
 
 const SectionSchema& link_schema() {
-  static const K keys("link", "A cable of a topology.",
-                      {K::note("source"), K::note("description"), achieved(), peak(),
+  static const HandReadKeys keys("link", "A cable of a topology.",
+                      {HandReadKeys::note("source"), HandReadKeys::note("description"), achieved(), peak(),
                        required("latency", latency(1), "of the link")});
   return keys.schema();
 }
@@ -72,15 +60,15 @@ const SectionSchema& link_schema() {
 ValueShape link() { return ValueShape::mapping(link_schema()); }
 
 const SectionSchema& link_kinds_schema() {
-  static const K keys("graph.link_kinds", "Links by names of the writer's choice.", {}, {},
+  static const HandReadKeys keys("graph.link_kinds", "Links by names of the writer's choice.", {}, {},
                       {link()});
   return keys.schema();
 }
 
 const SectionSchema& graph_schema() {
-  static const K keys(
+  static const HandReadKeys keys(
       "graph", "Any network, link by link.",
-      {K::note("source"), K::note("description"), name(),
+      {HandReadKeys::note("source"), HandReadKeys::note("description"), name(),
        required("devices", count(1, model::Graph::kDevicesMax), "d0, d1, ..."),
        key("switches", count(0, model::Graph::kVerticesMax), "0", "s0, s1, ..."),
        key("devices_forward", ValueShape::flag(), "false", "devices pass messages on"),
@@ -98,9 +86,9 @@ const Kinds kSwitched{"single_switch", "leaf_spine", "fat_tree", "rail_optimised
 const Kinds kDirect{"ring", "fully_connected", "torus", "mesh"};
 const Kinds kSized{"torus", "mesh", "hyperx"};
 
-K::Key of(const Kinds& kinds, K::Key key) { return std::move(key).only_if("kind", kinds); }
+HandReadKeys::Key of(const Kinds& kinds, HandReadKeys::Key key) { return std::move(key).only_if("kind", kinds); }
 
-std::vector<K::Key> shared_keys(const Kinds& all) {
+std::vector<HandReadKeys::Key> shared_keys(const Kinds& all) {
   Kinds linked, ends;
   for (const std::string& kind : all) {
     if (kind != "product" && kind != "graph") linked.push_back(kind);
@@ -108,9 +96,9 @@ std::vector<K::Key> shared_keys(const Kinds& all) {
   }
   Kinds forwarding = kDirect;
   if (std::ranges::find(all, "product") != all.end()) forwarding.push_back("product");
-  return {K::note("source"),
-          K::note("description"),
-          K::note("name"),
+  return {HandReadKeys::note("source"),
+          HandReadKeys::note("description"),
+          HandReadKeys::note("name"),
           required("kind", ValueShape::choice(all), "the family of networks"),
           of(linked, required("link", link(), "of a device")),
           of(ends, required("endpoint_latency", latency(), "both ends together")),
@@ -119,7 +107,7 @@ std::vector<K::Key> shared_keys(const Kinds& all) {
                              "of each device that passes a message on"))};
 }
 
-std::vector<K::Key> clos_keys() {
+std::vector<HandReadKeys::Key> clos_keys() {
   const ValueShape width = count(1, kWidthMax);
   return {
       of(kClos, key("devices_per_leaf", width, "", "below a leaf switch").otherwise("by `radix`")),
@@ -147,7 +135,7 @@ std::vector<K::Key> clos_keys() {
          key("planes", width, "1", "parallel networks; 8 at most but for `single_switch`"))};
 }
 
-std::vector<K::Key> other_keys() {
+std::vector<HandReadKeys::Key> other_keys() {
   const ValueShape width = count(1, kWidthMax);
   const Kinds dragonfly{"dragonfly"}, hyperx{"hyperx"};
   return {of(kSized, required("dims", ValueShape::list_of(count(1, kDevicesMax)),
@@ -170,10 +158,10 @@ std::vector<K::Key> other_keys() {
           of({"graph"}, required("graph", ValueShape::mapping(graph_schema()), "its links"))};
 }
 
-std::vector<K::Key> joined(std::vector<std::vector<K::Key>> parts) {
-  std::vector<K::Key> out;
-  for (std::vector<K::Key>& part : parts) {
-    for (K::Key& key : part) out.push_back(std::move(key));
+std::vector<HandReadKeys::Key> joined(std::vector<std::vector<HandReadKeys::Key>> parts) {
+  std::vector<HandReadKeys::Key> out;
+  for (std::vector<HandReadKeys::Key>& part : parts) {
+    for (HandReadKeys::Key& key : part) out.push_back(std::move(key));
   }
   return out;
 }
@@ -183,7 +171,7 @@ const SectionSchema& dimension_schema() {
   for (const std::string& kind : topology_kinds()) {
     if (kind != "product" && kind != "graph" && kind != "rail_only") kinds.push_back(kind);
   }
-  static const K keys("topology.dimension", "A network along one dimension of a product.",
+  static const HandReadKeys keys("topology.dimension", "A network along one dimension of a product.",
                       joined({shared_keys(kinds),
                               {required("devices", count(1, kDevicesMax), "along it")},
                               clos_keys(),
@@ -192,13 +180,13 @@ const SectionSchema& dimension_schema() {
 }
 
 const SectionSchema& dimensions_schema() {
-  static const K keys("topology.dimensions", "Networks by names of the writer's choice.", {}, {},
+  static const HandReadKeys keys("topology.dimensions", "Networks by names of the writer's choice.", {}, {},
                       {ValueShape::mapping(dimension_schema())});
   return keys.schema();
 }
 
 const SectionSchema& topology_schema() {
-  static const K keys(
+  static const HandReadKeys keys(
       "topology", "docs/reference/topologies.md says what the families are.",
       joined({shared_keys(topology_kinds()),
               clos_keys(),
@@ -211,21 +199,21 @@ const SectionSchema& topology_schema() {
 }  // namespace
 
 const SectionSchema& fabric_schema() {
-  static const K keys(
+  static const HandReadKeys keys(
       "fabric", "The network between devices.",
-      {K::note("source"), K::note("description"), name(),
-       K::custom("node", {ValueShape::mapping(node_schema())}, "below the network")
+      {HandReadKeys::note("source"), HandReadKeys::note("description"), name(),
+       HandReadKeys::custom("node", {ValueShape::mapping(node_schema())}, "below the network")
            .otherwise("none; required with `scale_out`"),
-       K::custom("scale_out", {ValueShape::mapping(scale_out_schema())}, "a fat tree of nodes"),
-       K::custom("topology", {ValueShape::mapping(topology_schema())}, "any other network")},
+       HandReadKeys::custom("scale_out", {ValueShape::mapping(scale_out_schema())}, "a fat tree of nodes"),
+       HandReadKeys::custom("topology", {ValueShape::mapping(topology_schema())}, "any other network")},
       {{.keys = {"scale_out", "topology"}}});
   return keys.schema();
 }
 
 const SectionSchema& system_schema() {
-  static const K keys(
+  static const HandReadKeys keys(
       "system", "What the devices are and how they are connected; as many as a study needs.",
-      {K::note("source"), K::note("description"), name(),
+      {HandReadKeys::note("source"), HandReadKeys::note("description"), name(),
        required("accelerator", ValueShape::mapping(accelerator_keys().schema()), "what computes"),
        required("fabric", ValueShape::mapping(fabric_schema()), "the network")});
   return keys.schema();

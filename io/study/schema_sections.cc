@@ -2,7 +2,7 @@
 // to be what its reader does; tests/e2e/schema_test.py holds the two against each other.
 #include "io/study/schema_sections.h"
 
-#include "io/study/keys.h"
+#include "io/study/hand_read_keys.h"
 #include "model/collective/choice.h"
 #include "model/job/placement.h"
 #include "model/network/packet/port_counters.h"
@@ -12,8 +12,6 @@ namespace exawarp::io {
 namespace {
 
 using core::Dimension;
-using K = Keys<NoSpec>;
-
 
 // ---- shapes
 
@@ -24,26 +22,17 @@ ValueShape choice_of() {
 
 ValueShape time() { return ValueShape::quantity(Dimension::time); }
 ValueShape size(std::int64_t min = 0) { return ValueShape::quantity(Dimension::size, min); }
-ValueShape count(std::int64_t min, std::int64_t max) { return ValueShape::integer({min, max}); }
 // [7, 16-23]
 std::vector<ValueShape> ids() { return {ValueShape::list_of(ValueShape::text())}; }
 
-K::Key key(std::string name, ValueShape shape, std::string fallback, std::string meaning) {
-  K::Key out = K::custom(std::move(name), {std::move(shape)}, std::move(meaning));
-  out.schema.fallback = std::move(fallback);
-  return out;
-}
-K::Key required(std::string name, ValueShape shape, std::string meaning) {
-  return key(std::move(name), std::move(shape), "", std::move(meaning)).required();
-}
-K::Key otherwise(std::string name, ValueShape shape, std::string words, std::string meaning) {
+HandReadKeys::Key otherwise(std::string name, ValueShape shape, std::string words, std::string meaning) {
   return key(std::move(name), std::move(shape), "", std::move(meaning)).otherwise(std::move(words));
 }
 
 }  // namespace
 
 const SectionSchema& counters_schema() {
-  static const K keys(
+  static const HandReadKeys keys(
       "counters", "Counters of ports over time: docs/guide/faults.md.",
       {key("bucket", ValueShape::quantity(Dimension::time, 1'000),
            quantity_text(model::PortCountersOptions{}.bucket.ps, Dimension::time),
@@ -58,13 +47,13 @@ const SectionSchema& counters_schema() {
 namespace {
 
 const SectionSchema& placement_schema() {
-  static const K keys(
+  static const HandReadKeys keys(
       "job_placement", "docs/guide/jobs.md explains them.",
       {otherwise("kind", choice_of<model::PlacementKind>(), "`linear`; `list` with `devices`",
                  "which devices run the ranks"),
        otherwise("first", count(0, kDevicesMax - 1), "the first that are free",
                  "`linear`: device of rank 0"),
-       K::custom("devices", ids(), "`list`: by rank, as `[0-7, 16-23]`"),
+       HandReadKeys::custom("devices", ids(), "`list`: by rank, as `[0-7, 16-23]`"),
        key("order", choice_of<model::NodeOrder>(), "ascending", "`nodes`: of the nodes"),
        key("ranks", ValueShape::choice({"block", "round_robin"}), "block",
            "`nodes`: how ranks go to them"),
@@ -88,7 +77,7 @@ ValueShape algorithm() {
 }
 
 const SectionSchema& step_schema() {
-  static const K keys(
+  static const HandReadKeys keys(
       "collectives.step", "Added to each message's latency.",
       {key("node", time(), "0 ps", "inside a node"), key("scale_out", time(), "0 ps", "beyond")});
   return keys.schema();
@@ -96,9 +85,9 @@ const SectionSchema& step_schema() {
 
 const SectionSchema& rule_schema() {
   const ValueShape members = count(1, kDevicesMax);
-  static const K keys(
+  static const HandReadKeys keys(
       "collectives.rule", "The first that fits decides which algorithm a collective runs by.",
-      {K::note("source"), K::note("description"),
+      {HandReadKeys::note("source"), HandReadKeys::note("description"),
        otherwise("type", choice_of<model::schema::CollectiveType>(), "all it can run",
                  "of the collective"),
        otherwise("min_bytes", size(), "any", "of a device's buffer or input, inclusive"),
@@ -122,8 +111,8 @@ const SectionSchema& rule_schema() {
 }  // namespace
 
 const SectionSchema& collectives_schema() {
-  static const K keys("collectives", "docs/reference/collectives.md explains them.",
-                      {K::note("name"), K::note("source"), K::note("description"),
+  static const HandReadKeys keys("collectives", "docs/reference/collectives.md explains them.",
+                      {HandReadKeys::note("name"), HandReadKeys::note("source"), HandReadKeys::note("description"),
                        required("rules", ValueShape::list_of(ValueShape::mapping(rule_schema())),
                                 "the first that fits is taken")});
   return keys.schema();

@@ -41,7 +41,7 @@ void read_name(const YamlSection& root, Study& out, const KeySchema&) {
 }
 
 // Of sections whose keys go to the study itself.
-Study& whole(Study& study) { return study; }
+Study& whole_study(Study& study) { return study; }
 
 void read_packets(const YamlSection& network, Study& out, const KeySchema& key) {
   out.packets.routing.policy = kUsualRouting;
@@ -212,21 +212,21 @@ std::vector<StudyKeys::Key> what_is_simulated() {
 std::vector<StudyKeys::Key> how_it_is_simulated() {
   using K = StudyKeys;
   return {
-      K::section("memory", whole, memory_keys(), "whether it has to suffice"),
-      K::section("network", whole, network_keys(), "how closely the network is simulated"),
-      K::section("compute", whole, compute_keys(), "how long operations take"),
+      K::section("memory", whole_study, memory_keys(), "whether it has to suffice"),
+      K::section("network", whole_study, network_keys(), "how closely the network is simulated"),
+      K::section("compute", whole_study, compute_keys(), "how long operations take"),
       K::custom("faults", {ValueShape::mapping(faults_schema())},
                 "what is slow or down: docs/guide/faults.md", read_faults)
           .otherwise("none"),
       K::custom("counters", {ValueShape::mapping(counters_schema())},
                 "of `run --counters`, at fidelity `packet`", read_counters),
-      K::section("point_to_point", whole, point_to_point_keys(),
+      K::section("point_to_point", whole_study, point_to_point_keys(),
                  "messages that are no collective's"),
       K::custom("collectives", {ValueShape::mapping(collectives_schema())},
                 "which algorithm runs which collective", read_collective_rules)
           .otherwise("rings"),
-      K::section("placement", whole, placement_keys(), "of the simulation on its processes"),
-      K::section("engine", whole, engine_keys(), "of the simulator"),
+      K::section("placement", whole_study, placement_keys(), "of the simulation on its processes"),
+      K::section("engine", whole_study, engine_keys(), "of the simulator"),
       K::integer("seed", [](Study& s) -> std::uint64_t& { return s.engine.seed; }, {},
                  "of every random number")};
 }

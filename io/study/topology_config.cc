@@ -16,7 +16,6 @@ using model::FamilySpec;
 using model::LinkKind;
 using model::NodeLatencies;
 
-constexpr std::int64_t kWidthMax = 1 << 16;
 constexpr std::int64_t kBundleMax = 64;
 
 constexpr core::Named<bool> kCrossRailNames[] = {{"spine", false}, {"nvlink", true}};

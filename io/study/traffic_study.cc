@@ -44,13 +44,13 @@ const Keys<model::TrafficOptions>& traffic_keys() {
   return keys;
 }
 
-void read_packets(const YamlSection& root, TrafficStudy& out, const KeySchema& key) {
+void read_traffic_packets(const YamlSection& root, TrafficStudy& out, const KeySchema& key) {
   if (const auto packet = root.optional_section(key.name)) {
     out.network = read_packet_options(*packet);
   }
 }
 
-void read_faults(const YamlSection& root, TrafficStudy& out, const KeySchema& key) {
+void read_traffic_faults(const YamlSection& root, TrafficStudy& out, const KeySchema& key) {
   if (const auto faults = root.optional_section(key.name)) {
     out.network.link_faults = read_link_faults(*faults);
   }
@@ -62,7 +62,7 @@ void read_jitter_of_links(const YamlSection& root, TrafficStudy& out, const KeyS
   }
 }
 
-void read_counters(const YamlSection& root, TrafficStudy& out, const KeySchema& key) {
+void read_traffic_counters(const YamlSection& root, TrafficStudy& out, const KeySchema& key) {
   if (const auto counters = root.optional_section(key.name)) {
     out.counters = read_port_counters(*counters);
   }
@@ -88,15 +88,15 @@ const Keys<TrafficStudy>& traffic_study_keys() {
                  })
            .required(),
        K::custom("packet", {ValueShape::mapping(packet_schema())}, "packets at every hop",
-                 read_packets),
+                 read_traffic_packets),
        K::custom("faults", {ValueShape::mapping(link_faults_schema())},
-                 "links and switches that are slow or down: docs/guide/faults.md", read_faults)
+                 "links and switches that are slow or down: docs/guide/faults.md", read_traffic_faults)
            .otherwise("none"),
        K::custom("latency_jitter", {ValueShape::mapping(latency_jitter_schema())},
                  "added to each packet's latency", read_jitter_of_links)
            .otherwise("none"),
        K::custom("counters", {ValueShape::mapping(counters_schema())}, "of `--counters`",
-                 read_counters),
+                 read_traffic_counters),
        K::section("traffic", &S::traffic, traffic_keys(), "who sends what to whom").required(),
        K::integer("seed", &S::seed, {}, "of every random number")});
   return keys;

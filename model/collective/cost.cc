@@ -19,7 +19,7 @@ bool gives_to_all(CollectiveType type) {
   return type == CollectiveType::ALL_REDUCE || type == CollectiveType::BARRIER;
 }
 
-bool is_broadcast_or_reduce(CollectiveType type) {
+bool is_rooted_or_spread(CollectiveType type) {
   return type == CollectiveType::BROADCAST || type == CollectiveType::REDUCE;
 }
 
@@ -49,7 +49,7 @@ class Sequence {
 
 Time ring_time(const Collective& c, const Sequence& s) {
   const Time wire = s.wire(bytes_of(c, {.first = 0, .count = 1}));
-  if (is_broadcast_or_reduce(c.type)) {
+  if (is_rooted_or_spread(c.type)) {
     return sum_to_end(product_to_end(c.members - 1, sum_to_end(s.latency(), wire)),
                       product_to_end(c.lanes - 1, wire));
   }
@@ -164,7 +164,7 @@ std::uint64_t collective_messages(const Collective& c) {
   const std::uint64_t twice = gives_to_all(c.type) ? 2 : 1;
   switch (c.algorithm) {
     case Algorithm::ring:
-      return c.lanes * others * (is_broadcast_or_reduce(c.type) ? 1 : twice * n);
+      return c.lanes * others * (is_rooted_or_spread(c.type) ? 1 : twice * n);
     case Algorithm::halving: return twice * n * log2_ceil(c.members);
     case Algorithm::doubling:
     case Algorithm::bruck: return n * log2_ceil(c.members);

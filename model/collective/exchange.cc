@@ -18,7 +18,7 @@ bool is_reduction_to_all(CollectiveType type) {
   return type == CollectiveType::ALL_REDUCE || type == CollectiveType::BARRIER;
 }
 
-std::uint32_t log2_ceil(std::uint32_t n) {
+std::uint32_t rounds_of(std::uint32_t n) {
   return static_cast<std::uint32_t>(std::bit_width(n - 1));
 }
 
@@ -27,9 +27,9 @@ std::uint32_t log2_ceil(std::uint32_t n) {
 std::uint32_t Exchange::phases() const {
   switch (c_.algorithm) {
     case Algorithm::ring: return (is_reduction_to_all(c_.type) ? 2 : 1) * (n_ - 1);
-    case Algorithm::halving: return (is_reduction_to_all(c_.type) ? 2 : 1) * log2_ceil(n_);
+    case Algorithm::halving: return (is_reduction_to_all(c_.type) ? 2 : 1) * rounds_of(n_);
     case Algorithm::doubling:
-    case Algorithm::bruck: return log2_ceil(n_);
+    case Algorithm::bruck: return rounds_of(n_);
     case Algorithm::pairwise: return n_ - 1;
     default: return is_reduction_to_all(c_.type) ? 2 : 1;
   }
@@ -68,7 +68,7 @@ ExchangeStep Exchange::ring_step(std::uint32_t phase) const {
 // from d on go to the member that is d further, as far as there are so many; gathering goes the way
 // back (Traeff).
 ExchangeStep Exchange::halving_step(std::uint32_t phase) const {
-  const std::uint32_t rounds = log2_ceil(n_);
+  const std::uint32_t rounds = rounds_of(n_);
   const bool halves = c_.type != CollectiveType::ALL_GATHER && phase < rounds;
   const std::uint32_t distance = 1u << (halves ? rounds - 1 - phase : phase % rounds);
   if (std::has_single_bit(n_)) {
@@ -88,7 +88,7 @@ ExchangeStep Exchange::doubling_step(std::uint32_t phase) const {
   if (std::has_single_bit(n_)) {
     return {p_ ^ (1u << phase), phase, {.first = 0, .count = n_}};
   }
-  const std::uint32_t bits_left = log2_ceil(n_) - phase;
+  const std::uint32_t bits_left = rounds_of(n_) - phase;
   const std::uint32_t heard = static_cast<std::uint32_t>(std::uint64_t{n_ - 1} >> bits_left);
   const std::uint32_t one_more = (n_ - 1) >> (bits_left - 1) & 1u;
   return {modulo(std::uint64_t{p_} + heard + one_more), phase,
