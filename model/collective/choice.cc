@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/collective/algorithm.h"
+
 namespace exawarp::model {
 namespace {
 
@@ -12,7 +14,7 @@ bool fits(const CollectiveRule& rule, const CollectiveUse& use) {
   if (rule.type && *rule.type != use.type) return false;
   if (use.bytes < rule.min_bytes || use.bytes > rule.max_bytes) return false;
   if (use.members < rule.min_group || use.members > rule.max_group) return false;
-  if (use.by_sizes && rule.choice.algorithm == Algorithm::bruck) return false;
+  if (use.by_sizes && !description_of(rule.choice.algorithm).takes_sizes) return false;
   if (rule.choice.hierarchical && !can_be_hierarchical(use.type, rule.choice)) return false;
   return can_run(use.type, rule.choice.algorithm);
 }
@@ -71,13 +73,14 @@ std::int64_t carried_bytes(const Choice& choice, std::int64_t bytes) {
 }
 
 std::uint32_t lanes_of(const Choice& choice, const CollectiveUse& use) {
-  if (!can_use_lanes(choice.algorithm)) return 1;
+  const AlgorithmDescription& algorithm = description_of(choice.algorithm);
+  if (!algorithm.uses_lanes) return 1;
   const std::uint32_t channels =
-      choice.algorithm == Algorithm::double_tree ? (choice.channels + 1) / 2 * 2 : choice.channels;
+      algorithm.lanes_in_pairs ? (choice.channels + 1) / 2 * 2 : choice.channels;
   if (choice.chunk_bytes == 0) return channels;
   Collective one{.type = use.type, .algorithm = choice.algorithm, .bytes = use.bytes,
                  .members = use.members};
-  const bool in_shares = choice.algorithm == Algorithm::ring;
+  const bool in_shares = algorithm.lanes_share_data;
   const std::int64_t message =
       bytes_of(one, {.first = 0, .count = in_shares ? 1 : use.members});
   const std::int64_t each = choice.chunk_bytes * channels;

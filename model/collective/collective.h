@@ -22,29 +22,13 @@
 // The algorithms, their sources and their costs: cost.h and docs/reference/collectives.md.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
-#include <string_view>
 
+#include "model/collective/algorithm_names.h"
 #include "model/workload/workload.capnp.h"
 
 namespace exawarp::model {
-
-enum class Algorithm : std::uint8_t {
-  ring,         // around the members; broadcast and reduce: a chain
-  halving,      // recursive halving and doubling (Rabenseifner; Traeff for any n)
-  doubling,     // recursive doubling with the whole buffer (census for any n)
-  tree,         // binomial: halves of a range of positions
-  double_tree,  // two binary trees, each with half of the bytes, pipelined
-  direct,       // every member to every other at once
-  bruck,        // ceil(log2 n) rounds with growing or regrouped messages; barrier: dissemination
-  pairwise,     // all-to-all in n - 1 rounds, one partner a round
-  in_network,   // switches reduce and multicast: once up, once down
-};
-constexpr std::array<std::string_view, 9> kAlgorithmNames{
-    "ring", "halving", "doubling", "tree", "double_tree", "direct", "bruck", "pairwise",
-    "in_network"};
 
 constexpr std::uint32_t kLanesMax = 1024;
 constexpr std::uint32_t kNoMember = 0xffffffff;
@@ -73,7 +57,7 @@ bool can_run(schema::CollectiveType type, Algorithm algorithm);
 // Whether `algorithm` can use more than one lane.
 bool can_use_lanes(Algorithm algorithm);
 
-// Data that a message carries: the blocks first, first + 1, ... (modulo n). All-to-all: the data
+// Data that a message carries: the blocks first, first + stride, ... (modulo n). All-to-all: data
 // whose receiver is that many positions after its sender; with `by_bit`, where bit `first` of that
 // number is set. All-reduce and barrier, `without_own`: what the sender received of them, without
 // what it brought itself.
@@ -81,6 +65,7 @@ struct Blocks {
   std::uint32_t first = 0, count = 0;
   bool by_bit = false;
   bool without_own = false;
+  std::uint32_t stride = 1;
 };
 
 struct Transfer {

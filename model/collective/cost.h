@@ -10,7 +10,7 @@
 //   doubling    L (a + w)                                                                exact
 //   tree        broadcast, reduce: L (a + w); all-reduce, barrier: 2 L (a + w);
 //               gather, scatter: sum of a + w(m s), m = ceil(n/2), ceil(m/2) .. 1        exact
-//   double_tree no formula: the messages are carried out (double_tree_time.h). Near 2h (a + w) +
+//   double_tree no formula: its messages are carried out (double_tree_time.h). Near 2h (a + w) +
 //               (2K-1) w for an all-reduce, (h+1) (a + w) + (K-1) w for broadcast and reduce, h the
 //               depth of a tree, 0.4 to 1.7 times     exact; above 2^20 messages within 10 %
 //   direct      a + (n-1) w(s); all-reduce, barrier: twice                               exact

@@ -1,42 +1,63 @@
-// Algorithms in which members exchange with partners; collective.h is what others include. Each
-// function answers for one lane on which positions and blocks are as the algorithm numbers them.
+// What algorithms in which members exchange with partners have in common.
 #pragma once
 
-#include "model/collective/collective.h"
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "core/time.h"
+#include "model/collective/algorithm.h"
+#include "model/collective/cost.h"
 
 namespace exawarp::model {
 
-struct ExchangeStep {
-  std::uint32_t peer = 0, peer_phase = 0;
-  Blocks blocks;
-};
+constexpr bool gives_to_all(schema::CollectiveType type) {
+  return type == schema::CollectiveType::ALL_REDUCE || type == schema::CollectiveType::BARRIER;
+}
 
-// One member of one lane of an exchange algorithm (ring other than broadcast and reduce, halving,
-// doubling, direct, bruck, pairwise).
-class Exchange {
+constexpr bool is_broadcast_or_reduce(schema::CollectiveType type) {
+  return type == schema::CollectiveType::BROADCAST || type == schema::CollectiveType::REDUCE;
+}
+
+// Requires n >= 1.
+constexpr std::uint32_t log2_ceil(std::uint32_t n) {
+  return static_cast<std::uint32_t>(std::bit_width(n - 1));
+}
+
+// One message a phase each way.
+inline Phase one_each_way(const Collective&, std::uint32_t, std::uint32_t, std::uint32_t) {
+  return {1, 1};
+}
+
+inline std::uint32_t position_at(const Collective& c, std::uint64_t position) {
+  return static_cast<std::uint32_t>(position % c.members);
+}
+
+// Of `blocks`, from `position` to `peer`.
+Transfer exchanged(const Collective& c, std::uint32_t position, std::uint32_t peer,
+                   std::uint32_t peer_phase, const Blocks& blocks);
+
+// Times of messages in sequence on the network of one collective.
+class Sequence {
  public:
-  // `backwards`: a ring that runs to lower positions.
-  Exchange(const Collective& c, std::uint32_t position, bool backwards)
-      : c_(c), n_(c.members), p_(position), backwards_(backwards) {}
+  Sequence(const Collective& c, const StepCost& cost) : c_(c), cost_(cost) {}
 
-  [[nodiscard]] std::uint32_t phases() const;
-  [[nodiscard]] Phase phase() const;  // all of them alike
-  [[nodiscard]] ExchangeStep step(std::uint32_t phase, std::uint32_t index) const;
+  [[nodiscard]] core::Time wire(std::int64_t bytes) const { return wire_time(bytes, cost_); }
+  [[nodiscard]] core::Time message(std::int64_t bytes) const {
+    return core::sum_to_end(cost_.latency, wire(bytes));
+  }
+  [[nodiscard]] core::Time blocks(std::uint32_t count) const {
+    return message(bytes_of(c_, {.first = 0, .count = count}));
+  }
+  [[nodiscard]] core::Time everything() const { return blocks(c_.members); }
+  [[nodiscard]] core::Time latency() const { return cost_.latency; }
 
  private:
-  [[nodiscard]] ExchangeStep ring_step(std::uint32_t phase) const;
-  [[nodiscard]] ExchangeStep halving_step(std::uint32_t phase) const;
-  [[nodiscard]] ExchangeStep doubling_step(std::uint32_t phase) const;
-  [[nodiscard]] ExchangeStep bruck_step(std::uint32_t phase) const;
-  [[nodiscard]] Phase direct_phase() const;
-  [[nodiscard]] ExchangeStep direct_step(std::uint32_t phase, std::uint32_t index) const;
-  [[nodiscard]] std::uint32_t modulo(std::uint64_t position) const {
-    return static_cast<std::uint32_t>(position % n_);
-  }
-
   const Collective& c_;
-  std::uint32_t n_, p_;
-  bool backwards_;
+  const StepCost& cost_;
 };
+
+// n - 1 messages from each member to each other, each with `each` before it.
+core::Time all_pairs_time(const Collective& c, const Sequence& s, core::Time each);
 
 }  // namespace exawarp::model

@@ -1,36 +1,28 @@
+// Where there is one root, it is number 0 of the tree; numbers go on from its position.
 #include "model/collective/tree_steps.h"
 
+#include "core/check.h"
+
 namespace exawarp::model {
-namespace {
 
 using schema::CollectiveType;
 
-TreeShape shape_of(const Collective& c, std::uint32_t lane) {
-  switch (c.algorithm) {
-    case Algorithm::ring: return TreeShape::chain;
-    case Algorithm::in_network: return TreeShape::wide;
-    case Algorithm::double_tree: return lane % 2 == 0 ? TreeShape::binary : TreeShape::mirrored;
-    default: return TreeShape::halving;
-  }
-}
-
-}  // namespace
-
 // An all-reduce over two trees has two roots. Where there is one root, the two trees are of the
 // other members, and it is the parent of both (Sanders et al.).
-TreeSteps::TreeSteps(const Collective& c, std::uint32_t position, std::uint32_t lane)
+TreeSteps::TreeSteps(const Collective& c, std::uint32_t position, const TreeKind& kind)
     : c_(c),
+      kind_(kind),
       origin_(is_rooted(c.type) ? c.root : 0),
       v_(static_cast<std::uint32_t>((std::uint64_t{position} + c.members - origin_) % c.members)) {
-  if (c.algorithm == Algorithm::double_tree && is_rooted(c.type) && c.members > 1) {
-    attach_to_root(v_, lane);
+  if (kind.two_trees && is_rooted(c.type) && c.members > 1) {
+    attach_to_root(v_);
   } else {
-    node_ = tree_node(shape_of(c, lane), c.members, v_);
+    node_ = tree_node(kind.shape, c.members, v_);
   }
 }
 
-void TreeSteps::attach_to_root(std::uint32_t v, std::uint32_t lane) {
-  const TreeShape shape = shape_of(c_, lane);
+void TreeSteps::attach_to_root(std::uint32_t v) {
+  const TreeShape shape = kind_.shape;
   const std::uint32_t others = c_.members - 1;
   if (v == 0) {
     const bool mirrored = shape == TreeShape::mirrored;
@@ -43,13 +35,13 @@ void TreeSteps::attach_to_root(std::uint32_t v, std::uint32_t lane) {
 }
 
 bool TreeSteps::goes_up() const {
-  return c_.algorithm == Algorithm::in_network || c_.type == CollectiveType::ALL_REDUCE ||
+  return kind_.in_network || c_.type == CollectiveType::ALL_REDUCE ||
          c_.type == CollectiveType::BARRIER || c_.type == CollectiveType::REDUCE ||
          c_.type == CollectiveType::GATHER;
 }
 
 bool TreeSteps::goes_down() const {
-  return c_.algorithm == Algorithm::in_network || c_.type == CollectiveType::ALL_REDUCE ||
+  return kind_.in_network || c_.type == CollectiveType::ALL_REDUCE ||
          c_.type == CollectiveType::BARRIER || c_.type == CollectiveType::BROADCAST ||
          c_.type == CollectiveType::SCATTER;
 }
@@ -58,7 +50,7 @@ Phase TreeSteps::phase(std::uint32_t phase) const {
   const std::uint32_t above = has_parent() ? 1 : 0;
   const bool both = goes_up() && goes_down();
   if (phase == 0) {
-    const std::uint32_t into_network = c_.algorithm == Algorithm::in_network ? 1 : 0;
+    const std::uint32_t into_network = kind_.in_network ? 1 : 0;
     return {into_network, goes_up() ? node_.children : above};
   }
   if (phase == 1 && goes_up()) return {above, both ? above : 0};
@@ -74,18 +66,19 @@ Transfer TreeSteps::transfer(std::uint32_t phase, std::uint32_t index) const {
 
 Transfer TreeSteps::up() const {
   Transfer t{.peer = position_of(node_.parent), .peer_phase = 0, .blocks = {0, c_.members}};
-  if (c_.algorithm == Algorithm::in_network) return t;  // a notice; phase 0 sent the data
+  if (kind_.in_network) return t;  // a notice; phase 0 sent the data
   if (c_.type == CollectiveType::GATHER) t.blocks = range(v_, node_.part);
   t.bytes = t.bytes_received = bytes_of(c_, t.blocks);
   return t;
 }
 
 Transfer TreeSteps::down(std::uint32_t index) const {
+  EXAWARP_DCHECK(index < node_.children, index, node_.children);
   const std::uint32_t child = node_.child[index];
   Transfer t{.peer = position_of(child),
              .peer_phase = goes_up() ? 1u : 0u,
              .blocks = {0, c_.members}};
-  if (c_.algorithm == Algorithm::in_network) {
+  if (kind_.in_network) {
     t.bytes_received = network_bytes(c_);
     return t;
   }

@@ -6,12 +6,18 @@
 
 namespace exawarp::model {
 
+struct TreeKind {
+  TreeShape shape = TreeShape::halving;
+  bool two_trees = false;   // of a pair: a root stands above both
+  bool in_network = false;  // data goes into the network, notices along the tree
+};
+
 // One member of one lane of a tree algorithm (tree, double_tree, in_network; ring for broadcast
 // and reduce, as a chain). A member that both gathers and spreads goes through three phases
 // (wait for the children; up, wait for the parent; down), one that does either through two.
 class TreeSteps {
  public:
-  TreeSteps(const Collective& c, std::uint32_t position, std::uint32_t lane);
+  TreeSteps(const Collective& c, std::uint32_t position, const TreeKind& kind);
 
   [[nodiscard]] std::uint32_t phases() const { return goes_up() && goes_down() ? 3 : 2; }
   [[nodiscard]] Phase phase(std::uint32_t phase) const;
@@ -27,9 +33,10 @@ class TreeSteps {
   [[nodiscard]] std::uint32_t position_of(std::uint32_t v) const {
     return static_cast<std::uint32_t>((std::uint64_t{v} + origin_) % c_.members);
   }
-  void attach_to_root(std::uint32_t v, std::uint32_t lane);
+  void attach_to_root(std::uint32_t v);
 
   const Collective& c_;
+  TreeKind kind_;
   std::uint32_t origin_;  // the position of number 0
   std::uint32_t v_;       // the member's number in the tree
   TreeNode node_;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "model/collective/algorithm.h"
 #include "model/collective/cost.h"
 #include "model/device/group_run.h"
 
@@ -13,13 +14,6 @@ namespace {
 
 using core::Time;
 using schema::CollectiveType;
-
-bool runs_on_tree(const Collective& c) {
-  const bool chain = c.algorithm == Algorithm::ring &&
-                     (c.type == CollectiveType::BROADCAST || c.type == CollectiveType::REDUCE);
-  return chain || c.algorithm == Algorithm::tree || c.algorithm == Algorithm::double_tree ||
-         c.algorithm == Algorithm::in_network;
-}
 
 // As on equal links, all of which are as long as `tier`.
 Time time_on(const GroupTask& use, Tier tier) {
@@ -157,8 +151,7 @@ Time exchange_time(const GroupTask& use) {
 bool turns(const Collective& c) {
   const bool by_pairs = c.sizes.size() > c.members;
   if (runs_on_tree(c) || is_rooted(c.type) || by_pairs) return false;
-  return c.algorithm == Algorithm::ring || c.algorithm == Algorithm::direct ||
-         c.algorithm == Algorithm::pairwise;
+  return description_of(c.algorithm).turns;
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ class Simulation {
     Data& mine = lanes_[p][lane].data;
     Data out{std::vector<Members>(n_), {}};
     for (std::uint32_t i = 0; !exchanges() && i < t.blocks.count; ++i) {
-      const std::uint32_t b = (t.blocks.first + i) % n_;
+      const std::uint32_t b = (t.blocks.first + i * t.blocks.stride) % n_;
       out.blocks[b] = mine.blocks[b];
       if (t.blocks.without_own) out.blocks[b].reset(p);
     }

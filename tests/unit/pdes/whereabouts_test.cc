@@ -25,7 +25,7 @@ struct Hop {
     std::uint32_t seen = 0;
   };
   static void handle(State& s, const Event&, Context& ctx);
-  static std::uint64_t digest(const State& s) { return core::mix64(s.seen); }
+  static void describe(State& s, StateArchive& archive) { archive.word(s.seen); }
 };
 
 class Ring : public Model {

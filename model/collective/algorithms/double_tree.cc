@@ -1,3 +1,6 @@
+// Two binary trees, each with half of the bytes, pipelined (Sanders, Speck, Traeff, Parallel
+// Computing 2009, in the form of NCCL's trees.cc). Its time is found by carrying out its messages
+// once for a group: first the steps, then that run, then the description.
 #include "model/collective/double_tree_time.h"
 
 #include <algorithm>
@@ -8,12 +11,44 @@
 #include <tuple>
 #include <vector>
 
-#include "model/collective/cost.h"
+#include "core/check.h"
+#include "model/collective/exchange.h"
+#include "model/collective/tree_steps.h"
 
 namespace exawarp::model {
 namespace {
 
 using core::Time;
+using T = schema::CollectiveType;
+
+bool on_tree(T) { return true; }
+
+TreeSteps steps(const Collective& c, std::uint32_t position, std::uint32_t lane) {
+  return {c, position,
+          {.shape = lane % 2 == 0 ? TreeShape::binary : TreeShape::mirrored, .two_trees = true}};
+}
+
+std::uint32_t phases_of(const Collective& c, std::uint32_t position, std::uint32_t lane) {
+  return steps(c, position, lane).phases();
+}
+
+Phase phase_at(const Collective& c, std::uint32_t position, std::uint32_t lane,
+               std::uint32_t phase) {
+  return steps(c, position, lane).phase(phase);
+}
+
+Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t lane,
+                     std::uint32_t phase, std::uint32_t index) {
+  return steps(c, position, lane).transfer(phase, index);
+}
+
+Time time(const Collective& c, const StepCost& cost) {
+  return double_tree_time(c, wire_time(lane_bytes(c), cost), cost.latency);
+}
+
+std::uint64_t messages(const Collective& c) {
+  return c.lanes * (gives_to_all(c.type) ? 2u : 1u) * std::uint64_t{c.members - 1};
+}
 
 constexpr std::uint32_t kPhasesMax = 3;
 constexpr std::uint32_t kSendsMax = 3;  // to the parent and two children
@@ -30,13 +65,15 @@ struct Part {
 
 Part part_of(const Collective& c, std::uint32_t position, std::uint32_t lane) {
   Part part;
-  part.phases = static_cast<std::uint8_t>(phase_count(c, position, lane));
+  EXAWARP_CHECK(phases_of(c, position, lane) <= kPhasesMax, position, lane);
+  part.phases = static_cast<std::uint8_t>(phases_of(c, position, lane));
   for (std::uint32_t p = 0; p < part.phases; ++p) {
-    const Phase phase = phase_of(c, position, lane, p);
+    const Phase phase = phase_at(c, position, lane, p);
     part.receives[p] = static_cast<std::uint8_t>(phase.receives);
     part.first_send[p] = part.sends;
+    EXAWARP_CHECK(part.sends + phase.sends <= kSendsMax, position, p);
     for (std::uint32_t i = 0; i < phase.sends; ++i) {
-      const Transfer t = transfer_of(c, position, lane, p, i);
+      const Transfer t = transfer_at(c, position, lane, p, i);
       part.peer[part.sends] = t.peer;
       part.peer_phase[part.sends++] = static_cast<std::uint8_t>(t.peer_phase);
     }
@@ -163,7 +200,7 @@ Time remembered_end(const Collective& c, Time wire, Time latency) {
 }  // namespace
 
 Time double_tree_time(const Collective& c, Time wire, Time latency, std::uint64_t messages_max) {
-  if (collective_messages(c) <= messages_max) return remembered_end(c, wire, latency);
+  if (messages(c) <= messages_max) return remembered_end(c, wire, latency);
   constexpr std::uint32_t kLevelsBetween = 4;  // one by one they differ, as messages just meet
   const std::uint32_t beside = is_rooted(c.type) ? 1 : 0;
   Collective known = c;
@@ -173,7 +210,7 @@ Time double_tree_time(const Collective& c, Time wire, Time latency, std::uint64_
   const auto leave_out_one = [&](Collective& less) {
     less.members = (less.members - 1 - beside) / 2 + 1 + beside;
   };
-  for (; collective_messages(known) > messages_max && known.members > 64; ++levels) {
+  for (; messages(known) > messages_max && known.members > 64; ++levels) {
     leave_out_one(known);
   }
   Collective below = known;
@@ -183,5 +220,20 @@ Time double_tree_time(const Collective& c, Time wire, Time latency, std::uint64_
   return core::sum_to_end(
       end, core::time_to_end(static_cast<core::WidePs>(between.ps) * levels / kLevelsBetween));
 }
+
+namespace algorithms {
+extern const AlgorithmDescription double_tree;
+const AlgorithmDescription double_tree{
+    .types = set_of(T::ALL_REDUCE, T::BROADCAST, T::REDUCE),
+    .uses_lanes = true,
+    .lanes_in_pairs = true,
+    .on_tree = on_tree,
+    .phase_count = phases_of,
+    .phase_of = phase_at,
+    .transfer_of = transfer_at,
+    .time = time,
+    .messages = messages,
+};
+}  // namespace algorithms
 
 }  // namespace exawarp::model

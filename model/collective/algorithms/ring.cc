@@ -1,0 +1,101 @@
+// Around the members (Patarasuk, Yuan, JPDC 2009); broadcast and reduce go along a chain.
+// Reducing, block b sets out from b's successor and gains a share a step; gathering, it sets out
+// from b. Backwards, successor and predecessor change places.
+#include "model/collective/exchange.h"
+#include "model/collective/tree_steps.h"
+
+namespace exawarp::model {
+namespace {
+
+using core::product_to_end;
+using core::sum_to_end;
+using core::Time;
+using T = schema::CollectiveType;
+
+bool on_tree(T type) { return is_broadcast_or_reduce(type); }
+
+TreeSteps chain(const Collective& c, std::uint32_t position) {
+  return {c, position, {.shape = TreeShape::chain}};
+}
+
+// The order in which a lane goes round the members of a node.
+class NodeOrder {
+ public:
+  NodeOrder(const Collective& c, std::uint32_t lane)
+      : members_(c.node_members), turn_(lane % members_) {}
+
+  [[nodiscard]] std::uint32_t number_of(std::uint32_t position) const {
+    const std::uint32_t inside = position % members_;
+    return position - inside + (inside + members_ - turn_) % members_;
+  }
+  [[nodiscard]] std::uint32_t position_of(std::uint32_t number) const {
+    const std::uint32_t inside = number % members_;
+    return number - inside + (inside + turn_) % members_;
+  }
+
+ private:
+  std::uint32_t members_, turn_;
+};
+
+std::uint32_t phases_of(const Collective& c, std::uint32_t position, std::uint32_t) {
+  if (on_tree(c.type)) return chain(c, position).phases();
+  return (gives_to_all(c.type) ? 2 : 1) * (c.members - 1);
+}
+
+Phase phase_at(const Collective& c, std::uint32_t position, std::uint32_t, std::uint32_t phase) {
+  return on_tree(c.type) ? chain(c, position).phase(phase) : Phase{1, 1};
+}
+
+Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t lane,
+                     std::uint32_t phase, std::uint32_t index) {
+  if (on_tree(c.type)) return chain(c, position).transfer(phase, index);
+  const NodeOrder order(c, lane);
+  const std::uint32_t n = c.members, round = phase % (n - 1);
+  const std::uint64_t p = order.number_of(position);
+  const bool backwards = c.both_ways && lane % 2 == 1;
+  const bool gathers = c.type == T::ALL_GATHER || phase >= n - 1;
+  const std::uint32_t away = gathers ? round : round + 1;
+  const std::uint32_t peer = position_at(c, backwards ? p + n - 1 : p + 1);
+  const std::uint32_t block = position_at(c, backwards ? p + away : p + n - away);
+  return exchanged(c, position, order.position_of(peer), phase,
+                   {.first = order.position_of(block), .count = 1});
+}
+
+Time time(const Collective& c, const StepCost& cost) {
+  const Sequence s(c, cost);
+  const Time wire = s.wire(bytes_of(c, {.first = 0, .count = 1}));
+  if (is_broadcast_or_reduce(c.type)) {
+    return sum_to_end(product_to_end(c.members - 1, sum_to_end(s.latency(), wire)),
+                      product_to_end(c.lanes - 1, wire));
+  }
+  const std::int64_t rounds = (gives_to_all(c.type) ? 2 : 1) * std::int64_t{c.members - 1};
+  const Time busy = product_to_end(c.lanes, wire);
+  const Time round = std::max(busy, sum_to_end(s.latency(), wire));
+  return sum_to_end(product_to_end(rounds - 1, round), sum_to_end(busy, s.latency()));
+}
+
+std::uint64_t messages(const Collective& c) {
+  const std::uint64_t n = c.members, others = n - 1;
+  return c.lanes * others * (on_tree(c.type) ? 1 : (gives_to_all(c.type) ? 2 : 1) * n);
+}
+
+}  // namespace
+
+namespace algorithms {
+extern const AlgorithmDescription ring;
+const AlgorithmDescription ring{
+    .types = set_of(T::ALL_REDUCE, T::REDUCE_SCATTER, T::ALL_GATHER, T::BARRIER, T::BROADCAST,
+                    T::REDUCE),
+    .uses_lanes = true,
+    .lanes_share_data = true,
+    .turns = true,
+    .on_tree = on_tree,
+    .phase_count = phases_of,
+    .phase_of = phase_at,
+    .transfer_of = transfer_at,
+    .time = time,
+    .messages = messages,
+};
+}  // namespace algorithms
+
+}  // namespace exawarp::model
