@@ -95,7 +95,8 @@ const Keys<Accelerator>& accelerator_keys() {
   static const K keys(
       "accelerator", "What computes.",
       {K::note("source"), K::note("description"), K::file_name(&S::name),
-       K::section("matrix_rate", whole_accelerator, matrix_rate_keys(), "dense peaks of the matrix units")
+       K::section("matrix_rate", whole_accelerator, matrix_rate_keys(),
+                  "dense peaks of the matrix units")
            .required(),
        K::then(check_matrix_rates),
        K::quantity("vector_rate", &S::vector_flops_per_s, {Dimension::rate, 1},
@@ -110,7 +111,8 @@ const Keys<Accelerator>& accelerator_keys() {
                    "of its link to the host")
            .required(),
        K::latency("launch_latency", &S::launch_latency, 0, "added to every operation").required(),
-       K::section("efficiency", whole_accelerator, efficiencies_keys(), "shares of the peaks reached")
+       K::section("efficiency", whole_accelerator, efficiencies_keys(),
+                  "shares of the peaks reached")
            .required()});
   return keys;
 }

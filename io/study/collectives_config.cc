@@ -3,10 +3,12 @@
 #include "io/study/collectives_config.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
 #include "io/study/quantities.h"
+#include "model/collective/algorithm.h"
 #include "model/workload/names.h"
 
 namespace exawarp::io {
@@ -18,8 +20,8 @@ using model::schema::CollectiveType;
 
 std::vector<Choice<Algorithm>> algorithms() {
   std::vector<Choice<Algorithm>> all;
-  for (std::size_t i = 0; i < model::kAlgorithmNames.size(); ++i) {
-    all.push_back({std::string(model::kAlgorithmNames[i]), static_cast<Algorithm>(i)});
+  for (const Algorithm a : model::listed_algorithms()) {
+    all.push_back({std::string(model::name_of(a)), a});
   }
   return all;
 }
@@ -47,7 +49,12 @@ model::Choice read_choice(const YamlSection& rule) {
   if (!model::can_use_lanes(choice.algorithm)) {
     for (const char* key : {"channels", "chunk", "both_ways"}) {
       if (!rule.has(key)) continue;
-      rule.fail(key, "has no meaning here; expected algorithm ring or double_tree");
+      std::vector<std::string_view> names;
+      for (const Algorithm a : model::listed_algorithms()) {
+        if (model::can_use_lanes(a)) names.push_back(model::name_of(a));
+      }
+      rule.fail(key, fmt::format("has no meaning here; expected algorithm {}",
+                                 fmt::join(names, " or ")));
     }
   }
   if (choice.both_ways && choice.algorithm != Algorithm::ring) {

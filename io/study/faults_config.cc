@@ -168,7 +168,8 @@ void read_switches(const YamlSection& rule, LinkFaultSpec& out, const KeySchema&
     return;
   }
   for (const std::string& text : rule.texts("switches")) {
-    add_ids(rule, "switches", {.text = text, .prefix = 's', .ids_max = kFaultySwitchesMax}, out.switches);
+    add_ids(rule, "switches", {.text = text, .prefix = 's', .ids_max = kFaultySwitchesMax},
+            out.switches);
   }
 }
 

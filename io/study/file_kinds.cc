@@ -20,22 +20,24 @@ struct KindOfFile {
 
 // The first that fits: a study may hold what the later ones do.
 const std::array kKinds{
-    KindOfFile{FileKind::traffic_study, "a traffic study", "run it by `exawarp traffic {}`", {"traffic"}},
-    KindOfFile{FileKind::study, "a study", "run it by `exawarp run {}`", {"workload", "jobs", "system"}},
+    KindOfFile{
+        FileKind::traffic_study, "a traffic study", "run it by `exawarp traffic {}`", {"traffic"}},
+    KindOfFile{
+        FileKind::study, "a study", "run it by `exawarp run {}`", {"workload", "jobs", "system"}},
     KindOfFile{FileKind::workload,
-         "a workload specification",
-         "name it in a study, \"workload: {}\", or make its workload by `exawarp workload "
-         "generate {} -o FILE.xwg`",
-         {"transformer", "dlrm", "resnet", "microbenchmark"}},
+               "a workload specification",
+               "name it in a study, \"workload: {}\", or make its workload by `exawarp workload "
+               "generate {} -o FILE.xwg`",
+               {"transformer", "dlrm", "resnet", "microbenchmark"}},
     KindOfFile{FileKind::accelerator,
-         "an accelerator",
-         "name it in a system, \"accelerator: {}\"",
-         {"matrix_rate"}},
+               "an accelerator",
+               "name it in a system, \"accelerator: {}\"",
+               {"matrix_rate"}},
     KindOfFile{FileKind::system, "a system", "name it in a study, \"system: {}\"", {"accelerator"}},
     KindOfFile{FileKind::fabric,
-         "a fabric",
-         "name it in a system, \"fabric: {}\"",
-         {"scale_out", "topology"}}};
+               "a fabric",
+               "name it in a system, \"fabric: {}\"",
+               {"scale_out", "topology"}}};
 
 const KindOfFile* kind_of(const std::vector<std::string>& keys) {
   for (const KindOfFile& kind : kKinds) {

@@ -32,9 +32,12 @@ double share_of(std::int64_t per_mille) { return static_cast<double>(per_mille) 
 
 Dimension dimension_of(ParameterKind kind) {
   switch (kind) {
-    case ParameterKind::rate: return Dimension::bandwidth;
-    case ParameterKind::time: return Dimension::time;
-    default: return Dimension::size;
+    case ParameterKind::rate:
+      return Dimension::bandwidth;
+    case ParameterKind::time:
+      return Dimension::time;
+    default:
+      return Dimension::size;
   }
 }
 
@@ -44,33 +47,38 @@ std::int64_t read_parameter(const YamlSection& section, const Parameter& p) {
     return section.integer(p.key, {p.least, p.most}, p.usual);
   }
   if (p.kind == ParameterKind::share) {
-    const double given = section.real(
-        p.key, {.min = share_of(p.least), .max = share_of(p.most)}, share_of(p.usual));
+    const double given =
+        section.real(p.key, {.min = share_of(p.least), .max = share_of(p.most)}, share_of(p.usual));
     return std::llround(given * 1000);
   }
   const Dimension dimension = dimension_of(p.kind);
   const std::int64_t value = section.quantity(p.key, dimension, p.least, p.usual);
   if (value > p.most) {
-    section.fail(p.key, fmt::format("\"{}\" is too much; expected {} at most",
-                                    section.text(p.key), quantity_text(p.most, dimension)));
+    section.fail(p.key, fmt::format("\"{}\" is too much; expected {} at most", section.text(p.key),
+                                    quantity_text(p.most, dimension)));
   }
   return value;
 }
 
 ValueShape shape_of(const Parameter& p) {
   switch (p.kind) {
-    case ParameterKind::count: return ValueShape::integer({p.least, p.most});
+    case ParameterKind::count:
+      return ValueShape::integer({p.least, p.most});
     case ParameterKind::share:
       return ValueShape::real({.min = share_of(p.least), .max = share_of(p.most)});
-    default: return ValueShape::quantity(dimension_of(p.kind), p.least);
+    default:
+      return ValueShape::quantity(dimension_of(p.kind), p.least);
   }
 }
 
 std::string usual_text(const Parameter& p) {
   switch (p.kind) {
-    case ParameterKind::count: return fmt::format("{}", p.usual);
-    case ParameterKind::share: return fmt::format("{}", share_of(p.usual));
-    default: return quantity_text(p.usual, dimension_of(p.kind));
+    case ParameterKind::count:
+      return fmt::format("{}", p.usual);
+    case ParameterKind::share:
+      return fmt::format("{}", share_of(p.usual));
+    default:
+      return quantity_text(p.usual, dimension_of(p.kind));
   }
 }
 
@@ -116,12 +124,12 @@ PacketKeys::Key one_of(std::string key, std::span<const Entry> entries, std::str
   const auto found = std::ranges::find(names, usual);
   EXAWARP_CHECK(found != names.end(), usual);
   const auto fallback = static_cast<std::size_t>(found - names.begin());
-  PacketKeys::Key out = PacketKeys::custom(
-      std::move(key), {ValueShape::choice(names)}, std::move(meaning),
-      [names, fallback, at](const YamlSection& section, PacketOptions& options,
-                            const KeySchema& schema) {
-        at(options) = names[section.one_of(schema.name, names, fallback)];
-      });
+  PacketKeys::Key out =
+      PacketKeys::custom(std::move(key), {ValueShape::choice(names)}, std::move(meaning),
+                         [names, fallback, at](const YamlSection& section, PacketOptions& options,
+                                               const KeySchema& schema) {
+                           at(options) = names[section.one_of(schema.name, names, fallback)];
+                         });
   out.schema.fallback = std::move(usual);
   return out;
 }
@@ -167,18 +175,19 @@ std::vector<PacketKeys::Key> all_keys() {
                  "how far ahead a line is given packets")
           .otherwise("8, or 2 with `pfc`"),
       K::section("ecn", &S::ecn, ecn_keys(), "marks").otherwise("no marks"),
-      one_of("transport", model::congestion_algorithms(), S{}.transport,
-             +[](S& o) -> std::string& { return o.transport; }, "congestion control")};
+      one_of(
+          "transport", model::congestion_algorithms(), S{}.transport,
+          +[](S& o) -> std::string& { return o.transport; }, "congestion control")};
   for (const model::CongestionAlgorithm& algorithm : model::congestion_algorithms()) {
     if (!algorithm.parameters.empty()) keys.push_back(section_of(algorithm));
   }
   keys.push_back(K::choice("recovery", &S::recovery, "of lost packets"));
-  keys.push_back(
-      K::integer("ack_every", &S::ack_every, {0, 128}, "packets an acknowledgement"));
+  keys.push_back(K::integer("ack_every", &S::ack_every, {0, 128}, "packets an acknowledgement"));
   keys.push_back(K::quantity("retransmit_timeout", &S::retransmit_timeout, kAnyTime,
                              "after the last progress"));
-  keys.push_back(one_of("routing", model::routing_algorithms(), kUsualRouting,
-                        +[](S& o) -> std::string& { return o.routing.policy; }, "of packets"));
+  keys.push_back(one_of(
+      "routing", model::routing_algorithms(), kUsualRouting,
+      +[](S& o) -> std::string& { return o.routing.policy; }, "of packets"));
   for (const model::RoutingAlgorithm& algorithm : model::routing_algorithms()) {
     for (const Parameter& p : algorithm.parameters) keys.push_back(parameter_key_of("", p));
   }
@@ -196,6 +205,8 @@ const PacketKeys& packet_keys() {
 
 const SectionSchema& packet_schema() { return packet_keys().schema(); }
 
-PacketOptions read_packet_options(const YamlSection& section) { return packet_keys().read(section); }
+PacketOptions read_packet_options(const YamlSection& section) {
+  return packet_keys().read(section);
+}
 
 }  // namespace exawarp::io

@@ -19,7 +19,9 @@ ValueShape latency(std::int64_t min_ps = 0) {
 ValueShape bandwidth() { return ValueShape::quantity(Dimension::bandwidth, 1); }
 
 HandReadKeys::Key name() { return HandReadKeys::note("name"); }
-HandReadKeys::Key achieved() { return required("bandwidth", bandwidth(), "what transfers achieve"); }
+HandReadKeys::Key achieved() {
+  return required("bandwidth", bandwidth(), "what transfers achieve");
+}
 HandReadKeys::Key peak() {
   return key("peak_bandwidth", bandwidth(), "", "line rate, which bounds `bandwidth`")
       .otherwise("`bandwidth`");
@@ -51,17 +53,18 @@ const SectionSchema& scale_out_schema() {
 }
 
 const SectionSchema& link_schema() {
-  static const HandReadKeys keys("link", "A cable of a topology.",
-                      {HandReadKeys::note("source"), HandReadKeys::note("description"), achieved(), peak(),
-                       required("latency", latency(1), "of the link")});
+  static const HandReadKeys keys(
+      "link", "A cable of a topology.",
+      {HandReadKeys::note("source"), HandReadKeys::note("description"), achieved(), peak(),
+       required("latency", latency(1), "of the link")});
   return keys.schema();
 }
 
 ValueShape link() { return ValueShape::mapping(link_schema()); }
 
 const SectionSchema& link_kinds_schema() {
-  static const HandReadKeys keys("graph.link_kinds", "Links by names of the writer's choice.", {}, {},
-                      {link()});
+  static const HandReadKeys keys("graph.link_kinds", "Links by names of the writer's choice.", {},
+                                 {}, {link()});
   return keys.schema();
 }
 
@@ -86,7 +89,9 @@ const Kinds kSwitched{"single_switch", "leaf_spine", "fat_tree", "rail_optimised
 const Kinds kDirect{"ring", "fully_connected", "torus", "mesh"};
 const Kinds kSized{"torus", "mesh", "hyperx"};
 
-HandReadKeys::Key of(const Kinds& kinds, HandReadKeys::Key key) { return std::move(key).only_if("kind", kinds); }
+HandReadKeys::Key of(const Kinds& kinds, HandReadKeys::Key key) {
+  return std::move(key).only_if("kind", kinds);
+}
 
 std::vector<HandReadKeys::Key> shared_keys(const Kinds& all) {
   Kinds linked, ends;
@@ -171,17 +176,18 @@ const SectionSchema& dimension_schema() {
   for (const std::string& kind : topology_kinds()) {
     if (kind != "product" && kind != "graph" && kind != "rail_only") kinds.push_back(kind);
   }
-  static const HandReadKeys keys("topology.dimension", "A network along one dimension of a product.",
-                      joined({shared_keys(kinds),
-                              {required("devices", count(1, kDevicesMax), "along it")},
-                              clos_keys(),
-                              other_keys()}));
+  static const HandReadKeys keys("topology.dimension",
+                                 "A network along one dimension of a product.",
+                                 joined({shared_keys(kinds),
+                                         {required("devices", count(1, kDevicesMax), "along it")},
+                                         clos_keys(),
+                                         other_keys()}));
   return keys.schema();
 }
 
 const SectionSchema& dimensions_schema() {
-  static const HandReadKeys keys("topology.dimensions", "Networks by names of the writer's choice.", {}, {},
-                      {ValueShape::mapping(dimension_schema())});
+  static const HandReadKeys keys("topology.dimensions", "Networks by names of the writer's choice.",
+                                 {}, {}, {ValueShape::mapping(dimension_schema())});
   return keys.schema();
 }
 
@@ -204,8 +210,10 @@ const SectionSchema& fabric_schema() {
       {HandReadKeys::note("source"), HandReadKeys::note("description"), name(),
        HandReadKeys::custom("node", {ValueShape::mapping(node_schema())}, "below the network")
            .otherwise("none; required with `scale_out`"),
-       HandReadKeys::custom("scale_out", {ValueShape::mapping(scale_out_schema())}, "a fat tree of nodes"),
-       HandReadKeys::custom("topology", {ValueShape::mapping(topology_schema())}, "any other network")},
+       HandReadKeys::custom("scale_out", {ValueShape::mapping(scale_out_schema())},
+                            "a fat tree of nodes"),
+       HandReadKeys::custom("topology", {ValueShape::mapping(topology_schema())},
+                            "any other network")},
       {{.keys = {"scale_out", "topology"}}});
   return keys.schema();
 }

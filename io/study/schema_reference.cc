@@ -115,11 +115,12 @@ std::string key_reference() {
       "# Keys of configuration files\n"
       "\n"
       "`exawarp schema --reference` prints this page; `exawarp schema KIND` prints the same as "
-      "JSON\n"
-      "Schema. A mapping may stand in place or in a file of its own, whose path then stands for "
-      "it.\n"
-      "Sizes, times, bandwidths and rates carry their unit: `16 MiB`, `3.6 us`, `400 Gb/s`,\n"
-      "`50 GB/s`, `989.4 TFLOP/s`.\n";
+      "JSON "
+      "Schema.\n"
+      "A mapping may stand in place or in a file of its own, whose path then stands for it. Sizes, "
+      "times,\n"
+      "bandwidths and rates carry their unit: `16 MiB`, `3.6 us`, `400 Gb/s`, `50 GB/s`, `989.4 "
+      "TFLOP/s`.\n";
   std::set<std::string> done;
   for (const SchemaKind& kind : schema_kinds()) done.insert(kind.section->name);
   for (const SchemaKind& kind : schema_kinds()) {

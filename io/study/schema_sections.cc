@@ -3,7 +3,7 @@
 #include "io/study/schema_sections.h"
 
 #include "io/study/hand_read_keys.h"
-#include "model/collective/choice.h"
+#include "model/collective/algorithm.h"
 #include "model/job/placement.h"
 #include "model/network/packet/port_counters.h"
 #include "model/workload/names.h"
@@ -25,7 +25,8 @@ ValueShape size(std::int64_t min = 0) { return ValueShape::quantity(Dimension::s
 // [7, 16-23]
 std::vector<ValueShape> ids() { return {ValueShape::list_of(ValueShape::text())}; }
 
-HandReadKeys::Key otherwise(std::string name, ValueShape shape, std::string words, std::string meaning) {
+HandReadKeys::Key otherwise(std::string name, ValueShape shape, std::string words,
+                            std::string meaning) {
   return key(std::move(name), std::move(shape), "", std::move(meaning)).otherwise(std::move(words));
 }
 
@@ -73,7 +74,9 @@ std::vector<ValueShape> placement_shapes() {
 namespace {
 
 ValueShape algorithm() {
-  return ValueShape::choice({model::kAlgorithmNames.begin(), model::kAlgorithmNames.end()});
+  std::vector<std::string> names;
+  for (const model::Algorithm a : model::listed_algorithms()) names.emplace_back(model::name_of(a));
+  return ValueShape::choice(std::move(names));
 }
 
 const SectionSchema& step_schema() {
@@ -111,10 +114,11 @@ const SectionSchema& rule_schema() {
 }  // namespace
 
 const SectionSchema& collectives_schema() {
-  static const HandReadKeys keys("collectives", "docs/reference/collectives.md explains them.",
-                      {HandReadKeys::note("name"), HandReadKeys::note("source"), HandReadKeys::note("description"),
-                       required("rules", ValueShape::list_of(ValueShape::mapping(rule_schema())),
-                                "the first that fits is taken")});
+  static const HandReadKeys keys(
+      "collectives", "docs/reference/collectives.md explains them.",
+      {HandReadKeys::note("name"), HandReadKeys::note("source"), HandReadKeys::note("description"),
+       required("rules", ValueShape::list_of(ValueShape::mapping(rule_schema())),
+                "the first that fits is taken")});
   return keys.schema();
 }
 

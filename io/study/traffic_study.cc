@@ -1,10 +1,10 @@
-#include "io/study/quantities.h"
 #include "io/study/traffic_study.h"
 
 #include "io/study/counters_config.h"
 #include "io/study/faults_config.h"
 #include "io/study/file_kinds.h"
 #include "io/study/packet_config.h"
+#include "io/study/quantities.h"
 #include "io/study/schema_sections.h"
 #include "io/study/system_config.h"
 
@@ -13,7 +13,6 @@ namespace {
 
 using core::Dimension;
 using model::TrafficPattern;
-
 
 constexpr QuantityRange kSize{Dimension::size, 0};
 
@@ -90,7 +89,8 @@ const Keys<TrafficStudy>& traffic_study_keys() {
        K::custom("packet", {ValueShape::mapping(packet_schema())}, "packets at every hop",
                  read_traffic_packets),
        K::custom("faults", {ValueShape::mapping(link_faults_schema())},
-                 "links and switches that are slow or down: docs/guide/faults.md", read_traffic_faults)
+                 "links and switches that are slow or down: docs/guide/faults.md",
+                 read_traffic_faults)
            .otherwise("none"),
        K::custom("latency_jitter", {ValueShape::mapping(latency_jitter_schema())},
                  "added to each packet's latency", read_jitter_of_links)

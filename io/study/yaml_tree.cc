@@ -92,7 +92,8 @@ class Builder : public YAML::EventHandler {
   }
 
   [[nodiscard]] bool awaits_key() const {
-    return !stack_.empty() && stack_.back().node->kind == NodeKind::mapping && !stack_.back().has_key;
+    return !stack_.empty() && stack_.back().node->kind == NodeKind::mapping &&
+           !stack_.back().has_key;
   }
 
   void set_key(const YAML::Mark& mark, const std::string& key) {

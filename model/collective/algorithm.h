@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "core/time.h"
 #include "model/collective/collective.h"
@@ -20,6 +22,7 @@ constexpr std::uint32_t set_of(Types... types) {
 
 struct AlgorithmDescription {
   std::uint32_t types = 0;  // that it can run, by set_of()
+  int place = 100;          // in lists: by this, then by name
   bool uses_lanes = false;
   bool lanes_in_pairs = false;    // an even number of lanes
   bool lanes_share_data = false;  // a message is a member's share of a lane, not all of it
@@ -40,6 +43,11 @@ struct AlgorithmDescription {
 
 // The table, by Algorithm.
 const AlgorithmDescription& description_of(Algorithm algorithm);
+// All, in the order of lists.
+std::vector<Algorithm> listed_algorithms();
+constexpr std::string_view name_of(Algorithm algorithm) {
+  return kAlgorithmNames[static_cast<std::size_t>(algorithm)];
+}
 // Whether data of this collective moves up and down a tree.
 inline bool runs_on_tree(const Collective& c) {
   const AlgorithmDescription& a = description_of(c.algorithm);

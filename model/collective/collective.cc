@@ -25,6 +25,15 @@ bool can_run(CollectiveType type, Algorithm algorithm) {
   return (description_of(algorithm).types & set_of(type)) != 0;
 }
 
+std::vector<Algorithm> listed_algorithms() {
+  std::vector<Algorithm> all;
+  for (std::size_t i = 0; i < kAlgorithmNames.size(); ++i) {
+    all.push_back(static_cast<Algorithm>(i));  // in the order of their names
+  }
+  std::ranges::stable_sort(all, {}, [](Algorithm a) { return description_of(a).place; });
+  return all;
+}
+
 bool can_use_lanes(Algorithm algorithm) { return description_of(algorithm).uses_lanes; }
 
 std::uint32_t phase_count(const Collective& c, std::uint32_t position, std::uint32_t lane) {

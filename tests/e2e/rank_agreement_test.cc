@@ -79,8 +79,8 @@ TEST_F(RankAgreement, AnotherContentOfTheWorkloadIsNoticed) {
     workspace_.write("workload.yaml", machine == "a"
                                           ? small_workload()
                                           : replaced(small_workload(), "layers: 4", "layers: 8"));
-    const std::string generate =
-        EXAWARP_BINARY " workload generate workload.yaml -o " + machine + "/workload.xwg >/dev/null";
+    const std::string generate = EXAWARP_BINARY " workload generate workload.yaml -o " + machine +
+                                 "/workload.xwg >/dev/null";
     ASSERT_EQ(std::system(generate.c_str()), 0);
   }
   const std::string run = kProgram + "run study.yaml --threads 1";

@@ -17,7 +17,6 @@ using core::Time;
 using model::FlowControl;
 using model::PacketOptions;
 using model::Recovery;
-using model::Transport;
 
 // Sequential, and optimistic with rollbacks: about every `events` events of a partition.
 std::vector<tests::RunCase> rebuilding_cases(std::uint64_t events, Time window) {
@@ -103,9 +102,9 @@ PacketOptions random_packets(Draw& draw, FlowControl control) {
   o.ecn = {.kmin_bytes = 3'000, .kmax_bytes = 9'000, .pmax_per_mille = 300};
   if (control == FlowControl::none) {
     o.recovery = draw.one_of(2) ? Recovery::selective_repeat : Recovery::go_back_n;
-    o.transport = draw.one_of(2) ? Transport::window : Transport::dcqcn;
+    o.transport = draw.one_of(2) ? "window" : "dcqcn";
   }
-  if (control == FlowControl::pfc) o.transport = Transport::dcqcn;
+  if (control == FlowControl::pfc) o.transport = "dcqcn";
   o.routing.seed = draw(1'000);
   return o;
 }

@@ -48,6 +48,7 @@ namespace algorithms {
 extern const AlgorithmDescription bruck;
 const AlgorithmDescription bruck{
     .types = set_of(T::ALL_GATHER, T::ALL_TO_ALL, T::BARRIER),
+    .place = 7,
     .takes_sizes = false,
     .phase_count = phases_of,
     .phase_of = one_each_way,

@@ -67,6 +67,7 @@ extern const AlgorithmDescription direct;
 const AlgorithmDescription direct{
     .types = set_of(T::ALL_REDUCE, T::REDUCE_SCATTER, T::ALL_GATHER, T::ALL_TO_ALL, T::BROADCAST,
                     T::REDUCE, T::BARRIER, T::GATHER, T::SCATTER, T::PERMUTE),
+    .place = 6,
     .turns = true,
     .phase_count = phases_of,
     .phase_of = phase_at,

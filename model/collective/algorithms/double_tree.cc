@@ -225,6 +225,7 @@ namespace algorithms {
 extern const AlgorithmDescription double_tree;
 const AlgorithmDescription double_tree{
     .types = set_of(T::ALL_REDUCE, T::BROADCAST, T::REDUCE),
+    .place = 5,
     .uses_lanes = true,
     .lanes_in_pairs = true,
     .on_tree = on_tree,

@@ -44,6 +44,7 @@ namespace algorithms {
 extern const AlgorithmDescription doubling;
 const AlgorithmDescription doubling{
     .types = set_of(T::ALL_REDUCE, T::BARRIER),
+    .place = 3,
     .phase_count = phases_of,
     .phase_of = one_each_way,
     .transfer_of = transfer_at,

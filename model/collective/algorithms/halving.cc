@@ -55,6 +55,7 @@ namespace algorithms {
 extern const AlgorithmDescription halving;
 const AlgorithmDescription halving{
     .types = set_of(T::ALL_REDUCE, T::REDUCE_SCATTER, T::ALL_GATHER),
+    .place = 2,
     .phase_count = phases_of,
     .phase_of = one_each_way,
     .transfer_of = transfer_at,

@@ -47,6 +47,7 @@ extern const AlgorithmDescription in_network;
 const AlgorithmDescription in_network{
     .types = set_of(T::ALL_REDUCE, T::REDUCE_SCATTER, T::ALL_GATHER, T::BARRIER, T::BROADCAST,
                     T::REDUCE),
+    .place = 9,
     .on_tree = on_tree,
     .phase_count = phases_of,
     .phase_of = phase_at,

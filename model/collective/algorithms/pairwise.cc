@@ -31,6 +31,7 @@ namespace algorithms {
 extern const AlgorithmDescription pairwise;
 const AlgorithmDescription pairwise{
     .types = set_of(T::ALL_TO_ALL),
+    .place = 8,
     .turns = true,
     .phase_count = phases_of,
     .phase_of = one_each_way,

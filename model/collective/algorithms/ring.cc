@@ -86,6 +86,7 @@ extern const AlgorithmDescription ring;
 const AlgorithmDescription ring{
     .types = set_of(T::ALL_REDUCE, T::REDUCE_SCATTER, T::ALL_GATHER, T::BARRIER, T::BROADCAST,
                     T::REDUCE),
+    .place = 1,
     .uses_lanes = true,
     .lanes_share_data = true,
     .turns = true,

@@ -53,6 +53,7 @@ namespace algorithms {
 extern const AlgorithmDescription tree;
 const AlgorithmDescription tree{
     .types = set_of(T::ALL_REDUCE, T::BARRIER, T::BROADCAST, T::REDUCE, T::GATHER, T::SCATTER),
+    .place = 4,
     .on_tree = on_tree,
     .phase_count = phases_of,
     .phase_of = phase_at,

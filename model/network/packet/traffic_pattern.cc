@@ -26,35 +26,42 @@ TrafficPlan::TrafficPlan(const TrafficOptions& options, std::uint32_t devices)
   TrafficOptions& o = options_;
   require_of_traffic(devices >= 2, "devices", fmt::format("\"{}\"; expected at least 2", devices));
   require_of_traffic(o.message_bytes >= 0 && o.message_bytes <= std::int64_t{1} << 40, "size",
-          fmt::format("\"{} B\"; expected at most 1 TiB", o.message_bytes));
+                     fmt::format("\"{} B\"; expected at most 1 TiB", o.message_bytes));
   require_of_traffic(o.concurrent >= 1, "concurrent", "\"0\"; expected at least 1");
   require_of_traffic(o.messages <= 1u << 20, "messages", "expected at most 2^20");
   const std::uint32_t most = o.pattern == TrafficPattern::pairs ? devices / 2 : devices - 1;
   if (o.senders == 0) o.senders = most;
-  require_of_traffic(o.senders <= most, "senders",
-          fmt::format("\"{}\"; this pattern has {} at most on {} devices", o.senders, most,
-                      devices));
-  require_of_traffic(o.shift % devices != 0 || o.pattern != TrafficPattern::shift, "shift",
-          fmt::format("\"{}\" leads from each of {} devices to itself", o.shift, devices));
-  require_of_traffic(o.load > 0 && o.load <= 1, "load", fmt::format("\"{}\"; expected above 0 to 1", o.load));
+  require_of_traffic(
+      o.senders <= most, "senders",
+      fmt::format("\"{}\"; this pattern has {} at most on {} devices", o.senders, most, devices));
+  require_of_traffic(
+      o.shift % devices != 0 || o.pattern != TrafficPattern::shift, "shift",
+      fmt::format("\"{}\" leads from each of {} devices to itself", o.shift, devices));
+  require_of_traffic(o.load > 0 && o.load <= 1, "load",
+                     fmt::format("\"{}\"; expected above 0 to 1", o.load));
   require_of_traffic(o.hot_share >= 0 && o.hot_share <= 1, "hot_share",
-          fmt::format("\"{}\"; expected 0 to 1", o.hot_share));
+                     fmt::format("\"{}\"; expected 0 to 1", o.hot_share));
   require_of_traffic(o.start_spread.ps <= 86'400 * core::kPicosecondsPerSecond, "start_spread",
-          "expected at most a day");
+                     "expected at most a day");
   hot_ = static_cast<std::uint32_t>(o.hot_share * 0xffffffffu);
 }
 
 std::uint32_t TrafficPlan::messages_of(core::DeviceId d) const {
   const TrafficOptions& o = options_;
   switch (o.pattern) {
-    case TrafficPattern::incast: return d.value >= 1 && d.value <= o.senders ? o.messages : 0;
-    case TrafficPattern::outcast: return d.value == 0 ? o.messages * o.senders : 0;
-    case TrafficPattern::pairs: return d.value < o.senders ? o.messages : 0;
-    case TrafficPattern::all_to_all: return o.messages * (devices_ - 1);
+    case TrafficPattern::incast:
+      return d.value >= 1 && d.value <= o.senders ? o.messages : 0;
+    case TrafficPattern::outcast:
+      return d.value == 0 ? o.messages * o.senders : 0;
+    case TrafficPattern::pairs:
+      return d.value < o.senders ? o.messages : 0;
+    case TrafficPattern::all_to_all:
+      return o.messages * (devices_ - 1);
     case TrafficPattern::permutation:
     case TrafficPattern::uniform:
     case TrafficPattern::hotspot:
-    case TrafficPattern::shift: return o.messages;
+    case TrafficPattern::shift:
+      return o.messages;
   }
   return 0;
 }
@@ -67,16 +74,21 @@ core::DeviceId TrafficPlan::destination(core::DeviceId d, std::uint32_t k) const
   switch (o.pattern) {
     case TrafficPattern::permutation:
       return {order_.forward((order_.inverse(d.value) + 1) % devices_)};
-    case TrafficPattern::incast: return {0};
-    case TrafficPattern::outcast: return {1 + k % o.senders};
-    case TrafficPattern::all_to_all: return other(1 + k % (devices_ - 1));
-    case TrafficPattern::shift: return other(o.shift);
-    case TrafficPattern::pairs: return {d.value + devices_ - o.senders};
+    case TrafficPattern::incast:
+      return {0};
+    case TrafficPattern::outcast:
+      return {1 + k % o.senders};
+    case TrafficPattern::all_to_all:
+      return other(1 + k % (devices_ - 1));
+    case TrafficPattern::shift:
+      return other(o.shift);
+    case TrafficPattern::pairs:
+      return {d.value + devices_ - o.senders};
     case TrafficPattern::uniform:
-    case TrafficPattern::hotspot: break;
+    case TrafficPattern::hotspot:
+      break;
   }
-  const std::uint64_t bits =
-      core::random_bits(core::stream_of(o.seed, d.value, kDestinations), k);
+  const std::uint64_t bits = core::random_bits(core::stream_of(o.seed, d.value, kDestinations), k);
   const bool hot = o.pattern == TrafficPattern::hotspot && d.value != 0 &&
                    static_cast<std::uint32_t>(bits) < hot_;
   if (hot) return {0};

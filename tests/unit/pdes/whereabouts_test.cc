@@ -78,31 +78,31 @@ void run(Fault fault, const Case& c) {
   }
 }
 
-const auto kFails = testing::ExitedWithCode(1);
+const auto kPlanted = testing::ExitedWithCode(1);
 
 TEST(Whereabouts, OfACheckInASequentialRun) {
-  EXPECT_EXIT(run(Fault::check, {}), kFails,
+  EXPECT_EXIT(run(Fault::check, {}), kPlanted,
               "check failed: .*: sound  \\[s.seen = 2\\]  rank=0 worker=0 partition=0 LP=3 "
               "LVT=80 ps GVT=10 ps seed=42: this is a bug in exawarp");
 }
 
 TEST(Whereabouts, OfACheckInAnOptimisticRunOnTwoThreads) {
-  EXPECT_EXIT(run(Fault::check, {.sync = Sync::optimistic, .threads = 2}), kFails,
+  EXPECT_EXIT(run(Fault::check, {.sync = Sync::optimistic, .threads = 2}), kPlanted,
               "rank=0 worker=[01] partition=1 LP=3 LVT=80 ps GVT=[1-8]0 ps seed=42: ");
 }
 
 TEST(Whereabouts, OfACheckOnTheSecondRank) {
-  EXPECT_EXIT(run(Fault::check, {.sync = Sync::conservative, .ranks = 2}), kFails,
+  EXPECT_EXIT(run(Fault::check, {.sync = Sync::conservative, .ranks = 2}), kPlanted,
               "rank=1 worker=0 partition=1 LP=3 LVT=80 ps GVT=[1-8]0 ps seed=42: ");
 }
 
 TEST(Whereabouts, OfAConditionThatFailsWhenItCommitsAreThoseOfItsEvent) {
-  EXPECT_EXIT(run(Fault::commit, {.sync = Sync::optimistic, .threads = 2}), kFails,
+  EXPECT_EXIT(run(Fault::commit, {.sync = Sync::optimistic, .threads = 2}), kPlanted,
               "text = planted\\]  rank=0 worker=[01] partition=1 LP=3 LVT=80 ps GVT=");
 }
 
 TEST(Whereabouts, AreNotSaidOutsideASimulation) {
-  EXPECT_EXIT(core::check_failed("a.cc", 7, "b", ""), kFails,
+  EXPECT_EXIT(core::check_failed("a.cc", 7, "b", ""), kPlanted,
               "^check failed: a.cc:7: b: this is a bug in exawarp");
 }
 

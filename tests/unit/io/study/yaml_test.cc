@@ -157,7 +157,8 @@ TEST_F(Yaml, OverridesReplaceAndAddKeysAlsoInReferencedFiles) {
 TEST_F(Yaml, OverridesThatGoWrongNameTheOverride) {
   EXPECT_EQ(error_of(kFastLink, {"ports"}),
             "--set ports: has no \"=\"; expected --set path.to.key=value");
-  EXPECT_EQ(error_of(kFastLink, {"=4"}), "--set =4: names no key; expected --set path.to.key=value");
+  EXPECT_EQ(error_of(kFastLink, {"=4"}),
+            "--set =4: names no key; expected --set path.to.key=value");
   EXPECT_EQ(error_of(kFastLink, {"ports="}),
             "--set ports=: has no value; expected --set path.to.key=value");
   EXPECT_EQ(error_of(kFastLink, {"a..b=1"}),
