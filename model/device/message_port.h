@@ -54,6 +54,9 @@ class TroubledLinks {
   const MessageTrouble& trouble_;
 };
 
+// In place of when a chunk has left: the network will say so by an event.
+constexpr core::Time kSaidLater{-1};
+
 // What is sent, and how far it goes.
 struct Outgoing {
   core::DeviceId to;
@@ -75,12 +78,15 @@ class MessagePort {
   // ---- sending. Each returns when the message has left. Time::max(): it never does, as far as is
   // known. Nothing: the network will say so by an event, which ends the task.
 
-  std::optional<core::Time> send_chunk(const Outgoing& out, const ChannelState&, Chunk chunk) {
+  // A chunk is sent for each event of a ring, so that a word, kSaidLater, stands for nothing here:
+  // an optional would be put together in memory and read back at once.
+  [[gnu::always_inline]] core::Time send_chunk(const Outgoing& out, const ChannelState&,
+                                               const Chunk& chunk) {
     const Leaving leaving = leave(out);
     if (leaving.sent == core::Time::max()) return leaving.sent;
-    chunk.wire_ps = leaving.wire.ps;
-    chunk.interface = static_cast<std::uint16_t>(leaving.in);
-    send_at(out.to, leaving, DeviceEvent::chunk_arrives, chunk);
+    send_at(out.to, leaving, DeviceEvent::chunk_arrives,
+            Chunk{leaving.wire.ps, chunk.entry_ps, chunk.ordinal, chunk.step, chunk.channel,
+                  static_cast<std::uint16_t>(leaving.in), 0});
     return leaving.sent;
   }
   std::optional<core::Time> send_message(const Outgoing& out, std::uint32_t) {
@@ -154,7 +160,7 @@ class MessagePort {
   [[nodiscard]] Ends ends_of(const Outgoing& out) const {
     return network().ends_of(interface_of(out.tier), frame_.self(), out.to, out.connection);
   }
-  Leaving leave(const Outgoing& out) {
+  [[gnu::always_inline]] Leaving leave(const Outgoing& out) {
     const Ends ends = ends_of(out);
     core::Time& clock = frame_.parts.tx_free(ends.out);
     const std::optional<Travel> way =

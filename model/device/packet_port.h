@@ -30,8 +30,7 @@ class PacketPort : public MessagePort<WellLinks> {
     return has_clock(interface) ? MessagePort::wire_of(bytes, interface) : core::Time{bytes};
   }
 
-  std::optional<core::Time> send_chunk(const Outgoing& out, const ChannelState& channel,
-                                       const Chunk& chunk) {
+  core::Time send_chunk(const Outgoing& out, const ChannelState& channel, const Chunk& chunk) {
     if (has_clock(interface_of(out.tier))) return MessagePort::send_chunk(out, channel, chunk);
     count_leaving(packets_of(channel));
     post(out.to, out.wire.ps,
@@ -40,7 +39,7 @@ class PacketPort : public MessagePort<WellLinks> {
           .second = chunk.step,
           .kind = Carried::chunk,
           .channel = chunk.channel});
-    return {};
+    return kSaidLater;
   }
   std::optional<core::Time> send_message(const Outgoing& out, std::uint32_t stream) {
     if (has_clock(interface_of(out.tier))) return MessagePort::send_message(out, stream);

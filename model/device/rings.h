@@ -81,10 +81,10 @@ class Rings {
 
  private:
   void send(ChannelState& channel, std::uint16_t number, std::uint32_t step) {
-    const auto left =
+    const core::Time left =
         port_.send_chunk({{channel.next().value}, tier_of(channel), channel.wire, number}, channel,
                          Chunk{0, channel.last_entry.ps, channel.ordinal, step, number, 0, 0});
-    if (left && step + 1 == channel.steps) frame_.ctx.set(channel.wire, *left);
+    if (left != kSaidLater && step + 1 == channel.steps) frame_.ctx.set(channel.wire, left);
   }
 
   DeviceFrame& frame_;
