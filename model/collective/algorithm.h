@@ -12,6 +12,7 @@
 #include "core/time.h"
 #include "model/collective/collective.h"
 #include "model/collective/ring.h"
+#include "model/collective/tree_steps.h"
 
 namespace exawarp::model {
 
@@ -28,9 +29,13 @@ struct AlgorithmDescription {
   bool lanes_share_data = false;  // a message is a member's share of a lane, not all of it
   bool takes_sizes = true;        // all-to-all whose messages differ
   bool turns = false;             // members do the same, each from its own position on
-  bool (*on_tree)(schema::CollectiveType type) = nullptr;  // nullptr: members exchange
+  // Types whose data moves up and down a tree, and the tree of a lane. What members do follows from
+  // it (tree_steps.h), so that an algorithm of trees alone has no functions for that.
+  std::uint32_t tree_types = 0;
+  TreeKind (*tree_of)(std::uint32_t lane) = nullptr;
 
-  // As the functions of collective.h and cost.h of the same names, for two members or more.
+  // As the functions of collective.h and cost.h of the same names, for two members or more. Of other
+  // types than tree_types: members exchange.
   std::uint32_t (*phase_count)(const Collective& c, std::uint32_t position,
                                std::uint32_t lane) = nullptr;
   Phase (*phase_of)(const Collective& c, std::uint32_t position, std::uint32_t lane,
@@ -48,10 +53,12 @@ std::vector<Algorithm> listed_algorithms();
 constexpr std::string_view name_of(Algorithm algorithm) {
   return kAlgorithmNames[static_cast<std::size_t>(algorithm)];
 }
-// Whether data of this collective moves up and down a tree.
+// Whether data of this collective, of which `a` is the algorithm, moves up and down a tree.
+inline bool moves_on_tree(const AlgorithmDescription& a, const Collective& c) {
+  return (a.tree_types & set_of(c.type)) != 0;
+}
 inline bool runs_on_tree(const Collective& c) {
-  const AlgorithmDescription& a = description_of(c.algorithm);
-  return a.on_tree != nullptr && a.on_tree(c.type);
+  return moves_on_tree(description_of(c.algorithm), c);
 }
 
 }  // namespace exawarp::model

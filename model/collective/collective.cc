@@ -39,19 +39,25 @@ bool can_use_lanes(Algorithm algorithm) { return description_of(algorithm).uses_
 std::uint32_t phase_count(const Collective& c, std::uint32_t position, std::uint32_t lane) {
   EXAWARP_DCHECK(position < c.members && lane < c.lanes, position, lane);
   if (c.members == 1) return 0;
-  return description_of(c.algorithm).phase_count(c, position, lane);
+  const AlgorithmDescription& a = description_of(c.algorithm);
+  return moves_on_tree(a, c) ? TreeSteps(c, position, a.tree_of(lane)).phases()
+                             : a.phase_count(c, position, lane);
 }
 
 Phase phase_of(const Collective& c, std::uint32_t position, std::uint32_t lane,
                std::uint32_t phase) {
   EXAWARP_DCHECK(position < c.members && lane < c.lanes, position, lane);
-  return description_of(c.algorithm).phase_of(c, position, lane, phase);
+  const AlgorithmDescription& a = description_of(c.algorithm);
+  return moves_on_tree(a, c) ? TreeSteps(c, position, a.tree_of(lane)).phase(phase)
+                             : a.phase_of(c, position, lane, phase);
 }
 
 Transfer transfer_of(const Collective& c, std::uint32_t position, std::uint32_t lane,
                      std::uint32_t phase, std::uint32_t index) {
   EXAWARP_DCHECK(position < c.members && lane < c.lanes, position, lane);
-  return description_of(c.algorithm).transfer_of(c, position, lane, phase, index);
+  const AlgorithmDescription& a = description_of(c.algorithm);
+  return moves_on_tree(a, c) ? TreeSteps(c, position, a.tree_of(lane)).transfer(phase, index)
+                             : a.transfer_of(c, position, lane, phase, index);
 }
 
 std::int64_t lane_bytes(const Collective& c) { return (c.bytes + c.lanes - 1) / c.lanes; }
@@ -60,14 +66,18 @@ std::int64_t bytes_of(const Collective& c, const Blocks& blocks) {
   const std::int64_t all = lane_bytes(c);
   const std::int64_t share = (all + c.members - 1) / c.members;
   switch (c.type) {
-    case CollectiveType::BARRIER: return 0;
+    case CollectiveType::BARRIER:
+      return 0;
     case CollectiveType::BROADCAST:
     case CollectiveType::REDUCE:
-    case CollectiveType::PERMUTE: return all;
+    case CollectiveType::PERMUTE:
+      return all;
     case CollectiveType::ALL_GATHER:
     case CollectiveType::GATHER:
-    case CollectiveType::SCATTER: return blocks.count * all;
-    default: break;
+    case CollectiveType::SCATTER:
+      return blocks.count * all;
+    default:
+      break;
   }
   const std::uint32_t count =
       blocks.by_bit ? count_with_bit(c.members, blocks.first) : blocks.count;

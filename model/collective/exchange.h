@@ -24,6 +24,16 @@ constexpr std::uint32_t log2_ceil(std::uint32_t n) {
   return static_cast<std::uint32_t>(std::bit_width(n - 1));
 }
 
+// As many phases as doublings reach all members.
+inline std::uint32_t doublings(const Collective& c, std::uint32_t, std::uint32_t) {
+  return log2_ceil(c.members);
+}
+
+// All messages, where each member sends one a doubling.
+inline std::uint64_t messages_of_doublings(const Collective& c) {
+  return std::uint64_t{c.members} * log2_ceil(c.members);
+}
+
 // One message a phase each way.
 inline Phase one_each_way(const Collective&, std::uint32_t, std::uint32_t, std::uint32_t) {
   return {1, 1};

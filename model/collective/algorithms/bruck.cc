@@ -9,10 +9,6 @@ using core::sum_to_end;
 using core::Time;
 using T = schema::CollectiveType;
 
-std::uint32_t phases_of(const Collective& c, std::uint32_t, std::uint32_t) {
-  return log2_ceil(c.members);
-}
-
 Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t,
                      std::uint32_t phase, std::uint32_t) {
   const std::uint32_t n = c.members, distance = 1u << phase;
@@ -38,10 +34,6 @@ Time time(const Collective& c, const StepCost& cost) {
   return total;
 }
 
-std::uint64_t messages(const Collective& c) {
-  return std::uint64_t{c.members} * log2_ceil(c.members);
-}
-
 }  // namespace
 
 namespace algorithms {
@@ -50,11 +42,11 @@ const AlgorithmDescription bruck{
     .types = set_of(T::ALL_GATHER, T::ALL_TO_ALL, T::BARRIER),
     .place = 7,
     .takes_sizes = false,
-    .phase_count = phases_of,
+    .phase_count = doublings,
     .phase_of = one_each_way,
     .transfer_of = transfer_at,
     .time = time,
-    .messages = messages,
+    .messages = messages_of_doublings,
 };
 }  // namespace algorithms
 

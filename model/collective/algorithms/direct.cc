@@ -17,12 +17,16 @@ Phase phase_at(const Collective& c, std::uint32_t position, std::uint32_t, std::
   const std::uint32_t others = c.members - 1;
   const bool is_root = position == c.root;
   switch (c.type) {
-    case T::PERMUTE: return c.shift == 0 ? Phase{0, 0} : Phase{1, 1};
+    case T::PERMUTE:
+      return c.shift == 0 ? Phase{0, 0} : Phase{1, 1};
     case T::BROADCAST:
-    case T::SCATTER: return is_root ? Phase{others, 0} : Phase{0, 1};
+    case T::SCATTER:
+      return is_root ? Phase{others, 0} : Phase{0, 1};
     case T::REDUCE:
-    case T::GATHER: return is_root ? Phase{0, others} : Phase{1, 0};
-    default: return {others, others};
+    case T::GATHER:
+      return is_root ? Phase{0, others} : Phase{1, 0};
+    default:
+      return {others, others};
   }
 }
 
@@ -37,11 +41,16 @@ Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t,
     case T::PERMUTE:
       return to(position_at(c, std::uint64_t{position} + c.shift), 0,
                 {.first = position, .count = 1});
-    case T::BROADCAST: return to(next, 0, {.first = 0, .count = c.members});
-    case T::REDUCE: return to(c.root, 0, {.first = 0, .count = c.members});
-    case T::GATHER: return to(c.root, 0, {.first = position, .count = 1});
-    case T::ALL_GATHER: return to(next, 0, {.first = position, .count = 1});
-    case T::ALL_TO_ALL: return to(next, 0, {.first = index + 1, .count = 1});
+    case T::BROADCAST:
+      return to(next, 0, {.first = 0, .count = c.members});
+    case T::REDUCE:
+      return to(c.root, 0, {.first = 0, .count = c.members});
+    case T::GATHER:
+      return to(c.root, 0, {.first = position, .count = 1});
+    case T::ALL_GATHER:
+      return to(next, 0, {.first = position, .count = 1});
+    case T::ALL_TO_ALL:
+      return to(next, 0, {.first = index + 1, .count = 1});
     default:  // reducing, the receiver's block; then the own one
       return to(next, phase, {.first = phase == 0 ? next : position, .count = 1});
   }

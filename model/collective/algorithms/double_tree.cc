@@ -1,8 +1,6 @@
 // Two binary trees, each with half of the bytes, pipelined (Sanders, Speck, Traeff, Parallel
 // Computing 2009, in the form of NCCL's trees.cc). Its time is found by carrying out its messages
 // once for a group: first the steps, then that run, then the description.
-#include "model/collective/double_tree_time.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -12,8 +10,8 @@
 #include <vector>
 
 #include "core/check.h"
+#include "model/collective/double_tree_time.h"
 #include "model/collective/exchange.h"
-#include "model/collective/tree_steps.h"
 
 namespace exawarp::model {
 namespace {
@@ -21,25 +19,10 @@ namespace {
 using core::Time;
 using T = schema::CollectiveType;
 
-bool on_tree(T) { return true; }
+constexpr std::uint32_t kTypes = set_of(T::ALL_REDUCE, T::BROADCAST, T::REDUCE);
 
-TreeSteps steps(const Collective& c, std::uint32_t position, std::uint32_t lane) {
-  return {c, position,
-          {.shape = lane % 2 == 0 ? TreeShape::binary : TreeShape::mirrored, .two_trees = true}};
-}
-
-std::uint32_t phases_of(const Collective& c, std::uint32_t position, std::uint32_t lane) {
-  return steps(c, position, lane).phases();
-}
-
-Phase phase_at(const Collective& c, std::uint32_t position, std::uint32_t lane,
-               std::uint32_t phase) {
-  return steps(c, position, lane).phase(phase);
-}
-
-Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t lane,
-                     std::uint32_t phase, std::uint32_t index) {
-  return steps(c, position, lane).transfer(phase, index);
+TreeKind tree_of(std::uint32_t lane) {
+  return {.shape = lane % 2 == 0 ? TreeShape::binary : TreeShape::mirrored, .two_trees = true};
 }
 
 Time time(const Collective& c, const StepCost& cost) {
@@ -65,15 +48,16 @@ struct Part {
 
 Part part_of(const Collective& c, std::uint32_t position, std::uint32_t lane) {
   Part part;
-  EXAWARP_CHECK(phases_of(c, position, lane) <= kPhasesMax, position, lane);
-  part.phases = static_cast<std::uint8_t>(phases_of(c, position, lane));
+  const std::uint32_t phases = phase_count(c, position, lane);
+  EXAWARP_CHECK(phases <= kPhasesMax, position, lane);
+  part.phases = static_cast<std::uint8_t>(phases);
   for (std::uint32_t p = 0; p < part.phases; ++p) {
-    const Phase phase = phase_at(c, position, lane, p);
+    const Phase phase = phase_of(c, position, lane, p);
     part.receives[p] = static_cast<std::uint8_t>(phase.receives);
     part.first_send[p] = part.sends;
     EXAWARP_CHECK(part.sends + phase.sends <= kSendsMax, position, p);
     for (std::uint32_t i = 0; i < phase.sends; ++i) {
-      const Transfer t = transfer_at(c, position, lane, p, i);
+      const Transfer t = transfer_of(c, position, lane, p, i);
       part.peer[part.sends] = t.peer;
       part.peer_phase[part.sends++] = static_cast<std::uint8_t>(t.peer_phase);
     }
@@ -224,14 +208,12 @@ Time double_tree_time(const Collective& c, Time wire, Time latency, std::uint64_
 namespace algorithms {
 extern const AlgorithmDescription double_tree;
 const AlgorithmDescription double_tree{
-    .types = set_of(T::ALL_REDUCE, T::BROADCAST, T::REDUCE),
+    .types = kTypes,
     .place = 5,
     .uses_lanes = true,
     .lanes_in_pairs = true,
-    .on_tree = on_tree,
-    .phase_count = phases_of,
-    .phase_of = phase_at,
-    .transfer_of = transfer_at,
+    .tree_types = kTypes,
+    .tree_of = tree_of,
     .time = time,
     .messages = messages,
 };

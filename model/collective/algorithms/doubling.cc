@@ -13,10 +13,6 @@ using core::product_to_end;
 using core::Time;
 using T = schema::CollectiveType;
 
-std::uint32_t phases_of(const Collective& c, std::uint32_t, std::uint32_t) {
-  return log2_ceil(c.members);
-}
-
 Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t,
                      std::uint32_t phase, std::uint32_t) {
   const std::uint32_t n = c.members;
@@ -34,10 +30,6 @@ Time time(const Collective& c, const StepCost& cost) {
   return product_to_end(log2_ceil(c.members), Sequence(c, cost).everything());
 }
 
-std::uint64_t messages(const Collective& c) {
-  return std::uint64_t{c.members} * log2_ceil(c.members);
-}
-
 }  // namespace
 
 namespace algorithms {
@@ -45,11 +37,11 @@ extern const AlgorithmDescription doubling;
 const AlgorithmDescription doubling{
     .types = set_of(T::ALL_REDUCE, T::BARRIER),
     .place = 3,
-    .phase_count = phases_of,
+    .phase_count = doublings,
     .phase_of = one_each_way,
     .transfer_of = transfer_at,
     .time = time,
-    .messages = messages,
+    .messages = messages_of_doublings,
 };
 }  // namespace algorithms
 

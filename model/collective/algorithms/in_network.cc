@@ -1,7 +1,6 @@
 // Switches reduce and multicast, once up, once down: data goes into the network (no peer), a notice
 // climbs a tree of 16 children and one with the result descends.
 #include "model/collective/exchange.h"
-#include "model/collective/tree_steps.h"
 
 namespace exawarp::model {
 namespace {
@@ -10,25 +9,10 @@ using core::sum_to_end;
 using core::Time;
 using T = schema::CollectiveType;
 
-bool on_tree(T) { return true; }
+constexpr std::uint32_t kTypes =
+    set_of(T::ALL_REDUCE, T::REDUCE_SCATTER, T::ALL_GATHER, T::BARRIER, T::BROADCAST, T::REDUCE);
 
-TreeSteps steps(const Collective& c, std::uint32_t position, std::uint32_t) {
-  return {c, position, {.shape = TreeShape::wide, .in_network = true}};
-}
-
-std::uint32_t phases_of(const Collective& c, std::uint32_t position, std::uint32_t lane) {
-  return steps(c, position, lane).phases();
-}
-
-Phase phase_at(const Collective& c, std::uint32_t position, std::uint32_t lane,
-               std::uint32_t phase) {
-  return steps(c, position, lane).phase(phase);
-}
-
-Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t lane,
-                     std::uint32_t phase, std::uint32_t index) {
-  return steps(c, position, lane).transfer(phase, index);
-}
+TreeKind tree_of(std::uint32_t) { return {.shape = TreeShape::wide, .in_network = true}; }
 
 Time time(const Collective& c, const StepCost& cost) {
   const std::int64_t bytes = network_bytes(c);
@@ -36,22 +20,17 @@ Time time(const Collective& c, const StepCost& cost) {
                     2 * tree_depth(TreeShape::wide, c.members) * cost.latency);
 }
 
-std::uint64_t messages(const Collective& c) {
-  return 2 * std::uint64_t{c.members - 1};
-}
+std::uint64_t messages(const Collective& c) { return 2 * std::uint64_t{c.members - 1}; }
 
 }  // namespace
 
 namespace algorithms {
 extern const AlgorithmDescription in_network;
 const AlgorithmDescription in_network{
-    .types = set_of(T::ALL_REDUCE, T::REDUCE_SCATTER, T::ALL_GATHER, T::BARRIER, T::BROADCAST,
-                    T::REDUCE),
+    .types = kTypes,
     .place = 9,
-    .on_tree = on_tree,
-    .phase_count = phases_of,
-    .phase_of = phase_at,
-    .transfer_of = transfer_at,
+    .tree_types = kTypes,
+    .tree_of = tree_of,
     .time = time,
     .messages = messages,
 };

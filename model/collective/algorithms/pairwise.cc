@@ -7,9 +7,7 @@ namespace {
 using core::Time;
 using T = schema::CollectiveType;
 
-std::uint32_t phases_of(const Collective& c, std::uint32_t, std::uint32_t) {
-  return c.members - 1;
-}
+std::uint32_t phases_of(const Collective& c, std::uint32_t, std::uint32_t) { return c.members - 1; }
 
 Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t,
                      std::uint32_t phase, std::uint32_t) {
@@ -21,9 +19,7 @@ Time time(const Collective& c, const StepCost& cost) {
   return all_pairs_time(c, Sequence(c, cost), cost.latency);
 }
 
-std::uint64_t messages(const Collective& c) {
-  return std::uint64_t{c.members} * (c.members - 1);
-}
+std::uint64_t messages(const Collective& c) { return std::uint64_t{c.members} * (c.members - 1); }
 
 }  // namespace
 

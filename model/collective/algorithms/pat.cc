@@ -12,9 +12,8 @@
 // Reducing goes the way back: near distances first, with partial sums. ceil(log2 n) rounds, and
 // n - 1 blocks in all, for every n. Modelled with full aggregation: intermediate buffers hold what
 // a round carries. Where NCCL's are smaller, it splits rounds, which is not modelled.
-#include "model/collective/exchange.h"
-
 #include "core/check.h"
+#include "model/collective/exchange.h"
 
 namespace exawarp::model {
 namespace {
@@ -25,10 +24,6 @@ using T = schema::CollectiveType;
 
 // How many of v = 0, 2d, 4d ... have v + d < n. Requires 0 < d < n.
 std::uint32_t blocks_of(std::uint32_t n, std::uint32_t d) { return (n - d - 1) / 2 / d + 1; }
-
-std::uint32_t phases_of(const Collective& c, std::uint32_t, std::uint32_t) {
-  return log2_ceil(c.members);
-}
 
 Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t,
                      std::uint32_t phase, std::uint32_t) {
@@ -59,21 +54,17 @@ Time time(const Collective& c, const StepCost& cost) {
   return total;
 }
 
-std::uint64_t messages(const Collective& c) {
-  return std::uint64_t{c.members} * log2_ceil(c.members);
-}
-
 }  // namespace
 
 namespace algorithms {
 extern const AlgorithmDescription pat;
 const AlgorithmDescription pat{
     .types = set_of(T::REDUCE_SCATTER, T::ALL_GATHER),
-    .phase_count = phases_of,
+    .phase_count = doublings,
     .phase_of = one_each_way,
     .transfer_of = transfer_at,
     .time = time,
-    .messages = messages,
+    .messages = messages_of_doublings,
 };
 }  // namespace algorithms
 

@@ -2,7 +2,6 @@
 // Reducing, block b sets out from b's successor and gains a share a step; gathering, it sets out
 // from b. Backwards, successor and predecessor change places.
 #include "model/collective/exchange.h"
-#include "model/collective/tree_steps.h"
 
 namespace exawarp::model {
 namespace {
@@ -12,11 +11,7 @@ using core::sum_to_end;
 using core::Time;
 using T = schema::CollectiveType;
 
-bool on_tree(T type) { return is_broadcast_or_reduce(type); }
-
-TreeSteps chain(const Collective& c, std::uint32_t position) {
-  return {c, position, {.shape = TreeShape::chain}};
-}
+TreeKind chain(std::uint32_t) { return {.shape = TreeShape::chain}; }
 
 // The order in which a lane goes round the members of a node.
 class NodeOrder {
@@ -37,18 +32,12 @@ class NodeOrder {
   std::uint32_t members_, turn_;
 };
 
-std::uint32_t phases_of(const Collective& c, std::uint32_t position, std::uint32_t) {
-  if (on_tree(c.type)) return chain(c, position).phases();
+std::uint32_t phases_of(const Collective& c, std::uint32_t, std::uint32_t) {
   return (gives_to_all(c.type) ? 2 : 1) * (c.members - 1);
 }
 
-Phase phase_at(const Collective& c, std::uint32_t position, std::uint32_t, std::uint32_t phase) {
-  return on_tree(c.type) ? chain(c, position).phase(phase) : Phase{1, 1};
-}
-
 Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t lane,
-                     std::uint32_t phase, std::uint32_t index) {
-  if (on_tree(c.type)) return chain(c, position).transfer(phase, index);
+                     std::uint32_t phase, std::uint32_t) {
   const NodeOrder order(c, lane);
   const std::uint32_t n = c.members, round = phase % (n - 1);
   const std::uint64_t p = order.number_of(position);
@@ -76,7 +65,8 @@ Time time(const Collective& c, const StepCost& cost) {
 
 std::uint64_t messages(const Collective& c) {
   const std::uint64_t n = c.members, others = n - 1;
-  return c.lanes * others * (on_tree(c.type) ? 1 : (gives_to_all(c.type) ? 2 : 1) * n);
+  return c.lanes * others *
+         (is_broadcast_or_reduce(c.type) ? 1 : (gives_to_all(c.type) ? 2 : 1) * n);
 }
 
 }  // namespace
@@ -90,9 +80,10 @@ const AlgorithmDescription ring{
     .uses_lanes = true,
     .lanes_share_data = true,
     .turns = true,
-    .on_tree = on_tree,
+    .tree_types = set_of(T::BROADCAST, T::REDUCE),
+    .tree_of = chain,
     .phase_count = phases_of,
-    .phase_of = phase_at,
+    .phase_of = one_each_way,
     .transfer_of = transfer_at,
     .time = time,
     .messages = messages,

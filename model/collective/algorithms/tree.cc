@@ -1,6 +1,5 @@
 // A binomial tree: the holder of a range of positions hands its larger half on (tree.h, halving).
 #include "model/collective/exchange.h"
-#include "model/collective/tree_steps.h"
 
 namespace exawarp::model {
 namespace {
@@ -10,25 +9,10 @@ using core::sum_to_end;
 using core::Time;
 using T = schema::CollectiveType;
 
-bool on_tree(T) { return true; }
+constexpr std::uint32_t kTypes =
+    set_of(T::ALL_REDUCE, T::BARRIER, T::BROADCAST, T::REDUCE, T::GATHER, T::SCATTER);
 
-TreeSteps steps(const Collective& c, std::uint32_t position, std::uint32_t) {
-  return {c, position, {.shape = TreeShape::halving}};
-}
-
-std::uint32_t phases_of(const Collective& c, std::uint32_t position, std::uint32_t lane) {
-  return steps(c, position, lane).phases();
-}
-
-Phase phase_at(const Collective& c, std::uint32_t position, std::uint32_t lane,
-               std::uint32_t phase) {
-  return steps(c, position, lane).phase(phase);
-}
-
-Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t lane,
-                     std::uint32_t phase, std::uint32_t index) {
-  return steps(c, position, lane).transfer(phase, index);
-}
+TreeKind tree_of(std::uint32_t) { return {.shape = TreeShape::halving}; }
 
 Time time(const Collective& c, const StepCost& cost) {
   const Sequence s(c, cost);
@@ -52,12 +36,10 @@ std::uint64_t messages(const Collective& c) {
 namespace algorithms {
 extern const AlgorithmDescription tree;
 const AlgorithmDescription tree{
-    .types = set_of(T::ALL_REDUCE, T::BARRIER, T::BROADCAST, T::REDUCE, T::GATHER, T::SCATTER),
+    .types = kTypes,
     .place = 4,
-    .on_tree = on_tree,
-    .phase_count = phases_of,
-    .phase_of = phase_at,
-    .transfer_of = transfer_at,
+    .tree_types = kTypes,
+    .tree_of = tree_of,
     .time = time,
     .messages = messages,
 };
