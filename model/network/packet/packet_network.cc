@@ -22,53 +22,52 @@ constexpr std::uint32_t kPortsMax = 1u << 15;
 constexpr std::uint32_t kChannelsMax = 8;  // bits of PortState::paused
 constexpr std::int64_t kPacketBytesMax = std::int64_t{1} << 24;
 constexpr std::int64_t kBufferBytesMax = std::int64_t{1} << 30;
-constexpr std::int64_t kHeadroomMax = std::int64_t{1} << 61;     // bytes
-constexpr Time kPeriodMax{3'600 * core::kPicosecondsPerSecond};  // sums with it fit
-
-void require(bool condition, const char* option, const std::string& what) {
-  require_option(condition, option, what);
-}
+constexpr std::int64_t kHeadroomMax = std::int64_t{1} << 61;  // bytes
 
 void check_sizes(const PacketOptions& o) {
-  require(o.packet_bytes >= 64 && o.packet_bytes <= kPacketBytesMax, "packet_size",
-          fmt::format("\"{} B\"; expected 64 B to 16 MiB", o.packet_bytes));
-  require(o.header_bytes >= 0 && o.header_bytes <= 4096, "header_size",
-          fmt::format("\"{} B\"; expected 0 to 4096 B", o.header_bytes));
-  require(o.control_bytes >= 1 && o.control_bytes <= o.packet_bytes, "control_size",
-          fmt::format("\"{} B\"; expected 1 B to the packet size", o.control_bytes));
-  require(o.ack_every >= 1 && o.ack_every <= 128, "ack_every",
-          fmt::format("\"{}\"; expected 1 to 128 packets", o.ack_every));
-  require(o.commit_packets <= 1024, "commit_packets", "expected at most 1024");
+  require_option(o.packet_bytes >= 64 && o.packet_bytes <= kPacketBytesMax, "packet_size",
+                 fmt::format("\"{} B\"; expected 64 B to 16 MiB", o.packet_bytes));
+  require_option(o.header_bytes >= 0 && o.header_bytes <= 4096, "header_size",
+                 fmt::format("\"{} B\"; expected 0 to 4096 B", o.header_bytes));
+  require_option(o.control_bytes >= 1 && o.control_bytes <= o.packet_bytes, "control_size",
+                 fmt::format("\"{} B\"; expected 1 B to the packet size", o.control_bytes));
+  require_option(o.ack_every >= 1 && o.ack_every <= 128, "ack_every",
+                 fmt::format("\"{}\"; expected 1 to 128 packets", o.ack_every));
+  require_option(o.commit_packets <= 1024, "commit_packets", "expected at most 1024");
 }
 
 void check_flow_control(const PacketOptions& o) {
   const std::int64_t full = o.packet_bytes + o.header_bytes;
-  require(o.buffer_bytes >= 0 && o.buffer_bytes <= kBufferBytesMax, "buffer",
-          fmt::format("\"{} B\"; expected at most 1 GiB", o.buffer_bytes));
+  require_option(o.buffer_bytes >= 0 && o.buffer_bytes <= kBufferBytesMax, "buffer",
+                 fmt::format("\"{} B\"; expected at most 1 GiB", o.buffer_bytes));
   if (o.flow_control == FlowControl::credit) {
-    require(o.buffer_bytes >= 4 * full, "buffer",
-            fmt::format("\"{} B\" an input and channel; credits need 4 packets, {} B, at least",
-                        o.buffer_bytes, 4 * full));
+    require_option(
+        o.buffer_bytes >= 4 * full, "buffer",
+        fmt::format("\"{} B\" an input and channel; credits need 4 packets, {} B, at least",
+                    o.buffer_bytes, 4 * full));
   }
   if (o.flow_control == FlowControl::none && o.buffer_bytes > 0) {
-    require(o.buffer_bytes >= 2 * full, "buffer",
-            fmt::format("\"{} B\" a queue; expected 2 packets, {} B, at least, or 0 for unbounded",
-                        o.buffer_bytes, 2 * full));
-    require(o.recovery != Recovery::none, "recovery",
-            "\"none\" with queues that drop; expected go_back_n or selective_repeat");
+    require_option(
+        o.buffer_bytes >= 2 * full, "buffer",
+        fmt::format("\"{} B\" a queue; expected 2 packets, {} B, at least, or 0 for unbounded",
+                    o.buffer_bytes, 2 * full));
+    require_option(o.recovery != Recovery::none, "recovery",
+                   "\"none\" with queues that drop; expected go_back_n or selective_repeat");
   }
   if (o.flow_control == FlowControl::pfc) {
-    require(o.xoff_bytes >= full && o.xoff_bytes <= kBufferBytesMax, "xoff",
-            fmt::format("\"{} B\"; expected one packet, {} B, at least", o.xoff_bytes, full));
-    require(o.xon_bytes >= 0 && o.xon_bytes < o.xoff_bytes, "xon",
-            fmt::format("\"{} B\"; expected less than xoff, {} B", o.xon_bytes, o.xoff_bytes));
+    require_option(
+        o.xoff_bytes >= full && o.xoff_bytes <= kBufferBytesMax, "xoff",
+        fmt::format("\"{} B\"; expected one packet, {} B, at least", o.xoff_bytes, full));
+    require_option(
+        o.xon_bytes >= 0 && o.xon_bytes < o.xoff_bytes, "xon",
+        fmt::format("\"{} B\"; expected less than xoff, {} B", o.xon_bytes, o.xoff_bytes));
   }
 }
 
 void check_marks(const PacketOptions& o) {
-  require(o.ecn.kmin_bytes >= 0 && o.ecn.kmax_bytes >= o.ecn.kmin_bytes, "ecn.kmin",
-          "above kmax; expected kmin <= kmax");
-  require(o.ecn.pmax_per_mille <= 1000, "ecn.pmax", "above 1; expected 0 to 1");
+  require_option(o.ecn.kmin_bytes >= 0 && o.ecn.kmax_bytes >= o.ecn.kmin_bytes, "ecn.kmin",
+                 "above kmax; expected kmin <= kmax");
+  require_option(o.ecn.pmax_per_mille <= 1000, "ecn.pmax", "above 1; expected 0 to 1");
 }
 
 // Every parameter that was given is one of some algorithm's.
@@ -87,8 +86,9 @@ Time depth_of(std::int64_t bytes, const LinkKind& kind) {
 }
 
 LinkFigures figures_of(const LinkKind& kind, const PacketOptions& o, Time passing) {
-  require(kind.bandwidth_bytes_per_s > 0, "link", kind.name + ": bandwidth of 0 B/s");
-  require(kind.latency.ps >= 1, "link", kind.name + ": latency of 0; packets need 1 ps at least");
+  require_option(kind.bandwidth_bytes_per_s > 0, "link", kind.name + ": bandwidth of 0 B/s");
+  require_option(kind.latency.ps >= 1, "link",
+                 kind.name + ": latency of 0; packets need 1 ps at least");
   const std::int64_t full = o.packet_bytes + o.header_bytes;
   const Time full_wire = core::transfer_time(full, kind.bandwidth_bytes_per_s);
   const bool pfc = o.flow_control == FlowControl::pfc;
@@ -132,8 +132,8 @@ PacketNetwork::PacketNetwork(const Topology& topology, const PacketOptions& opti
   check_flow_control(options);
   check_marks(options);
   choose_control_and_routing();
-  require(channels_ >= 1 && channels_ <= kChannelsMax, "topology",
-          fmt::format("{} virtual channels; expected 1 to {}", channels_, kChannelsMax));
+  require_option(channels_ >= 1 && channels_ <= kChannelsMax, "topology",
+                 fmt::format("{} virtual channels; expected 1 to {}", channels_, kChannelsMax));
   lookahead_ = Time::max();
   Time passing{0};
   for (const Distance& d : topology.distances()) passing = std::max(passing, d.endpoint);
@@ -144,7 +144,7 @@ PacketNetwork::PacketNetwork(const Topology& topology, const PacketOptions& opti
     figures_.push_back(figures_of(kind, options, passing));
     lookahead_ = std::min(lookahead_, kind.latency);
   }
-  require(!figures_.empty(), "topology", "no links");
+  require_option(!figures_.empty(), "topology", "no links");
   const std::int64_t full = full_bytes();
   credit_quantum_ =
       static_cast<std::uint32_t>(std::max(full, std::min(options.buffer_bytes / 4, 8 * full)));
@@ -191,19 +191,21 @@ void PacketNetwork::choose_control_and_routing() {
   check_parameters(o.parameters);
   congestion_ = make_congestion_control(o.transport, o.parameters);
   congestion_traits_ = congestion_->traits();
-  require(congestion_traits_.notify_every.ps < 0 || o.ecn.kmax_bytes > 0, "ecn",
-          fmt::format("no marking; {} needs kmin and kmax", o.transport));
-  require(o.retransmit_timeout.ps > 0, "retransmit_timeout", "\"0 s\"; expected more");
-  require(o.retransmit_timeout <= kPeriodMax, "retransmit_timeout", "expected at most an hour");
+  require_option(congestion_traits_.notify_every.ps < 0 || o.ecn.kmax_bytes > 0, "ecn",
+                 fmt::format("no marking; {} needs kmin and kmax", o.transport));
+  require_option(o.retransmit_timeout.ps > 0, "retransmit_timeout", "\"0 s\"; expected more");
+  require_option(o.retransmit_timeout <= kPeriodMax, "retransmit_timeout",
+                 "expected at most an hour");
   routing_ = make_routing_policy(o.routing.policy, o.parameters);
   routing_traits_ = routing_algorithm(o.routing.policy).traits;
 }
 
 void PacketNetwork::check_routing() const {
   const bool safe = topology_->every_port_is_safe() || routing_traits_.keeps_to_first_port;
-  require(!has_queues() || safe, "routing",
-          "this topology's channels keep deterministic, valiant and ugal routes free of deadlock; "
-          "expected one of them, or flow_control: none");
+  require_option(
+      !has_queues() || safe, "routing",
+      "this topology's channels keep deterministic, valiant and ugal routes free of deadlock; "
+      "expected one of them, or flow_control: none");
 }
 
 // What waits at a port is counted by its time on the line, whose sum has to be a time.
@@ -238,10 +240,11 @@ void PacketNetwork::check_timeout() const {
   constexpr std::int64_t kTimeoutsMax = 65'536;
   for (const LinkFigures& f : figures_) {
     const Time most = core::product_to_end(kTimeoutsMax, options_.retransmit_timeout);
-    require(f.full_wire <= most, "retransmit_timeout",
-            fmt::format("\"{}\" is far too short for packets that take {} at {} B/s; expected more",
-                        core::format_time(options_.retransmit_timeout),
-                        core::format_time(f.full_wire), f.bytes_per_s));
+    require_option(
+        f.full_wire <= most, "retransmit_timeout",
+        fmt::format("\"{}\" is far too short for packets that take {} at {} B/s; expected more",
+                    core::format_time(options_.retransmit_timeout), core::format_time(f.full_wire),
+                    f.bytes_per_s));
   }
 }
 
@@ -250,8 +253,8 @@ void PacketNetwork::lay_out(std::uint32_t atom_shift) {
   std::uint32_t widest = 0;
   for (std::uint32_t s = 0; s < t.switches(); ++s) {
     const std::uint32_t ports = t.ports(t.vertex_of_switch(s));
-    require(ports <= kPortsMax, "topology",
-            fmt::format("switch {} has {} ports; expected at most {}", s, ports, kPortsMax));
+    require_option(ports <= kPortsMax, "topology",
+                   fmt::format("switch {} has {} ports; expected at most {}", s, ports, kPortsMax));
     widest = std::max(widest, ports);
     if (runs_.empty() || (runs_.back().ports != ports && runs_.size() <= kRunsMax)) {
       runs_.push_back({.first = s, .count = 1, .ports = ports, .first_lp = {}});

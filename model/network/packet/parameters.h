@@ -13,6 +13,8 @@
 
 namespace exawarp::model {
 
+constexpr core::Time kPeriodMax{3'600 * core::kPicosecondsPerSecond};  // sums with it fit
+
 enum class ParameterKind : std::uint8_t {
   size,   // bytes
   rate,   // bytes/s

@@ -16,7 +16,6 @@ __extension__ using Wide = __int128;
 constexpr int kAlphaShift = 24;
 constexpr std::uint32_t kOne = 1u << kAlphaShift;
 constexpr int kCatchUpMax = 4096;  // steps; far fewer bring any rate back to the line's
-constexpr Time kPeriodMax{3'600 * core::kPicosecondsPerSecond};  // sums with it fit
 
 constexpr ParameterKind kTime = ParameterKind::time, kRate = ParameterKind::rate;
 constexpr ParameterKind kCount = ParameterKind::count, kSize = ParameterKind::size;

@@ -27,7 +27,6 @@ __extension__ using Wide = __int128;
 
 constexpr std::int64_t kOne = 1'000;  // shares are in thousandths
 constexpr std::uint32_t kHyperSteps = 5;
-constexpr std::int64_t kPeriodMax = 3'600 * core::kPicosecondsPerSecond;
 
 constexpr ParameterKind kTime = ParameterKind::time, kRate = ParameterKind::rate;
 constexpr ParameterKind kCount = ParameterKind::count, kShare = ParameterKind::share;
@@ -35,19 +34,19 @@ constexpr Parameter kParameters[] = {
     {.key = "low_delay",
      .kind = kTime,
      .usual = 50'000'000,
-     .most = kPeriodMax,
+     .most = kPeriodMax.ps,
      .meaning = "below this round trip the rate grows, whatever the gradient"},
     {.key = "high_delay",
      .kind = kTime,
      .usual = 500'000'000,
      .least = 1,
-     .most = kPeriodMax,
+     .most = kPeriodMax.ps,
      .meaning = "above this round trip the rate falls, whatever the gradient"},
     {.key = "least_round_trip",
      .kind = kTime,
      .usual = 20'000'000,
      .least = 1,
-     .most = kPeriodMax,
+     .most = kPeriodMax.ps,
      .meaning = "what a difference of round trips is measured by, and the least time between "
                 "changes of the rate"},
     {.key = "difference_weight",

@@ -18,7 +18,6 @@ constexpr int kWindowShift = 16;
 constexpr std::uint64_t kPacket = std::uint64_t{1} << kWindowShift;
 constexpr std::uint64_t kLeastWindow = kPacket / 64;
 constexpr std::uint64_t kMostWindow = kPacket << 20;
-constexpr Time kPeriodMax{3'600 * core::kPicosecondsPerSecond};  // sums with it fit
 
 constexpr ParameterKind kTime = ParameterKind::time, kCount = ParameterKind::count;
 constexpr ParameterKind kShare = ParameterKind::share;
