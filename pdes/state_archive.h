@@ -18,6 +18,8 @@
 // Cost: one virtual call a field; none of this runs in an event, save under audit.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -94,6 +96,16 @@ class StateArchive {
     if (rebuilds()) elements = count == 0 ? nullptr : new_block<T>(count);
     for (std::uint32_t i = 0; i < count; ++i) each(elements[i]);
     if (count != 0) described(elements, count);
+  }
+
+  // Of a container whose block has room for a power of two of elements, four at least: how many it
+  // has, and, where fields are set, room for them.
+  template <class T>
+  void room(T*& block, std::uint32_t& size, std::uint32_t& capacity) {
+    kept(size);
+    if (!rebuilds() || size == 0) return;
+    capacity = std::bit_ceil(std::max(size, 4u));
+    block = new_block<T>(capacity);
   }
 
   // For containers. Whether fields are set rather than read.

@@ -43,15 +43,9 @@ class UndoRing {
   // The elements, front to back: calls each(T&), which describes one.
   template <class Each>
   void describe(StateArchive& archive, Each&& each) {
-    std::uint32_t size = size_;
-    archive.kept(size);
-    if (archive.rebuilds()) {
-      *this = {};
-      size_ = size;
-      capacity_ = size == 0 ? 0 : std::bit_ceil(std::max(size, 4u));
-      if (size != 0) data_ = archive.new_block<T>(capacity_);
-    }
-    for (std::uint32_t i = 0; i < size; ++i) each(data_[(head_ + i) & (capacity_ - 1)]);
+    if (archive.rebuilds()) *this = {};
+    archive.room(data_, size_, capacity_);
+    for (std::uint32_t i = 0; i < size_; ++i) each(data_[(head_ + i) & (capacity_ - 1)]);
     if (capacity_ != 0) archive.described(data_, capacity_);
   }
 
