@@ -59,12 +59,13 @@ core::Time notice_latency(const Network& network) {
   return std::max(core::Time{1}, core::Time{network.least_latency().ps / kNetworkFanOut});
 }
 
-std::unique_ptr<const MessageTrouble> make_trouble(const Fabric& fabric, std::uint32_t devices,
-                                                   const ClusterOptions& options) {
-  // Packets meet trouble on their way, link by link.
+std::unique_ptr<const MessageFaults> make_message_faults(const Fabric& fabric,
+                                                         std::uint32_t devices,
+                                                         const ClusterOptions& options) {
+  // Packets meet faults on their way, link by link.
   if (options.packets) return nullptr;
   if (options.link_faults.empty() && options.latency_jitter.mean.ps == 0) return nullptr;
-  return std::make_unique<const MessageTrouble>(make_topology(fabric, devices),
+  return std::make_unique<const MessageFaults>(make_topology(fabric, devices),
                                                 options.link_faults, options.latency_jitter,
                                                 options.seed);
 }
@@ -74,10 +75,10 @@ std::unique_ptr<const PacketFabric> make_packets(const Network& network, const F
                                                  std::uint32_t devices) {
   if (!options.packets) return nullptr;
   std::unique_ptr<const Topology> topology = make_topology(fabric, devices);
-  PacketOptions in_trouble = *options.packets;
-  in_trouble.link_faults = options.link_faults;
-  in_trouble.latency_jitter = options.latency_jitter;
-  PacketNetwork packets(*topology, in_trouble, network.layout().atom_shift());
+  PacketOptions with_faults = *options.packets;
+  with_faults.link_faults = options.link_faults;
+  with_faults.latency_jitter = options.latency_jitter;
+  PacketNetwork packets(*topology, with_faults, network.layout().atom_shift());
   return std::make_unique<const PacketFabric>(
       PacketFabric{std::move(topology), std::move(packets), options.packets_inside_nodes});
 }
@@ -171,12 +172,12 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
   if (allocation->idle_devices() != 0 || options.only_job) programs.push_back(idle_program());
   DeviceSlots slots = slots_for(programs, network, packets.get(), options.analytical_network);
   std::vector<Background> backgrounds = make_backgrounds(options, network, devices);
-  slots.beside = !backgrounds.empty();
+  slots.background = !backgrounds.empty();
   const core::Time notices = notice_latency(network);
   auto model = std::make_unique<DeviceModel>(
       DeviceModel{std::move(network), Jitter(options.compute_jitter, options.seed),
                   with_drawn_devices(options.slow_devices, devices),
-                  make_trouble(fabric, devices, options),
+                  make_message_faults(fabric, devices, options),
                   options.analytical_network, notices,
                   std::move(packets), std::move(allocation), std::move(all), std::move(programs),
                   slots,

@@ -207,7 +207,7 @@ void Outcome::add(core::LpId lp, const void* memory) {
     totals.time_ps[c] += to_sum(parts.account->spent[c]);
   }
   if (!cluster_->devices().backgrounds.empty()) {
-    const BesideState& b = beside(state);
+    const BackgroundState& b = background_of(state);
     background_.sent_messages += b.sent_messages;
     background_.sent_bytes += b.sent_bytes;
     background_.received_messages += b.received_messages;

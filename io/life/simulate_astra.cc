@@ -22,16 +22,16 @@ AstraReport simulate(const AstraSetUp& set_up, const RunOptions& options,
   report.time_limit_s = options.time_limit_s.value_or(0);
   const TimeLimit limit(report.time_limit_s, options.started);
   Job job;
-  Remarks remarks;
+  Warnings warnings;
   agree(transport, [&] {
     if (transport.rank().value != 0) return;
     const auto done = [&](const char* step) { limit.check(set_up.system, step); };
-    job = read_astra_job(set_up, done, remarks);
+    job = read_astra_job(set_up, done, warnings);
   });
   if (transport.rank().value != 0) return report;
   report.npus = job.network.npus();
-  for (const std::string& remark : remarks) {
-    if (options.notify) options.notify(remark);
+  for (const std::string& warning : warnings) {
+    if (options.notify) options.notify(warning);
   }
   const auto finish = [&](const Finish& one) {
     report.lines += finished_lines(one, job.system.roofline);

@@ -48,8 +48,8 @@ std::string deadlock_text(const AstraReport& report) {
   const std::uint32_t waiting = report.npus - result.finished;
   std::string text = fmt::format("deadlock at {} ns: {} of {} ranks did not finish\n", result.end,
                                  waiting, report.npus);
-  for (const std::string& line : result.stuck) text += "  " + printable(line) + "\n";
-  const std::size_t more = waiting - result.stuck.size();
+  for (const std::string& line : result.unfinished) text += "  " + printable(line) + "\n";
+  const std::size_t more = waiting - result.unfinished.size();
   if (more > 0) text += fmt::format("  and {} more\n", more);
   return text;
 }

@@ -214,10 +214,10 @@ void add_host(const pdes::RunResult& result, double setup_s, std::uint64_t peak_
 
 // Whether links that failed are why: the first pair of devices without a way.
 std::string cut_off_by_faults(const RunReport& r) {
-  const model::MessageTrouble* trouble = r.cluster->devices().trouble.get();
-  if (trouble == nullptr) return "";
+  const model::MessageFaults* message_faults = r.cluster->devices().message_faults.get();
+  if (message_faults == nullptr) return "";
   for (const model::WaitingDevice& device : r.outcome->waiting()) {
-    const auto from = trouble->cut_off_from({device.device}, r.result.last_event);
+    const auto from = message_faults->cut_off_from({device.device}, r.result.last_event);
     if (!from) continue;
     return fmt::format("; faults leave no way from device {} to device {}", from->value,
                        device.device);

@@ -34,8 +34,8 @@ struct AlgorithmDescription {
   std::uint32_t tree_types = 0;
   TreeKind (*tree_of)(std::uint32_t lane) = nullptr;
 
-  // As the functions of collective.h and cost.h of the same names, for two members or more. Of other
-  // types than tree_types: members exchange.
+  // As the functions of collective.h and cost.h of the same names, for two members or more; the
+  // first three for types outside tree_types alone.
   std::uint32_t (*phase_count)(const Collective& c, std::uint32_t position,
                                std::uint32_t lane) = nullptr;
   Phase (*phase_of)(const Collective& c, std::uint32_t position, std::uint32_t lane,

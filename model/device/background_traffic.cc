@@ -34,12 +34,14 @@ constexpr std::uint32_t kFanOut = 16;
 constexpr Time kFirstQuestion{10'000'000'000};  // far longer than any message travels
 constexpr std::uint32_t kDoublingsMax = 24;     // two days
 
-BesideState& beside(DeviceState& state) { return const_cast<BesideState&>(model::beside(state)); }
+BackgroundState& background_of(DeviceState& state) {
+  return const_cast<BackgroundState&>(model::background_of(state));
+}
 
 }  // namespace
 
 BackgroundTraffic::BackgroundTraffic(const DeviceFrame& frame)
-    : model_(frame.model), state_(frame.state), b_(beside(frame.state)), ctx_(frame.ctx) {}
+    : model_(frame.model), state_(frame.state), b_(background_of(frame.state)), ctx_(frame.ctx) {}
 
 void BackgroundTraffic::start() {
   for (std::uint32_t g = 0; g < model_.backgrounds.size(); ++g) {
@@ -286,14 +288,16 @@ bool BackgroundTraffic::is_active() const {
   return false;
 }
 
-const BesideState& beside(const DeviceState& state) { return *far_parts_of(state).beside; }
+const BackgroundState& background_of(const DeviceState& state) {
+  return *far_parts_of(state).background;
+}
 
 // The digest takes the device's own first, as if there were no background.
 void describe_with_background(void* memory, pdes::StateArchive& archive) {
   archive.part([&] { describe_device(memory, archive); });
   auto& state = *static_cast<DeviceState*>(memory);
   const FarParts<DeviceState> parts = far_parts_of(state);
-  archive.bytes(parts.beside);
+  archive.bytes(parts.background);
   const std::uint32_t further = DeviceParts<DeviceState>(state).further_count();
   if (further != 0 && !state.packets) archive.bytes(parts.shares, further);
 }

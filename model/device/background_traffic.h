@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "model/device/beside_state.h"
+#include "model/device/background_state.h"
 #include "model/device/device_frame.h"
 #include "model/device/message_port.h"
 #include "model/network/background.h"
@@ -20,7 +20,7 @@
 namespace exawarp::model {
 
 // Requires that the device's slots have one.
-[[nodiscard]] const BesideState& beside(const DeviceState& state);
+[[nodiscard]] const BackgroundState& background_of(const DeviceState& state);
 
 // That, and what describe_device() describes.
 void describe_with_background(void* state, pdes::StateArchive& archive);
@@ -100,7 +100,7 @@ class BackgroundTraffic {
 
   const DeviceModel& model_;
   DeviceState& state_;
-  BesideState& b_;
+  BackgroundState& b_;
   pdes::Context& ctx_;
 };
 

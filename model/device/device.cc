@@ -86,7 +86,7 @@ class PartDescriber : public PartFinder {
   template <class T>
   void one_if(T*& part, bool present) {
     PartFinder::one_if(part, present);
-    if constexpr (!std::is_same_v<T, BesideState>) {
+    if constexpr (!std::is_same_v<T, BackgroundState>) {
       if (present) describe(archive_, *part);
     }
   }
@@ -141,7 +141,7 @@ DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& 
 pdes::LpType device_type(const DeviceModel& model) {
   return {"device", model.slots.state_bytes(),
           [](void* state) { ::new (state) DeviceState{}; }, model.handlers.handle,
-          model.slots.beside ? describe_with_background : describe_device};
+          model.slots.background ? describe_with_background : describe_device};
 }
 
 // The head says what follows it, and FurtherClocks of how many interfaces.
@@ -163,7 +163,7 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   state.stepped = model.slots.stepped;
   state.further = model.slots.further != 0;
   state.packets = model.slots.packets;
-  state.beside = model.slots.beside;
+  state.background = model.slots.background;
   const Place place = place_of(model, id);
   state.program = place.program;
   const ProgramTable& program = model.programs[state.program];

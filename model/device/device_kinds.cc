@@ -11,7 +11,8 @@ DeviceHandlers choose_parts(const DeviceModel& model) {
   if (model.packets != nullptr) {
     return packet_device({.inside_nodes = model.packets->inside_nodes, .background = background});
   }
-  return message_device({.troubled_links = model.trouble != nullptr, .background = background});
+  return message_device(
+      {.faulty_links = model.message_faults != nullptr, .background = background});
 }
 
 }  // namespace exawarp::model

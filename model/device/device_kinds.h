@@ -6,7 +6,7 @@
 namespace exawarp::model {
 
 struct MessageParts {
-  bool troubled_links = false;
+  bool faulty_links = false;
   bool background = false;  // background_traffic.h
 };
 // Troubled links are the packet network's own business.

@@ -7,7 +7,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "model/device/beside_state.h"
+#include "model/device/background_state.h"
 #include "model/device/device_state.h"
 
 namespace exawarp::model {
@@ -18,7 +18,7 @@ struct DeviceSlots {
   std::uint8_t channels = 0;
   bool stepped = false;
   bool packets = false;
-  bool beside = false;
+  bool background = false;
   std::uint32_t further = 0;         // interfaces with FurtherClocks
   std::uint32_t endpoint_bytes = 0;  // of the EndpointState, with its parts
 
@@ -51,7 +51,7 @@ struct NearParts {
 template <class State>
 struct FarParts {
   Like<State, core::Time>* clocks = nullptr;  // of further interfaces: sending, then receiving
-  Like<State, BesideState>* beside = nullptr;
+  Like<State, BackgroundState>* background = nullptr;
   Like<State, ReceiveShare>* shares = nullptr;  // of further interfaces
   Like<State, PacketsState>* packets = nullptr;
   Like<State, ChannelPackets>* channel_packets = nullptr;
@@ -60,9 +60,9 @@ struct FarParts {
   template <class Visitor>
   void visit(const DeviceSlots& has, Visitor&& visitor) {
     visitor.array(clocks, 2 * std::size_t{has.further});
-    visitor.one_if(beside, has.beside);
+    visitor.one_if(background, has.background);
     // Where packets carry what goes across nodes, they say what a receiver's line is taken by.
-    visitor.array(shares, has.beside && !has.packets ? has.further : 0);
+    visitor.array(shares, has.background && !has.packets ? has.further : 0);
     if (!has.packets) return;
     visitor.one_if(packets, true);
     visitor.array(channel_packets, has.channels);
@@ -115,7 +115,7 @@ inline DeviceSlots slots_of(const DeviceState& s) {
           .channels = s.channel_slots,
           .stepped = s.stepped,
           .packets = s.packets,
-          .beside = s.beside,
+          .background = s.background,
           .further = s.further ? kRailClocks : 0};
 }
 

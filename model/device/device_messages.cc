@@ -16,7 +16,7 @@ DeviceHandlers with_links(bool background) {
 }  // namespace
 
 DeviceHandlers message_device(const MessageParts& parts) {
-  return parts.troubled_links ? with_links<TroubledLinks>(parts.background)
+  return parts.faulty_links ? with_links<FaultyLinks>(parts.background)
                               : with_links<WellLinks>(parts.background);
 }
 

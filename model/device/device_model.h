@@ -12,7 +12,7 @@
 #include "model/device/program_table.h"
 #include "model/job/job.h"
 #include "model/network/background.h"
-#include "model/network/faults/message_trouble.h"
+#include "model/network/faults/message_faults.h"
 #include "model/network/message/network.h"
 #include "model/network/packet/packet_network.h"
 #include "pdes/context.h"
@@ -47,7 +47,7 @@ struct DeviceModel {
   Network network;
   Jitter jitter;
   std::vector<Slowdown> slow_devices;
-  std::unique_ptr<const MessageTrouble> trouble;  // null where all links are well
+  std::unique_ptr<const MessageFaults> message_faults;  // null where all links are well
   bool analytical;            // collectives and messages by closed forms, without contention
   core::Time notice_latency;  // analytical: a 16th of the least latency of a message
   std::unique_ptr<const PacketFabric> packets;  // null but at packet fidelity

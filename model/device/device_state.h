@@ -33,7 +33,7 @@ struct DeviceState {
   TimeClass time_class = TimeClass::waiting;  // since DeviceAccount::since
   bool stepped : 1 = false;     // whether the block has a SteppedState
   bool packets : 1 = false;     // whether it has a PacketsState and what follows that
-  bool beside : 1 = false;      // whether it has a BesideState (beside.h)
+  bool background : 1 = false;      // whether it has a BackgroundState (background_traffic.h)
   bool further : 1 = false;     // whether it has FurtherClocks
   std::uint8_t unused : 4 = 0;
   // Its rank in its job, low byte first; 0 where that is its id (no RankMap). Kept because the way

@@ -29,15 +29,15 @@ class WellLinks {
     return network.travel(tier, wire);
   }
   [[nodiscard]] static std::optional<Travel> travel(core::DeviceId, core::DeviceId,
-                                                    const UsualWay& usual) {
+                                                    const UsualTransfer& usual) {
     return Travel{usual.ready, usual.wire, usual.latency};
   }
 };
 
 // Links are slow or down, or their latency varies.
-class TroubledLinks {
+class FaultyLinks {
  public:
-  explicit TroubledLinks(const DeviceModel& model) : trouble_(*model.trouble) {}
+  explicit FaultyLinks(const DeviceModel& model) : faults_(*model.message_faults) {}
   // What a slow link of the way adds is found on the way.
   [[nodiscard]] static core::Time usual_latency(const Network& network, Tier tier, core::Time) {
     return network.latency(tier);
@@ -45,13 +45,13 @@ class TroubledLinks {
   // Nothing: there is no way, and never will be. A message to itself, of a collective that the
   // network carries out, passes no link.
   [[nodiscard]] std::optional<Travel> travel(core::DeviceId from, core::DeviceId to,
-                                             const UsualWay& usual) const {
+                                             const UsualTransfer& usual) const {
     if (from == to) return Travel{usual.ready, usual.wire, usual.latency};
-    return trouble_.travel(from, to, usual);
+    return faults_.travel(from, to, usual);
   }
 
  private:
-  const MessageTrouble& trouble_;
+  const MessageFaults& faults_;
 };
 
 // In place of when a chunk has left: the network will say so by an event.
@@ -146,7 +146,7 @@ class MessagePort {
   [[nodiscard]] core::Time step_latency(Tier tier, core::Time wire, core::Time software) const {
     return network().travel(tier, wire) + software;
   }
-  [[nodiscard]] std::optional<Travel> travel(core::DeviceId to, const UsualWay& usual) const {
+  [[nodiscard]] std::optional<Travel> travel(core::DeviceId to, const UsualTransfer& usual) const {
     return links_.travel(frame_.self(), to, usual);
   }
 

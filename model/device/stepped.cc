@@ -191,7 +191,7 @@ bool Stepped<Port>::post(const Task& task, std::uint32_t lane, DeviceId peer, In
 // When a message leaves; Time::max(): it has no way, and never does. What is `free` takes no time
 // on the interface, but follows what the collective has sent before.
 template <class Port>
-Travel Stepped<Port>::leave(const Task& task, const Handed& message, const UsualWay& usual) {
+Travel Stepped<Port>::leave(const Task& task, const Handed& message, const UsualTransfer& usual) {
   ChannelState& channel = parts_.channels[task.channel];
   Time& clock = parts_.tx_free(message.interface);
   Travel way{std::max(usual.ready, message.free ? channel.wire : clock),
@@ -260,7 +260,7 @@ std::uint32_t Stepped<Port>::first_lane(std::uint8_t channel) const {
 
 template class Stepped<AnalyticalPort>;
 template class Stepped<MessagePort<WellLinks>>;
-template class Stepped<MessagePort<TroubledLinks>>;
+template class Stepped<MessagePort<FaultyLinks>>;
 template class Stepped<PacketPort<AcrossNodes>>;
 template class Stepped<PacketPort<Everywhere>>;
 

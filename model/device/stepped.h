@@ -48,7 +48,7 @@ class Stepped {
     Interface interface;
     bool free;  // takes no time on the interface
   };
-  [[nodiscard]] Travel leave(const Task& task, const Handed& message, const UsualWay& usual);
+  [[nodiscard]] Travel leave(const Task& task, const Handed& message, const UsualTransfer& usual);
   std::uint32_t take_early(const Task& task, std::uint32_t lane, std::uint32_t phase);
   void keep_early(const Chunk& chunk);
   bool finish_if_over(const Task& task);

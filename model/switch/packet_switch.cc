@@ -41,7 +41,7 @@ void handle_packet_switch(const PacketNetwork& network, void* memory, const pdes
   Forwarder forwarder(network, at, ports, ctx);
   switch (static_cast<PacketEvent>(event.kind)) {
     case PacketEvent::packet:
-      if (!forwarder.forward(event.as<Packet>()).had_way) ctx.add(state.lost, 1u);
+      if (!forwarder.forward(event.as<Packet>()).had_route) ctx.add(state.lost, 1u);
       return;
     case PacketEvent::credit: return forwarder.on_credit(event.as<CreditReturn>());
     case PacketEvent::pause: return forwarder.on_pause(event.as<Pause>());

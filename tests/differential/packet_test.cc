@@ -80,9 +80,9 @@ TEST_P(PacketDifferential, PassesTheRollbackAudit) {
 
 // The same with a link that goes for good, a router that is away for a while, and slow links, under
 // adaptive routing.
-class TroubledPackets : public testing::TestWithParam<FlowControl> {
+class FaultyPackets : public testing::TestWithParam<FlowControl> {
  protected:
-  static PacketOptions troubled(FlowControl control) {
+  static PacketOptions faulty(FlowControl control) {
     PacketOptions o = busy_network(control);
     o.routing.policy = "adaptive";
     o.recovery = Recovery::selective_repeat;
@@ -102,12 +102,12 @@ class TroubledPackets : public testing::TestWithParam<FlowControl> {
   model::Dragonfly topology_ = small_dragonfly();
   model::TrafficModel traffic_{
       topology_,
-      troubled(GetParam()),
+      faulty(GetParam()),
       {.pattern = TrafficPattern::shift, .message_bytes = 9'000, .messages = 1, .shift = 8},
       1};
 };
 
-TEST_P(TroubledPackets, GiveTheSequentialDigestInEveryMode) {
+TEST_P(FaultyPackets, GiveTheSequentialDigestInEveryMode) {
   const tests::TrafficRun expected = tests::run_traffic(traffic_, {}, 1);
   EXPECT_EQ(expected.totals.received, 40u);
   EXPECT_EQ(expected.totals.unfinished, 0u);
@@ -121,7 +121,7 @@ TEST_P(TroubledPackets, GiveTheSequentialDigestInEveryMode) {
   EXPECT_GT(rolled_back, 0u);
 }
 
-TEST_P(TroubledPackets, PassTheRollbackAudit) {
+TEST_P(FaultyPackets, PassTheRollbackAudit) {
   const tests::TrafficRun expected = tests::run_traffic(traffic_, {}, 1);
   const tests::TrafficRun result =
       tests::run_traffic(traffic_, tests::audited_case(core::Time{2'000'000}, 0.5), 1);
@@ -129,7 +129,7 @@ TEST_P(TroubledPackets, PassTheRollbackAudit) {
   EXPECT_GT(result.statistics.audited_events, 500u);
 }
 
-INSTANTIATE_TEST_SUITE_P(FlowControls, TroubledPackets,
+INSTANTIATE_TEST_SUITE_P(FlowControls, FaultyPackets,
                          testing::Values(FlowControl::none, FlowControl::credit, FlowControl::pfc));
 
 INSTANTIATE_TEST_SUITE_P(FlowControls, PacketDifferential,

@@ -32,18 +32,18 @@ class FaultsOfARun : public testing::Test {
 };
 
 TEST_F(FaultsOfARun, LengthenTheStepAndGiveOneDigestInEveryMode) {
-  const std::vector<std::string> trouble{
+  const std::vector<std::string> faulty{
       "faults.slow_links=[{links: [d0 s0], factor: 8, until: 5 ms}]",
       "faults.failed_switches=[{switches: [2], from: 10 us, until: 80 us}]",
       "network.latency_jitter={mean: 2 us}",
       "compute.jitter={distribution: lognormal, deviation: 0.2}"};
   const json usual = summary({});
-  const json expected = summary(trouble, {"--sync", "sequential"});
+  const json expected = summary(faulty, {"--sync", "sequential"});
   EXPECT_GT(expected["iteration_time_ps"], usual["iteration_time_ps"]);
   for (const char* mode : {"conservative", "optimistic"}) {
-    EXPECT_EQ(summary(trouble, {"--sync", mode, "--threads", "2"})["digest"], expected["digest"]);
+    EXPECT_EQ(summary(faulty, {"--sync", mode, "--threads", "2"})["digest"], expected["digest"]);
   }
-  EXPECT_EQ(summary(trouble, {"--threads", "2", "--audit", "0.3"})["digest"], expected["digest"]);
+  EXPECT_EQ(summary(faulty, {"--threads", "2", "--audit", "0.3"})["digest"], expected["digest"]);
 }
 
 TEST_F(FaultsOfARun, ThatCutSomeoneOffEndWithCodeThreeAndSayWho) {

@@ -317,7 +317,7 @@ bool run_pytorch(std::string_view bytes) {
   const std::string profile_path = parts.size() > 1 ? profile.holding(parts[1]) : std::string();
   return accepts([&] {
     io::ChakraImportReport report;
-    io::pytorch::LinkReport links;
+    io::pytorch::JoinReport links;
     model::WorkloadGraph graph = io::import_pytorch(trace_path, profile_path, {}, report, links);
     model::validate(graph);
     read_workload(graph);
@@ -343,10 +343,10 @@ bool run_astra_files(std::string_view bytes) {
   std::vector<std::string> parts = split(bytes);
   parts.resize(4);
   return accepts([&] {
-    io::Remarks remarks;
-    static_cast<void>(io::read_astra_network(network.holding(parts[1]), remarks));
-    static_cast<void>(io::read_astra_system(system.holding(parts[0]), 1, remarks));
-    static_cast<void>(io::read_astra_memory(memory.holding(parts[2]), remarks));
+    io::Warnings warnings;
+    static_cast<void>(io::read_astra_network(network.holding(parts[1]), warnings));
+    static_cast<void>(io::read_astra_system(system.holding(parts[0]), 1, warnings));
+    static_cast<void>(io::read_astra_memory(memory.holding(parts[2]), warnings));
     static_cast<void>(io::read_comm_groups(groups.holding(parts[3])));
   });
 }

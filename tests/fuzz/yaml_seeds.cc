@@ -83,7 +83,7 @@ std::vector<std::string> topologies() {
   return all;
 }
 
-const char* const kTrouble =
+const char* const kFaults =
     "compute: {jitter: {distribution: lognormal, deviation: 0.1}}\n"
     "faults: {slow_links: [{links: [d0 s0, \"s0:1\"], factor: 2, until: 1 ms}],\n"
     "  slow_devices: [{devices: [7, 1-2], factor: 1.5, from: 1 us, until: 2 s}],\n"
@@ -168,7 +168,7 @@ std::vector<std::string> study_seeds() {
       study + settings,
       overridden(study, {"system.accelerator.launch_latency=9 us",
                          "workload.transformer.parallel.data=4"}),
-      study + kTrouble + "network: " + kLatencyJitter,
+      study + kFaults + "network: " + kLatencyJitter,
       study + kCollectives,
       study + "network: {fidelity: analytical}\n",
       jobs_study(),

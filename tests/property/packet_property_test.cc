@@ -129,7 +129,7 @@ std::vector<model::LinkFaultSpec> random_failures(Draws& draw, const model::Topo
     down.links = {{.at = {is_device, is_device ? v.value : v.value - topology.devices()},
                    .port = static_cast<std::uint32_t>(draw.below(topology.ports(v)))}};
     failures.push_back(down);
-    if (!tests::devices_have_ways(topology, {topology, failures})) failures.pop_back();
+    if (!tests::devices_are_connected(topology, {topology, failures})) failures.pop_back();
   }
   for (model::LinkFaultSpec& down : failures) {
     if (!at_times) break;

@@ -339,7 +339,7 @@ std::vector<std::uint64_t> lengths_to(const Topology& topology, VertexId to,
   return length;
 }
 
-bool devices_have_ways(const Topology& t, const LinkFaults& faults) {
+bool devices_are_connected(const Topology& t, const LinkFaults& faults) {
   for (std::uint32_t from = 0; from < t.devices(); ++from) {
     std::vector<bool> reached(t.devices() + t.switches());
     std::vector<VertexId> todo{{from}};

@@ -41,7 +41,7 @@ std::vector<std::uint64_t> lengths_to(const model::Topology& topology, model::Ve
                                       const TopologyCase& c);
 
 // Whether each device has a way to each other one over links that never fail, by search.
-bool devices_have_ways(const model::Topology& topology, const model::LinkFaults& faults);
+bool devices_are_connected(const model::Topology& topology, const model::LinkFaults& faults);
 
 // Channels by number, and those that a packet in one may wait for.
 using Waits = std::map<std::uint64_t, std::set<std::uint64_t>>;

@@ -53,7 +53,7 @@ void import_chakra_file(const WorkloadArguments& a, const Console& console) {
 
 void import_pytorch_file(const WorkloadArguments& a, const Console& console) {
   ChakraImportReport report;
-  pytorch::LinkReport links;
+  pytorch::JoinReport links;
   model::WorkloadGraph graph = import_pytorch(a.input, a.kineto, a.chakra, report, links);
   finish_import(std::move(graph), report, a, console);
   console.out << fmt::format("{} host operations, {} of them timed; {} device operations; {} "

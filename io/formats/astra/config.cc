@@ -86,10 +86,10 @@ class JsonFile {
     return static_cast<std::uint64_t>(value);
   }
   // A number other than 0. ASTRA-sim takes false for true: said, not followed.
-  bool flag(const std::string& key, Remarks& remarks) {
+  bool flag(const std::string& key, Warnings& warnings) {
     const Json* const value = find(key);
     if (value != nullptr && value->is_boolean() && !value->get<bool>()) {
-      remarks.push_back(fmt::format("{}: key {}: false is off here; ASTRA-sim takes it for on, "
+      warnings.push_back(fmt::format("{}: key {}: false is off here; ASTRA-sim takes it for on, "
                                     "write 0", path_, in_quotes(key)));
     }
     return number(key, 0.0) != 0;
@@ -112,10 +112,10 @@ class JsonFile {
     }
     return list;
   }
-  void remark_on_unread(Remarks& remarks) const {
+  void warn_of_unread(Warnings& warnings) const {
     for (const auto& [key, value] : json_.items()) {
       if (std::ranges::find(known_, key) != known_.end()) continue;
-      remarks.push_back(unread(path_, key, known_));
+      warnings.push_back(unread(path_, key, known_));
     }
   }
   [[noreturn]] void fail(const std::string& key, const std::string& what) const {
@@ -209,7 +209,7 @@ void read_collectives(JsonFile& file, SystemConfig& system) {
   }
 }
 
-void read_engine(JsonFile& file, SystemConfig& system, Remarks& remarks) {
+void read_engine(JsonFile& file, SystemConfig& system, Warnings& warnings) {
   const std::string policy = file.text("scheduling-policy");
   if (policy == "LIFO") system.policy = Policy::lifo;
   else if (policy == "FIFO") system.policy = Policy::fifo;
@@ -228,7 +228,7 @@ void read_engine(JsonFile& file, SystemConfig& system, Remarks& remarks) {
   system.active_chunks =
       static_cast<std::uint32_t>(file.count("active-chunks-per-dimension", 1, 1, 1u << 30));
   system.local_memory_gb_per_s = file.number("local-mem-bw", 0.0);
-  system.roofline = file.flag("roofline-enabled", remarks);
+  system.roofline = file.flag("roofline-enabled", warnings);
   system.peak_tflops = file.number("peak-perf", 0.0);
   if (system.roofline && system.peak_tflops <= 0) {
     file.fail("peak-perf", "is 0 or missing; expected TFLOPS, as roofline-enabled is set");
@@ -236,7 +236,7 @@ void read_engine(JsonFile& file, SystemConfig& system, Remarks& remarks) {
   if (system.roofline && system.local_memory_gb_per_s <= 0) {
     file.fail("local-mem-bw", "is 0 or missing; expected GB/s, as roofline-enabled is set");
   }
-  system.replay_only = file.flag("replay-only", remarks);
+  system.replay_only = file.flag("replay-only", warnings);
 }
 
 // model-shared-bus is on at 1 alone; L, o, g are cut to whole nanoseconds.
@@ -257,12 +257,12 @@ void read_shared_bus(JsonFile& file, SystemConfig& system) {
 
 }  // namespace
 
-NetworkConfig read_astra_network(const std::string& path, Remarks& remarks) {
+NetworkConfig read_astra_network(const std::string& path, Warnings& warnings) {
   YamlDocument document(path);
   const YamlSection root = document.root();
   const std::vector<std::string> known{"topology", "npus_count", "bandwidth", "latency"};
   for (const std::string& key : root.keys()) {
-    if (std::ranges::find(known, key) == known.end()) remarks.push_back(unread(path, key, known));
+    if (std::ranges::find(known, key) == known.end()) warnings.push_back(unread(path, key, known));
   }
   NetworkConfig network;
   const std::vector<std::string> topology = root.texts("topology");
@@ -305,7 +305,7 @@ NetworkConfig read_astra_network(const std::string& path, Remarks& remarks) {
   return network;
 }
 
-MemoryConfig read_astra_memory(const std::string& path, Remarks& remarks) {
+MemoryConfig read_astra_memory(const std::string& path, Warnings& warnings) {
   JsonFile file(path);
   MemoryConfig memory;
   for (const char* const key : {"remote-mem-latency", "remote-mem-bw", "num-nodes",
@@ -319,7 +319,7 @@ MemoryConfig read_astra_memory(const std::string& path, Remarks& remarks) {
   else if (kind == "MEMORY_POOL") memory.kind = MemoryKind::pool;
   else file.fail("memory-type", in_quotes(kind) + "; expected NO_MEMORY_EXPANSION, "
                  "PER_NPU_MEMORY_EXPANSION, PER_NODE_MEMORY_EXPANSION or MEMORY_POOL");
-  file.remark_on_unread(remarks);
+  file.warn_of_unread(warnings);
   if (memory.kind == MemoryKind::none) return memory;
   memory.latency_ns = file.count("remote-mem-latency", 0, 0, std::uint64_t{1} << 50);
   memory.bandwidth_gb_per_s = file.number("remote-mem-bw", 0.0);
@@ -332,25 +332,25 @@ MemoryConfig read_astra_memory(const std::string& path, Remarks& remarks) {
 }
 
 SystemConfig read_astra_system(const std::string& path, double injection_scale,
-                               Remarks& remarks) {
+                               Warnings& warnings) {
   JsonFile file(path);
   SystemConfig system;
   system.place = path;
-  read_engine(file, system, remarks);
+  read_engine(file, system, warnings);
   if (file.find("endpoint-delay") != nullptr) {  // the default is not scaled
     const double endpoint_delay = std::floor(file.number("endpoint-delay", {})) * injection_scale;
     system.endpoint_delay_ns = static_cast<Ns>(endpoint_delay);
   }
   read_collectives(file, system);
   read_shared_bus(file, system);
-  if (file.flag("track-local-mem", remarks)) {
-    remarks.push_back(path + ": key \"track-local-mem\": memory is not tracked; the run is the "
+  if (file.flag("track-local-mem", warnings)) {
+    warnings.push_back(path + ": key \"track-local-mem\": memory is not tracked; the run is the "
                              "same otherwise");
   }
   for (const char* const key : {"trace-enabled", "local-mem-trace-filename"}) {
     static_cast<void>(file.find(key));  // of the log
   }
-  file.remark_on_unread(remarks);
+  file.warn_of_unread(warnings);
   return system;
 }
 

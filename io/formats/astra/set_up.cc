@@ -12,14 +12,14 @@
 namespace exawarp::io {
 
 model::astra::Job read_astra_job(const AstraSetUp& s, const std::function<void(const char*)>& done,
-                                 Remarks& remarks) {
+                                 Warnings& warnings) {
   model::astra::Job job;
-  job.network = read_astra_network(s.network, remarks);
+  job.network = read_astra_network(s.network, warnings);
   job.network.congestion_aware = s.congestion_aware;
-  job.system = read_astra_system(s.system, s.injection_scale, remarks);
+  job.system = read_astra_system(s.system, s.injection_scale, warnings);
   job.system.queues_per_dimension = s.queues_per_dimension;
   job.system.rendezvous = s.rendezvous;
-  job.memory = read_astra_memory(s.memory, remarks);
+  job.memory = read_astra_memory(s.memory, warnings);
   done("when the configuration was read");
   const std::uint32_t ranks = job.network.npus();
   if (s.comm_groups.find("empty") == std::string::npos) {
@@ -32,11 +32,11 @@ model::astra::Job read_astra_job(const AstraSetUp& s, const std::function<void(c
   done("when the traces were read");
   const std::string next = trace_path(s.workload, ranks);
   if (std::filesystem::exists(next)) {
-    remarks.push_back(fmt::format("{} is not read: the network has {} ranks", next, ranks));
+    warnings.push_back(fmt::format("{} is not read: the network has {} ranks", next, ranks));
   }
   check(job);
   done("when the traces were checked");
-  for (std::string& remark : model::astra::remarks(job)) remarks.push_back(std::move(remark));
+  for (std::string& warning : model::astra::warnings(job)) warnings.push_back(std::move(warning));
   return job;
 }
 

@@ -21,10 +21,10 @@ struct AstraSetUp {
   bool rendezvous = false;
 };
 
-// A job that is checked, and what there is to remark on it. `done` hears of each step that is over;
-// what it throws goes through. Throws core::InputError.
+// A job that is checked, and what there is to warn of. `done` hears of each step that is over; what
+// it throws goes through. Throws core::InputError.
 [[nodiscard]] model::astra::Job read_astra_job(const AstraSetUp& set_up,
                                                const std::function<void(const char*)>& done,
-                                               Remarks& remarks);
+                                               Warnings& warnings);
 
 }  // namespace exawarp::io

@@ -13,7 +13,7 @@ namespace exawarp::io {
 
 model::WorkloadGraph import_pytorch(const std::string& pattern, const std::string& kineto,
                                     const ChakraImportOptions& options, ChakraImportReport& report,
-                                    pytorch::LinkReport& links) {
+                                    pytorch::JoinReport& links) {
   const RankFiles traces(pattern);
   std::optional<RankFiles> profiles;
   if (!kineto.empty()) profiles.emplace(kineto);
@@ -33,7 +33,8 @@ model::WorkloadGraph import_pytorch(const std::string& pattern, const std::strin
       bytes += profile.bytes().size();
     }
     if (visitor.metadata) visitor.metadata(trace.metadata);
-    for (const chakra::Node& node : pytorch::link(trace, events, traces.path(rank), links)) {
+    for (const chakra::Node& node :
+         pytorch::join_profile(trace, events, traces.path(rank), links)) {
       visitor.node(node);
     }
     return bytes;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "io/formats/chakra/import.h"
-#include "io/formats/pytorch/link.h"
+#include "io/formats/pytorch/join_profile.h"
 
 namespace exawarp::io {
 
@@ -14,6 +14,6 @@ namespace exawarp::io {
                                                   const std::string& kineto,
                                                   const ChakraImportOptions& options,
                                                   ChakraImportReport& report,
-                                                  pytorch::LinkReport& links);
+                                                  pytorch::JoinReport& links);
 
 }  // namespace exawarp::io

@@ -145,6 +145,6 @@ struct Job {
 // Refuses what ASTRA-sim would crash on, hang on or run wrongly. Throws core::InputError.
 void check(const Job& job);
 // What ASTRA-sim does without a word and a user may not expect, a line each. Requires check(job).
-[[nodiscard]] std::vector<std::string> remarks(const Job& job);
+[[nodiscard]] std::vector<std::string> warnings(const Job& job);
 
 }  // namespace exawarp::model::astra

@@ -53,12 +53,12 @@ Result Simulation::run(const std::function<bool()>& stop) {
   }
   Result result{.finished = finished_,
                 .stopped = stopped,
-                .stuck = {},
+                .unfinished = {},
                 .late = finished_ < ranks_ && !stopped ? late_work() : "",
                 .end = last_act_,
                 .events = events_.popped(),
                 .messages = network_.messages()};
-  if (finished_ < ranks_ && !stopped) report_stuck(result);
+  if (finished_ < ranks_ && !stopped) report_unfinished(result);
   return result;
 }
 

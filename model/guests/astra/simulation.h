@@ -12,7 +12,7 @@
 //   algorithm.cc   one phase: ring, direct, halving-doubling, double binary tree
 //   custom.cc      one collective as a graph
 //   workload.cc    a rank's trace: what is ready, which slot is free
-//   stuck.cc       who waits for whom when events run out
+//   unfinished.cc  who waits for whom when events run out
 // Memory: O(ranks + messages in flight) besides the traces, whose equal ones are shared.
 #pragma once
 
@@ -43,7 +43,7 @@ struct Finish {
 struct Result {
   std::uint32_t finished = 0;       // ranks; fewer than all: a deadlock
   bool stopped = false;             // was told to, before all was done
-  std::vector<std::string> stuck;   // the first of those that did not, with what they wait for
+  std::vector<std::string> unfinished;   // the first of those that did not, with what they wait for
   std::string late;                 // not empty: time ran out, for want of which work of which rank
   Ns end = 0;  // when a rank last did something; messages nobody receives may arrive later
   std::uint64_t events = 0;
@@ -241,8 +241,8 @@ class Simulation final : public Completions {
   void custom_issue(std::uint32_t stream, std::uint32_t node);
   void custom_done(std::uint32_t stream, std::uint32_t node);
 
-  // stuck.cc
-  void report_stuck(Result& result) const;
+  // unfinished.cc
+  void report_unfinished(Result& result) const;
   [[nodiscard]] std::string late_work() const;
   [[nodiscard]] std::string waits_for(Rank rank) const;
   [[nodiscard]] std::string collective_waits_for(Rank rank) const;

@@ -68,7 +68,7 @@ void Simulation::add_phase(Rank rank, std::uint32_t dimension, CollectiveKind ki
     second = !second;
   }
   phase.bytes = bytes;
-  // A tree all-reduces, whatever it stands for (remarks() says so).
+  // A tree all-reduces, whatever it stands for (warnings() says so).
   if (phase.algorithm == Algorithm::double_binary_tree) phase.kind = CollectiveKind::all_reduce;
   bytes = carried_on(phase.kind, bytes, ring.size);
   phases.push_back(phase);

@@ -17,7 +17,7 @@ using core::Time;
 // Who talks to whom repeats, and a search may look at every waypoint: each thread remembers the
 // last answers. Detours are a pure function of what is the key here, so this changes no answer.
 struct Remembered {
-  std::uint64_t routes = 0;  // WaysAround::id()
+  std::uint64_t routes = 0;  // EscapeRoutes::id()
   VertexId at{}, from{}, to{}, waypoint{};
   Time until;  // the next change
   Time since;
@@ -31,11 +31,11 @@ Remembered& place_of(VertexId at, DeviceId to) {
 
 }  // namespace
 
-LiveRoutes::LiveRoutes(const Topology& topology, const LinkFaults& faults, WaysAround::Kind kind)
+LiveRoutes::LiveRoutes(const Topology& topology, const LinkFaults& faults, EscapeRoutes::Kind kind)
     : topology_(&topology),
       faults_(&faults),
-      first_port_only_(kind != WaysAround::Kind::any && !topology.every_port_is_safe()),
-      ways_around_(topology, faults, kind) {}
+      first_port_only_(kind != EscapeRoutes::Kind::any && !topology.every_port_is_safe()),
+      escape_routes_(topology, faults, kind) {}
 
 bool LiveRoutes::reaches(VertexId at, VertexId to, Time now) const {
   std::uint32_t looks = 0;
@@ -75,11 +75,11 @@ PortChoices LiveRoutes::ports(VertexId at, VertexId to, Time now) const {
 std::optional<VertexId> LiveRoutes::detour(VertexId at, DeviceId from, DeviceId to,
                                            Time now) const {
   Remembered& known = place_of(at, to);
-  const bool fits = known.routes == ways_around_.id() && known.at == at &&
+  const bool fits = known.routes == escape_routes_.id() && known.at == at &&
                     known.from.value == from.value && known.to.value == to.value &&
                     now >= known.since && now < known.until;
   if (!fits) {
-    known = {.routes = ways_around_.id(),
+    known = {.routes = escape_routes_.id(),
              .at = at,
              .from = {from.value},
              .to = {to.value},
@@ -127,7 +127,7 @@ VertexId LiveRoutes::search(VertexId at, DeviceId from, DeviceId to, Time now) c
 bool LiveRoutes::connected(DeviceId from, DeviceId to, Time now) const {
   const VertexId at{from.value}, end{to.value};
   if (!faults_->any_down(now) || reaches(at, end, now)) return true;
-  return detour(at, from, to, now).has_value() || ways_around_.exists(at, end, now);
+  return detour(at, from, to, now).has_value() || escape_routes_.exists(at, end, now);
 }
 
 Time LiveRoutes::connected_from(DeviceId from, DeviceId to, Time now) const {

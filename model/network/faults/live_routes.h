@@ -2,7 +2,7 @@
 //
 //   ports        the minimal ports behind which a minimal path without a link that is down goes on
 //   detour       where there is none: the waypoint that makes the shortest way of two such paths
-//   ways_around  where there is none either: over any links that are left (ways_around.h)
+//   escape_routes  where there is none either: over any links that are left (escape_routes.h)
 //
 // What keeps a topology's routes free of deadlock (topology.h, next_channel) keeps the first two;
 // the third has a channel of its own.
@@ -17,8 +17,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "model/network/faults/escape_routes.h"
 #include "model/network/faults/link_faults.h"
-#include "model/network/faults/ways_around.h"
 #include "model/topology/topology.h"
 
 namespace exawarp::model {
@@ -30,13 +30,13 @@ class LiveRoutes {
 
   // Unless any way is free of deadlock, packets keep to the first minimal port of each leg where
   // not every one is safe (Topology::every_port_is_safe()). Both outlive this.
-  LiveRoutes(const Topology& topology, const LinkFaults& faults, WaysAround::Kind kind);
+  LiveRoutes(const Topology& topology, const LinkFaults& faults, EscapeRoutes::Kind kind);
 
   [[nodiscard]] PortChoices ports(VertexId at, VertexId to, core::Time now) const;
   // `from` is the device that the route began at; `at` where it is now.
   [[nodiscard]] std::optional<VertexId> detour(VertexId at, core::DeviceId from, core::DeviceId to,
                                                core::Time now) const;
-  [[nodiscard]] const WaysAround& ways_around() const { return ways_around_; }
+  [[nodiscard]] const EscapeRoutes& escape_routes() const { return escape_routes_; }
   // Whether there is a way of any kind.
   [[nodiscard]] bool connected(core::DeviceId from, core::DeviceId to, core::Time now) const;
   // The first instant from `now` on at which there is one; Time::max(): never again.
@@ -54,7 +54,7 @@ class LiveRoutes {
   const Topology* topology_;
   const LinkFaults* faults_;
   bool first_port_only_;
-  WaysAround ways_around_;
+  EscapeRoutes escape_routes_;
 };
 
 }  // namespace exawarp::model

@@ -137,7 +137,7 @@ void Network::use_topology(const Fabric& spec, PortRates rates) {
     latency_.push_back(std::max(core::Time{1}, d.latency + d.endpoint));
     if (latency_.size() > 1) least_endpoint = std::min(least_endpoint, d.endpoint);
   }
-  find_slow_ways();
+  find_slow_paths();
   if (!has_nodes) latency_[0] = *std::max_element(latency_.begin(), latency_.end());
   while (latency_.size() < kTierCount) latency_.push_back(latency_.back());
   if (least_endpoint == core::Time::max()) least_endpoint = core::Time{0};
@@ -160,7 +160,7 @@ Ends Network::ends_across(core::DeviceId a, core::DeviceId b, std::uint32_t conn
   return {of_port(route.tx_port), of_port(route.rx_port)};
 }
 
-void Network::find_slow_ways() {
+void Network::find_slow_paths() {
   bool any = false;
   std::vector<std::int64_t> slowest(std::max<std::size_t>(latency_.size(), kTierCount),
                                     bandwidth_bytes_per_s_.back());

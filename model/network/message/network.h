@@ -135,7 +135,7 @@ class Network {
   [[nodiscard]] Ends ends_across(core::DeviceId a, core::DeviceId b,
                                  std::uint32_t connection) const;
   void use_tree(const Fabric& fabric);
-  void find_slow_ways();
+  void find_slow_paths();
   void use_topology(const Fabric& fabric, PortRates rates);
 
   NodeLayout layout_;

@@ -104,7 +104,7 @@ class Endpoint {
   void on_timeout(const Timeout& timeout);
   void set_timeout(const Sending& s);
   [[nodiscard]] bool is_cut_off(const Sending& s) const;
-  void take_another_way(Sending& s);
+  void take_another_route(Sending& s);
   void advance(Sending& s, std::uint32_t acked, const Packet& packet);
 
   const PacketNetwork& network_;

@@ -20,8 +20,8 @@ using core::Time;
 constexpr std::uint32_t kEverything = 0xffffffffu;  // acknowledges a whole message
 // A hole this far behind a packet that came is a loss (RFC 5681: three duplicates); packets that
 // take many ways overtake each other by more.
-constexpr std::uint32_t kReorderOneWay = 3;
-constexpr std::uint32_t kReorderManyWays = 64;
+constexpr std::uint32_t kReorderOneRoute = 3;
+constexpr std::uint32_t kReorderManyRoutes = 64;
 
 constexpr std::uint32_t kBackoffMax = 6;  // times 64
 constexpr std::uint64_t kTimerStream = 0x710e;
@@ -39,7 +39,7 @@ bool contains(PacketSet& set, std::uint32_t number) {
 void Endpoint::on_packet(const Packet& packet) {
   if (packet.destination != at().value) {
     const Forwarder::Passed passed = forwarder_.forward(packet);
-    ctx_.check(passed.had_way, "a packet came to a device that is not on its way");
+    ctx_.check(passed.had_route, "a packet came to a device that is not on its way");
     if (passed.port < state_.ports) take_turn(passed.port);
     return;
   }
@@ -213,7 +213,7 @@ void Endpoint::on_selective_ack(Sending& s, const Packet& packet) {
   }
   const std::uint32_t from = std::max(s.acked, s.repair_end);
   const std::uint32_t reorder =
-      network_.routing_traits().keeps_order ? kReorderOneWay : kReorderManyWays;
+      network_.routing_traits().keeps_order ? kReorderOneRoute : kReorderManyRoutes;
   if (number < from + reorder || s.next < s.sent) return;
   ctx_.set(s.repair_end, number);
   ctx_.set(s.next, from);
@@ -254,7 +254,7 @@ void Endpoint::on_timeout(const Timeout& timeout) {
   ctx_.set(s->restart, std::uint16_t{1});
   ctx_.set(s->repair_end, s->sent);
   ctx_.set(s->next, s->acked);
-  if (network_.faults() != nullptr) take_another_way(*s);
+  if (network_.faults() != nullptr) take_another_route(*s);
   const std::uint32_t port = s->port;
   make_due(*s);
   pump(port);
@@ -271,7 +271,7 @@ bool Endpoint::is_cut_off(const Sending& s) const {
 
 // What a message has found its way by may have failed since, or come back. Its entry in the old
 // port's list is passed over there.
-void Endpoint::take_another_way(Sending& s) {
+void Endpoint::take_another_route(Sending& s) {
   const Route route = route_of(s);
   if (route.port >= state_.ports) return;
   if (route.port != s.port) {

@@ -18,7 +18,7 @@ class Forwarder {
       : network_(network), at_(at), ports_(ports), ctx_(ctx) {}
 
   struct Passed {
-    bool had_way;        // false: the topology gives it none
+    bool had_route;        // false: the topology gives it none
     std::uint32_t port;  // that it leaves by; kNoPort: it was dropped
   };
   // A packet for another vertex arrived.

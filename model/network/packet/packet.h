@@ -48,7 +48,7 @@ struct Packet {
   static constexpr std::uint8_t kMarkedBit = 0x08;  // congestion experienced (RFC 3168)
   static constexpr std::uint8_t kDetourBit = 0x10;  // routing has decided about a waypoint
   static constexpr std::uint8_t kAckNowBit = 0x20;  // the sender waits for an acknowledgement
-  static constexpr std::uint8_t kAroundBit = 0x40;  // takes whatever way is left (ways_around.h)
+  static constexpr std::uint8_t kAroundBit = 0x40;  // takes whatever way is left (escape_routes.h)
   [[nodiscard]] PacketType type() const { return static_cast<PacketType>(bits & kTypeMask); }
   [[nodiscard]] bool marked() const { return (bits & kMarkedBit) != 0; }
   [[nodiscard]] bool goes_around() const { return (bits & kAroundBit) != 0; }

@@ -162,22 +162,22 @@ PacketNetwork::PacketNetwork(const Topology& topology, const PacketOptions& opti
 
 namespace {
 
-WaysAround::Kind ways_around_of(const Topology& topology, const PacketOptions& options) {
-  if (options.flow_control == FlowControl::none) return WaysAround::Kind::any;
-  return topology.virtual_channels() < kChannelsMax ? WaysAround::Kind::up_then_down
-                                                    : WaysAround::Kind::none;
+EscapeRoutes::Kind escape_kind_of(const Topology& topology, const PacketOptions& options) {
+  if (options.flow_control == FlowControl::none) return EscapeRoutes::Kind::any;
+  return topology.virtual_channels() < kChannelsMax ? EscapeRoutes::Kind::up_then_down
+                                                    : EscapeRoutes::Kind::none;
 }
 
 }  // namespace
 
-PacketNetwork::Trouble::Trouble(const Topology& topology, const PacketOptions& options)
+PacketNetwork::Faulty::Faulty(const Topology& topology, const PacketOptions& options)
     : faults(topology, options.link_faults),
-      routes(topology, faults, ways_around_of(topology, options)) {}
+      routes(topology, faults, escape_kind_of(topology, options)) {}
 
 void PacketNetwork::look_at_faults() {
   if (options_.link_faults.empty()) return;
-  trouble_ = std::make_shared<const Trouble>(*topology_, options_);
-  const bool around = routes()->ways_around().kind() != WaysAround::Kind::none;
+  faulty_ = std::make_shared<const Faulty>(*topology_, options_);
+  const bool around = routes()->escape_routes().kind() != EscapeRoutes::Kind::none;
   if (around && faults()->any_failure()) ++channels_;
   if (failures_drop() || !faults()->fails_for_ever_later()) return;
   throw core::InputError(options_.link_faults.front().place,

@@ -95,10 +95,10 @@ class PacketNetwork {
   [[nodiscard]] core::Time lookahead() const { return lookahead_; }
   // Links that are ever slow or down, and ways around them; null: all are well.
   [[nodiscard]] const LinkFaults* faults() const {
-    return trouble_ == nullptr ? nullptr : &trouble_->faults;
+    return faulty_ == nullptr ? nullptr : &faulty_->faults;
   }
   [[nodiscard]] const LiveRoutes* routes() const {
-    return trouble_ == nullptr ? nullptr : &trouble_->routes;
+    return faulty_ == nullptr ? nullptr : &faulty_->routes;
   }
   // Whether packets that meet a failed link are lost, and sent again; else it holds them.
   [[nodiscard]] bool failures_drop() const { return options_.recovery != Recovery::none; }
@@ -118,10 +118,10 @@ class PacketNetwork {
   }
 
  private:
-  struct Trouble {
+  struct Faulty {
     LinkFaults faults;
     LiveRoutes routes;
-    Trouble(const Topology& topology, const PacketOptions& options);
+    Faulty(const Topology& topology, const PacketOptions& options);
   };
   void choose_control_and_routing();
   void check_routing() const;
@@ -139,7 +139,7 @@ class PacketNetwork {
   std::uint32_t lp_count_ = 0;
   bool devices_forward_ = false;
   core::Time lookahead_;
-  std::shared_ptr<const Trouble> trouble_;
+  std::shared_ptr<const Faulty> faulty_;
   LatencyJitter latency_jitter_;
   std::shared_ptr<const CongestionControl> congestion_;
   CongestionTraits congestion_traits_;

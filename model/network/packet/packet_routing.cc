@@ -33,15 +33,15 @@ VertexId target_of(const Packet& packet) {
 
 // Over whatever is left. A packet that waits for a link to come back waits where its way would go
 // on if none were down, and so keeps the order that ways around have.
-std::uint32_t choose_any_way(const PacketNetwork& network, const Ports& ports, VertexId at,
+std::uint32_t choose_escape_port(const PacketNetwork& network, const Ports& ports, VertexId at,
                              const Packet& packet) {
-  const WaysAround& ways = network.routes()->ways_around();
+  const EscapeRoutes& escape = network.routes()->escape_routes();
   const VertexId to{packet.destination};
   const bool only_down =
-      packet.channel == network.around_channel() && ways.came_down(at, packet.in_port);
-  PortChoices choices = ways.ports(at, only_down, to, ports.now());
+      packet.channel == network.around_channel() && escape.came_down(at, packet.in_port);
+  PortChoices choices = escape.ports(at, only_down, to, ports.now());
   if (choices.empty() && !network.failures_drop()) {
-    choices = ways.ports(at, only_down, to, Time::max());
+    choices = escape.ports(at, only_down, to, Time::max());
   }
   return choose_from(choices, {network, ports, at, to, packet});
 }
@@ -64,10 +64,10 @@ std::uint32_t choose_around(const PacketNetwork& network, const Ports& ports, Ve
       return minimal_port({network, ports, at, *over, packet});
     }
   }
-  if (network.routes()->ways_around().exists(at, {packet.destination}, ports.now())) {
+  if (network.routes()->escape_routes().exists(at, {packet.destination}, ports.now())) {
     packet.waypoint = kNoWaypoint;
     packet.bits |= Packet::kAroundBit;
-    return choose_any_way(network, ports, at, packet);
+    return choose_escape_port(network, ports, at, packet);
   }
   return network.failures_drop() ? kNoPort : usual_port(network, ports, at, packet);
 }
@@ -98,7 +98,7 @@ void consider_detour(const PacketNetwork& network, const Ports& ports, VertexId 
 
 std::uint32_t choose_port(const PacketNetwork& network, const Ports& ports, VertexId at,
                           Packet& packet) {
-  if (packet.goes_around()) return choose_any_way(network, ports, at, packet);
+  if (packet.goes_around()) return choose_escape_port(network, ports, at, packet);
   if ((packet.bits & Packet::kDetourBit) == 0 && network.routing_traits().takes_waypoints) {
     consider_detour(network, ports, at, packet);
   }

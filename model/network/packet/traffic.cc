@@ -110,7 +110,7 @@ void describe_device(void* memory, pdes::StateArchive& archive) {
 TrafficModel::TrafficModel(const Topology& topology, const PacketOptions& network,
                  const TrafficOptions& traffic, std::uint32_t atom_shift)
     : network_(topology, network, atom_shift), plan_(traffic, topology.devices()) {
-  check_ways();
+  check_routes();
   check_sizes();
   const Link first = topology.link({0}, 0);
   const Time wire = core::transfer_time(std::max<std::int64_t>(traffic.message_bytes, 1),
@@ -173,7 +173,7 @@ void TrafficModel::check_intervals(const Link& first) const {
 }
 
 // Whoever sends has to have a way at some time; what failures leave of it later is for the run.
-void TrafficModel::check_ways() const {
+void TrafficModel::check_routes() const {
   const LiveRoutes* routes = network_.routes();
   if (routes == nullptr || !routes->faults().any_failure()) return;
   for (std::uint32_t d = 0; d < network_.topology().devices(); ++d) {

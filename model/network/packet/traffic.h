@@ -57,7 +57,7 @@ class TrafficModel final : public pdes::Model {
   [[nodiscard]] std::uint64_t messages() const;  // that all devices send
 
  private:
-  void check_ways() const;
+  void check_routes() const;
   void check_sizes() const;
   void check_intervals(const Link& first) const;
 

@@ -498,13 +498,13 @@ TEST(State, IsAsLongAsItsParts) {
   const DeviceSlots plain{.streams = 8, .channels = 3, .stepped = true};
   EXPECT_EQ(plain.state_bytes(), 48u + 3 * 32 + 8 * 16 + 96 + 32);
   const DeviceSlots messages{
-      .streams = 4, .channels = 2, .stepped = true, .beside = true, .further = 3};
+      .streams = 4, .channels = 2, .stepped = true, .background = true, .further = 3};
   EXPECT_EQ(messages.state_bytes(),
             48u + 2 * 32 + 4 * 16 + 96 + 32 + (8 + 6 * 8) + 168 + 3 * 40);
   const DeviceSlots packets{.streams = 4,
                             .channels = 3,
                             .packets = true,
-                            .beside = true,
+                            .background = true,
                             .further = kRailClocks,
                             .endpoint_bytes = 1'000};
   constexpr std::uint32_t kOwn =

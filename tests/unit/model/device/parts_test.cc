@@ -144,14 +144,14 @@ TEST(DeviceParts, WhatDiffersByStudyIsADifferentHandlerChosenOnce) {
   const ClusterOptions troubled{.latency_jitter = {.mean = Time{1'000}}};
   const std::vector<BackgroundSpec> uniform{{.load_ppm = 100'000}};
   const ClusterOptions background{.backgrounds = uniform};
-  const ClusterOptions troubled_background{.latency_jitter = {.mean = Time{1'000}},
+  const ClusterOptions faulty_background{.latency_jitter = {.mean = Time{1'000}},
                                            .backgrounds = uniform};
   const ClusterOptions packet_background{.packets = PacketOptions{}, .backgrounds = uniform};
   const ClusterOptions packets_everywhere_background{
       .packets = PacketOptions{}, .packets_inside_nodes = true, .backgrounds = uniform};
   std::set<Handler> kinds;
   for (const ClusterOptions& options :
-       {message, analytical, packets, packets_everywhere, troubled, background, troubled_background,
+       {message, analytical, packets, packets_everywhere, troubled, background, faulty_background,
         packet_background, packets_everywhere_background}) {
     kinds.insert(handler_of(options));
   }

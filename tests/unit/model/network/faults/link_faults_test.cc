@@ -116,7 +116,7 @@ TEST(LiveRoutes, AvoidWhatIsDownBehindTheNextVertex) {
   // may for others.
   const auto topology = leaf_spine(16, 4, 3);
   const LinkFaults faults = faults_of(*topology, {between(node(3), node(4 + 1))});
-  const LiveRoutes routes(*topology, faults, WaysAround::Kind::up_then_down);
+  const LiveRoutes routes(*topology, faults, EscapeRoutes::Kind::up_then_down);
   const VertexId leaf = topology->vertex_of_switch(0);
   EXPECT_EQ(routes.ports(leaf, {4}, Time{0}).size(), 3u);
   const PortChoices live = routes.ports(leaf, {12}, Time{0});
@@ -128,7 +128,7 @@ TEST(LiveRoutes, AvoidWhatIsDownBehindTheNextVertex) {
 TEST(LiveRoutes, TakeAWaypointWhereNoMinimalWayIsWhole) {
   const Torus t = torus({4, 4});
   const LinkFaults faults = faults_of(t, {between(device(0), device(1), 0, Time{10})});
-  const LiveRoutes routes(t, faults, WaysAround::Kind::up_then_down);
+  const LiveRoutes routes(t, faults, EscapeRoutes::Kind::up_then_down);
   EXPECT_EQ(routes.ports({0}, {1}, Time{9}).size(), 1u);
   EXPECT_TRUE(routes.ports({0}, {1}, Time{10}).empty());
   // One link aside, one along, one back: through device 4 above or 12 below.
@@ -141,11 +141,11 @@ TEST(LiveRoutes, GoTheLongWayRoundARing) {
   for (const std::uint32_t n : {5u, 8u, 33u}) {
     const Torus ring = torus({n});
     const LinkFaults faults = faults_of(ring, {between(device(0), device(1))});
-    const LiveRoutes routes(ring, faults, WaysAround::Kind::up_then_down);
+    const LiveRoutes routes(ring, faults, EscapeRoutes::Kind::up_then_down);
     EXPECT_TRUE(routes.connected({0}, {1}, Time{0})) << n;
     const LinkFaults cut =
         faults_of(ring, {between(device(0), device(1)), between(device(2), device(3))});
-    const LiveRoutes in_two(ring, cut, WaysAround::Kind::up_then_down);
+    const LiveRoutes in_two(ring, cut, EscapeRoutes::Kind::up_then_down);
     EXPECT_FALSE(in_two.connected({0}, {1}, Time{0})) << n;
     EXPECT_TRUE(in_two.connected({1}, {2}, Time{0})) << n;
     EXPECT_EQ(in_two.connected_from({0}, {1}, Time{0}), Time::max());
@@ -165,7 +165,7 @@ TEST(LiveRoutes, EveryPairOfADragonflySurvivesOneGlobalAndOneLocalLink) {
   LinkFaultSpec global{.place = "test"};
   global.links = {{.at = node(0), .port = 4}};  // behind its device and three routers
   const LinkFaults faults = faults_of(t, {global, between(node(9), node(10))});
-  const LiveRoutes routes(t, faults, WaysAround::Kind::up_then_down);
+  const LiveRoutes routes(t, faults, EscapeRoutes::Kind::up_then_down);
   for (std::uint32_t a = 0; a < t.devices(); ++a) {
     for (std::uint32_t b = 0; b < t.devices(); ++b) {
       EXPECT_TRUE(a == b || routes.connected({a}, {b}, Time{0})) << a << " " << b;

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "core/random.h"
-#include "model/network/faults/ways_around.h"
+#include "model/network/faults/escape_routes.h"
 #include "tests/support/topologies.h"
 
 namespace exawarp::model {
@@ -15,7 +15,7 @@ namespace {
 using core::Time;
 using tests::TopologyCase;
 
-class WaysAroundProperty : public testing::TestWithParam<TopologyCase> {};
+class EscapeRoutesProperty : public testing::TestWithParam<TopologyCase> {};
 
 constexpr Time kBefore{0}, kDuring{15}, kLater{30};
 
@@ -38,7 +38,8 @@ std::vector<LinkFaultSpec> failures_of(const Topology& t, std::uint64_t seed) {
 }
 
 // Follows all ways to `to` from everywhere, and notes which channel a packet waits in for which.
-void follow(const Topology& t, const WaysAround& ways, VertexId to, Time now, tests::Waits& waits) {
+void follow(const Topology& t, const EscapeRoutes& ways, VertexId to, Time now,
+            tests::Waits& waits) {
   using State = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;  // at, in port, channel
   constexpr std::uint64_t kStarts = ~std::uint64_t{0};
   std::set<State> todo, seen;
@@ -61,7 +62,7 @@ void follow(const Topology& t, const WaysAround& ways, VertexId to, Time now, te
   }
 }
 
-TEST_P(WaysAroundProperty, ReachAllThatCanBeReachedAndNeverWaitInACircle) {
+TEST_P(EscapeRoutesProperty, ReachAllThatCanBeReachedAndNeverWaitInACircle) {
   const auto t = GetParam().make();
   const std::uint32_t step = t->devices() / 16 + 1;  // of large ones, some destinations
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
@@ -69,9 +70,9 @@ TEST_P(WaysAroundProperty, ReachAllThatCanBeReachedAndNeverWaitInACircle) {
     const std::vector<LinkFaultSpec> failures = failures_of(*t, seed);
     if (failures.empty()) continue;  // nothing is put in order then
     const LinkFaults faults(*t, failures);
-    const bool joined = tests::devices_have_ways(*t, faults);
-    const WaysAround any(*t, faults, WaysAround::Kind::any);
-    const WaysAround ordered(*t, faults, WaysAround::Kind::up_then_down);
+    const bool joined = tests::devices_are_connected(*t, faults);
+    const EscapeRoutes any(*t, faults, EscapeRoutes::Kind::any);
+    const EscapeRoutes ordered(*t, faults, EscapeRoutes::Kind::up_then_down);
     tests::Waits waits;
     for (std::uint32_t to = 0; to < t->devices(); to += step) {
       for (const Time now : {kBefore, kDuring, kLater, Time::max()}) {
@@ -89,7 +90,7 @@ TEST_P(WaysAroundProperty, ReachAllThatCanBeReachedAndNeverWaitInACircle) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, WaysAroundProperty, testing::ValuesIn(tests::topology_cases()),
+INSTANTIATE_TEST_SUITE_P(All, EscapeRoutesProperty, testing::ValuesIn(tests::topology_cases()),
                          [](const auto& param) { return param.param.name; });
 
 }  // namespace

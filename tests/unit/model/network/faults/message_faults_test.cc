@@ -1,5 +1,5 @@
 // Slow and failed links at message fidelity, against closed forms.
-#include "model/network/faults/message_trouble.h"
+#include "model/network/faults/message_faults.h"
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ RingRun all_reduce(const Fabric& fabric, std::uint32_t devices, std::uint64_t by
   return {run.outcome.simulated_time(), run.outcome.unfinished()};
 }
 
-TEST(MessageTrouble, ASlowLinkSlowsARingByItsTwoHopsTwice) {
+TEST(MessageFaults, ASlowLinkSlowsARingByItsTwoHopsTwice) {
   // 2 (n - 1) steps of T = 2 latencies + wire. The longest chain of them passes the slow device's
   // link four times: into it and out of it, on each of nearly two rounds.
   constexpr std::uint32_t n = 8;
@@ -58,7 +58,7 @@ TEST(MessageTrouble, ASlowLinkSlowsARingByItsTwoHopsTwice) {
   EXPECT_EQ(slow.time, usual.time + 4 * Time{wire.ps * 3 / 2});
 }
 
-TEST(MessageTrouble, ALinkThatIsVerySlowSetsThePaceOfARing) {
+TEST(MessageFaults, ALinkThatIsVerySlowSetsThePaceOfARing) {
   // Beyond T the slow interface is never idle: each of 2 (n - 1) chunks takes factor * wire there,
   // once in and once out.
   constexpr std::uint32_t n = 8;
@@ -71,7 +71,7 @@ TEST(MessageTrouble, ALinkThatIsVerySlowSetsThePaceOfARing) {
   EXPECT_LE(slow.time.ps, (2 * (n - 1) + 3) * pace.ps);
 }
 
-TEST(MessageTrouble, AFailedLinkOfATorusCostsTwoLinksMoreEachTimeItIsWanted) {
+TEST(MessageFaults, AFailedLinkOfATorusCostsTwoLinksMoreEachTimeItIsWanted) {
   // The ring's hop 0 -> 1 becomes 0 -> 4 -> 5 -> 1, and 30 of the 32 hops of two rounds pass it
   // twice: two links and two devices more, each time. The longest chain leaves out two hops of one
   // link either way.
@@ -83,7 +83,7 @@ TEST(MessageTrouble, AFailedLinkOfATorusCostsTwoLinksMoreEachTimeItIsWanted) {
   EXPECT_EQ(around.time, usual.time + 2 * (2 * kLatency + 2 * Time{50'000}));
 }
 
-TEST(MessageTrouble, AFailureThatEndsHoldsTheRingUntilThen) {
+TEST(MessageFaults, AFailureThatEndsHoldsTheRingUntilThen) {
   ClusterOptions options;
   options.link_faults = {on_link({true, 3}, {false, 0})};
   options.link_faults[0].until = Time{1'000'000'000};
@@ -93,7 +93,7 @@ TEST(MessageTrouble, AFailureThatEndsHoldsTheRingUntilThen) {
   EXPECT_LT(held.time, Time{1'000'000'000} + 2 * 7 * (2 * kLatency + Time{1'000'000}) + Time{1});
 }
 
-TEST(MessageTrouble, AFailureForEverIsADeadlockNotAHang) {
+TEST(MessageFaults, AFailureForEverIsADeadlockNotAHang) {
   ClusterOptions options;
   options.link_faults = {on_link({true, 3}, {false, 0})};
   options.link_faults[0].from = Time{5'000'000};
@@ -101,7 +101,7 @@ TEST(MessageTrouble, AFailureForEverIsADeadlockNotAHang) {
   EXPECT_EQ(cut.unfinished, 8u);
 }
 
-TEST(MessageTrouble, WhatHappensLaterChangesNothingBefore) {
+TEST(MessageFaults, WhatHappensLaterChangesNothingBefore) {
   ClusterOptions options;
   const RingRun usual = all_reduce(torus_of({4, 4}), 16, 16'000, {});
   options.link_faults = {on_link({true, 0}, {true, 1})};
@@ -109,7 +109,7 @@ TEST(MessageTrouble, WhatHappensLaterChangesNothingBefore) {
   EXPECT_EQ(all_reduce(torus_of({4, 4}), 16, 16'000, options).time, usual.time);
 }
 
-class TroubledTraining : public testing::Test {
+class FaultyTraining : public testing::Test {
  protected:
   static ClusterOptions options() {
     ClusterOptions o{.compute_jitter = {0.3, Distribution::lognormal}, .seed = 5};
@@ -129,7 +129,7 @@ class TroubledTraining : public testing::Test {
   Cluster cluster_{graph_, tests::round_accelerator(), tests::round_fabric(), options()};
 };
 
-TEST_F(TroubledTraining, GivesOneDigestInEveryMode) {
+TEST_F(FaultyTraining, GivesOneDigestInEveryMode) {
   const tests::ClusterRun expected = tests::run_cluster(cluster_);
   EXPECT_EQ(expected.outcome.unfinished(), 0u);
   const Cluster well(graph_, tests::round_accelerator(), tests::round_fabric(), {});
@@ -140,7 +140,7 @@ TEST_F(TroubledTraining, GivesOneDigestInEveryMode) {
   }
 }
 
-TEST_F(TroubledTraining, PassesTheRollbackAudit) {
+TEST_F(FaultyTraining, PassesTheRollbackAudit) {
   const tests::ClusterRun expected = tests::run_cluster(cluster_);
   const tests::ClusterRun result =
       tests::run_cluster(cluster_, tests::audited_case(Time{50'000'000}, 0.5));

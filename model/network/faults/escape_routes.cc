@@ -1,6 +1,6 @@
 // Breadth-first searches: one puts all vertices in an order, in which ways go up and then down, and
 // one from each destination that is asked for fills a table of distances, which a thread keeps.
-#include "model/network/faults/ways_around.h"
+#include "model/network/faults/escape_routes.h"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ std::uint64_t next_id() {
 
 }  // namespace
 
-WaysAround::WaysAround(const Topology& topology, const LinkFaults& faults, Kind kind)
+EscapeRoutes::EscapeRoutes(const Topology& topology, const LinkFaults& faults, Kind kind)
     : topology_(&topology),
       faults_(&faults),
       kind_(kind),
@@ -33,7 +33,7 @@ WaysAround::WaysAround(const Topology& topology, const LinkFaults& faults, Kind 
 // fail as far as these reach, then over one that fails for a while, then over one that fails for
 // ever, then from the last vertex not reached. Devices that do not forward come last: to them
 // everything leads down, from them up.
-void WaysAround::put_in_order() {
+void EscapeRoutes::put_in_order() {
   enum Health : std::uint8_t { sound, fails_for_a_while, fails_for_ever };
   const auto health_of = [&](VertexId v, std::uint32_t port) {
     if (faults_->down_from(v, port, Time{0}) == Time::max()) return sound;
@@ -76,14 +76,14 @@ void WaysAround::put_in_order() {
   }
 }
 
-bool WaysAround::came_down(VertexId at, std::uint32_t in_port) const {
+bool EscapeRoutes::came_down(VertexId at, std::uint32_t in_port) const {
   EXAWARP_DCHECK(in_port < topology_->ports(at), at.value, in_port);
   return !rank_.empty() && !leads_up(topology_->link(at, in_port).peer, at);
 }
 
 // Breadth first from `to`, against the ways' direction. A way that may go up is one that goes down
 // from here, or that goes up one link and on.
-void WaysAround::search(VertexId to, Time now, std::vector<std::uint32_t>& links) const {
+void EscapeRoutes::search(VertexId to, Time now, std::vector<std::uint32_t>& links) const {
   const std::uint32_t count = vertices();
   const bool ordered = !rank_.empty();
   links.assign(ordered ? 2 * std::size_t{count} : count, kFar);
@@ -111,7 +111,7 @@ void WaysAround::search(VertexId to, Time now, std::vector<std::uint32_t>& links
 
 // Each thread keeps the tables of the last destinations that were asked for. They are a pure
 // function of what is the key here, so this changes no answer.
-std::span<const std::uint32_t> WaysAround::links_to(VertexId to, Time now) const {
+std::span<const std::uint32_t> EscapeRoutes::links_to(VertexId to, Time now) const {
   thread_local std::vector<Table> tables;
   const std::size_t bytes = vertices() * (rank_.empty() ? 4 : 8);
   const std::size_t places = std::clamp<std::size_t>(kTableBytes / bytes, 1, 1024);
@@ -129,7 +129,7 @@ std::span<const std::uint32_t> WaysAround::links_to(VertexId to, Time now) const
   return known.links;
 }
 
-PortChoices WaysAround::ports(VertexId at, bool only_down, VertexId to, Time now) const {
+PortChoices EscapeRoutes::ports(VertexId at, bool only_down, VertexId to, Time now) const {
   PortChoices out;
   if (at == to || kind_ == Kind::none) return out;
   const std::span<const std::uint32_t> links = links_to(to, now);
@@ -147,7 +147,7 @@ PortChoices WaysAround::ports(VertexId at, bool only_down, VertexId to, Time now
   return out;
 }
 
-bool WaysAround::exists(VertexId from, VertexId to, Time now) const {
+bool EscapeRoutes::exists(VertexId from, VertexId to, Time now) const {
   return kind_ != Kind::none && links_to(to, now)[from.value] != kFar;
 }
 

@@ -1,4 +1,4 @@
-#include "model/network/faults/message_trouble.h"
+#include "model/network/faults/message_faults.h"
 
 #include <algorithm>
 
@@ -10,16 +10,16 @@ namespace exawarp::model {
 using core::DeviceId;
 using core::Time;
 
-MessageTrouble::MessageTrouble(std::unique_ptr<Topology> topology,
+MessageFaults::MessageFaults(std::unique_ptr<Topology> topology,
                                const std::vector<LinkFaultSpec>& faults,
                                const LatencyJitterSpec& jitter, std::uint64_t seed)
     : topology_(std::move(topology)),
       faults_(*topology_, faults),
-      routes_(*topology_, faults_, WaysAround::Kind::any),
+      routes_(*topology_, faults_, EscapeRoutes::Kind::any),
       jitter_(jitter, seed) {}
 
-std::optional<Travel> MessageTrouble::travel(DeviceId from, DeviceId to,
-                                             const UsualWay& usual) const {
+std::optional<Travel> MessageFaults::travel(DeviceId from, DeviceId to,
+                                             const UsualTransfer& usual) const {
   EXAWARP_DCHECK(from != to, from.value);
   Travel out{usual.ready, usual.wire, usual.latency};
   if (faults_.links() != 0) {
@@ -38,7 +38,7 @@ std::optional<Travel> MessageTrouble::travel(DeviceId from, DeviceId to,
   return out;
 }
 
-std::optional<DeviceId> MessageTrouble::cut_off_from(DeviceId to, Time at) const {
+std::optional<DeviceId> MessageFaults::cut_off_from(DeviceId to, Time at) const {
   for (std::uint32_t d = 0; d < topology_->devices(); ++d) {
     if (d == to.value) continue;
     if (routes_.connected_from({d}, to, at) == Time::max()) return DeviceId{d};
@@ -46,7 +46,7 @@ std::optional<DeviceId> MessageTrouble::cut_off_from(DeviceId to, Time at) const
   return std::nullopt;
 }
 
-MessageTrouble::Path MessageTrouble::follow(DeviceId from, DeviceId to, const UsualWay& usual,
+MessageFaults::Path MessageFaults::follow(DeviceId from, DeviceId to, const UsualTransfer& usual,
                                             Time start) const {
   const VertexId at{from.value}, end{to.value};
   Path path{};
@@ -67,11 +67,11 @@ MessageTrouble::Path MessageTrouble::follow(DeviceId from, DeviceId to, const Us
 
 // Follows live ports. Returns the rate of the first link of all, which the time on the wire is
 // computed with; a link of twice that rate has to be slower by more than two before anyone notices.
-std::int64_t MessageTrouble::leg(VertexId at, VertexId to, Sent sent, Path& path) const {
+std::int64_t MessageFaults::leg(VertexId at, VertexId to, Sent sent, Path& path) const {
   const VertexId from = at;
   while (at != to) {
     const PortChoices choices = sent.around
-                                    ? routes_.ways_around().ports(at, false, to, sent.start)
+                                    ? routes_.escape_routes().ports(at, false, to, sent.start)
                                     : routes_.ports(at, to, sent.start);
     if (choices.empty()) break;  // there was a way at the leg's begin, so this is not reached
     const std::uint32_t port = destination_port(choices, topology_->spread(at, to));

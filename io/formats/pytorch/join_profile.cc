@@ -1,4 +1,4 @@
-// Linking.
+// Joining a trace with its profile.
 //
 // A function of the profile is a node of the trace when both have one record function id; in older
 // profiles, which have none, the k-th event of a name is the k-th node of that name. A kernel
@@ -12,7 +12,7 @@
 // synchronises, the thread's next node follows what the device had done by the call's end. The
 // device's nodes are ordered by their launchers, so every dependency points to an earlier launch
 // and no cycle can arise, whatever a damaged profile says.
-#include "io/formats/pytorch/link.h"
+#include "io/formats/pytorch/join_profile.h"
 
 #include <fmt/format.h>
 
@@ -54,7 +54,7 @@ bool is_nccl(const std::string& name) { return name.find("nccl") != std::string:
 class Linker {
  public:
   Linker(const ExecutionTrace& trace, const std::vector<KinetoEvent>& events,
-         const std::string& place, LinkReport& report)
+         const std::string& place, JoinReport& report)
       : trace_(trace), events_(events), place_(place), report_(report) {}
 
   std::vector<chakra::Node> run() {
@@ -295,7 +295,7 @@ class Linker {
   const ExecutionTrace& trace_;
   const std::vector<KinetoEvent>& events_;
   const std::string& place_;
-  LinkReport& report_;
+  JoinReport& report_;
   std::vector<const KinetoEvent*> event_of_;                // by node
   std::map<std::ptrdiff_t, std::size_t> node_of_;           // by event
   std::map<std::uint64_t, std::size_t> by_external_;        // external id to node
@@ -308,8 +308,9 @@ class Linker {
 
 }  // namespace
 
-std::vector<chakra::Node> link(const ExecutionTrace& trace, const std::vector<KinetoEvent>& events,
-                               const std::string& place, LinkReport& report) {
+std::vector<chakra::Node> join_profile(const ExecutionTrace& trace,
+                                       const std::vector<KinetoEvent>& events,
+                                       const std::string& place, JoinReport& report) {
   return Linker(trace, events, place, report).run();
 }
 

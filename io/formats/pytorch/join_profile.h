@@ -9,7 +9,7 @@
 
 namespace exawarp::io::pytorch {
 
-struct LinkReport {
+struct JoinReport {
   std::uint64_t host_nodes = 0, host_timed = 0;           // of the trace; with a duration
   std::uint64_t device_nodes = 0, device_unlaunched = 0;  // of the profile; by nobody known
   std::uint64_t transfers = 0;
@@ -18,8 +18,8 @@ struct LinkReport {
 // The nodes, with dependencies and durations. Without a profile `events` is empty: nothing has a
 // duration, and what announces a transfer stands for it. Throws core::InputError that starts with
 // `place`.
-[[nodiscard]] std::vector<chakra::Node> link(const ExecutionTrace& trace,
+[[nodiscard]] std::vector<chakra::Node> join_profile(const ExecutionTrace& trace,
                                              const std::vector<KinetoEvent>& events,
-                                             const std::string& place, LinkReport& report);
+                                             const std::string& place, JoinReport& report);
 
 }  // namespace exawarp::io::pytorch

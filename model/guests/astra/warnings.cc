@@ -34,7 +34,7 @@ Used used_by(const Job& job) {
   return used;
 }
 
-void remark_on_trees(const Job& job, Simulated family, const char* name,
+void warn_of_trees(const Job& job, Simulated family, const char* name,
                      std::vector<std::string>& out) {
   const std::vector<Implementation>& list = job.system.implementations_of(family);
   const bool split = family == Simulated::all_reduce &&
@@ -49,7 +49,7 @@ void remark_on_trees(const Job& job, Simulated family, const char* name,
 
 }  // namespace
 
-std::vector<std::string> remarks(const Job& job) {
+std::vector<std::string> warnings(const Job& job) {
   std::vector<std::string> out;
   if (job.system.replay_only) return out;
   constexpr std::array<const char*, kSimulatedCount> names{"all-reduce", "all-gather",
@@ -65,7 +65,7 @@ std::vector<std::string> remarks(const Job& job) {
       out.push_back(fmt::format("{}-implementation: {} for {} dimensions; the others take no part, "
                                 "as in ASTRA-sim", names[f], phases, dimensions));
     }
-    remark_on_trees(job, family, names[f], out);
+    warn_of_trees(job, family, names[f], out);
   }
   if (used.custom && job.system.splits > 1) {
     out.push_back(fmt::format("preferred-dataset-splits: {}, but a custom collective runs once; "

@@ -25,7 +25,7 @@
 namespace exawarp::model {
 
 // How a message would go if nothing were wrong.
-struct UsualWay {
+struct UsualTransfer {
   core::Time ready;    // when the sending interface is free, not before now
   core::Time wire;     // its time on the interfaces; 0: it takes none
   core::Time latency;  // of the path and of both ends
@@ -37,16 +37,16 @@ struct Travel {
   core::Time latency;
 };
 
-class MessageTrouble {
+class MessageFaults {
  public:
   // Throws core::InputError where a fault names what is not there. The topology is that of the
   // cluster's fabric.
-  MessageTrouble(std::unique_ptr<Topology> topology, const std::vector<LinkFaultSpec>& faults,
+  MessageFaults(std::unique_ptr<Topology> topology, const std::vector<LinkFaultSpec>& faults,
                  const LatencyJitterSpec& jitter, std::uint64_t seed);
 
   // Nothing: there is no way, and never will be.
   [[nodiscard]] std::optional<Travel> travel(core::DeviceId from, core::DeviceId to,
-                                             const UsualWay& usual) const;
+                                             const UsualTransfer& usual) const;
   // A device that has no way to `to`, from `at` on; none: all have. For saying why a run is stuck.
   [[nodiscard]] std::optional<core::DeviceId> cut_off_from(core::DeviceId to, core::Time at) const;
 
@@ -55,7 +55,7 @@ class MessageTrouble {
     core::Time latency;  // links and what is between them
     core::Time wire;     // of the slowest link
   };
-  [[nodiscard]] Path follow(core::DeviceId from, core::DeviceId to, const UsualWay& usual,
+  [[nodiscard]] Path follow(core::DeviceId from, core::DeviceId to, const UsualTransfer& usual,
                             core::Time start) const;
   struct Sent {
     core::Time start, wire;

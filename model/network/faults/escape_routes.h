@@ -30,7 +30,7 @@
 
 namespace exawarp::model {
 
-class WaysAround {
+class EscapeRoutes {
  public:
   static constexpr std::size_t kTableBytes = std::size_t{8} << 20;
 
@@ -38,7 +38,7 @@ class WaysAround {
   // no channel for it.
   enum class Kind : std::uint8_t { any, up_then_down, none };
   // Both outlive this.
-  WaysAround(const Topology& topology, const LinkFaults& faults, Kind kind);
+  EscapeRoutes(const Topology& topology, const LinkFaults& faults, Kind kind);
 
   // The ports on a shortest way from `at` to device `to` without a link that is down at `now`; none
   // where there is no way, and where at == to. At Time::max() every link counts as whole.

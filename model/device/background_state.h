@@ -21,7 +21,7 @@ struct ReceiveShare {
 };
 static_assert(std::has_unique_object_representations_v<ReceiveShare>);
 
-struct BesideState {
+struct BackgroundState {
   std::array<ReceiveShare, kInterfaceCount> receive;
   core::Time job_sends_until;  // the send clocks as the job's own messages have left them
   std::uint64_t sent_messages = 0, sent_bytes = 0;
@@ -37,7 +37,7 @@ struct BesideState {
   std::uint8_t quiet = 0;           // the root's: questions in a row that found nothing going on
   std::array<std::uint8_t, 2> unused{};
 };
-static_assert(std::has_unique_object_representations_v<BesideState>);
-static_assert(sizeof(BesideState) == 168);
+static_assert(std::has_unique_object_representations_v<BackgroundState>);
+static_assert(sizeof(BackgroundState) == 168);
 
 }  // namespace exawarp::model

@@ -10,10 +10,10 @@ constexpr std::size_t kReportedMax = 20;
 
 }  // namespace
 
-void Simulation::report_stuck(Result& result) const {
-  for (Rank rank = 0; rank < ranks_ && result.stuck.size() < kReportedMax; ++rank) {
+void Simulation::report_unfinished(Result& result) const {
+  for (Rank rank = 0; rank < ranks_ && result.unfinished.size() < kReportedMax; ++rank) {
     if (rank_[rank].finished) continue;
-    result.stuck.push_back(fmt::format("rank {}: {}", rank, waits_for(rank)));
+    result.unfinished.push_back(fmt::format("rank {}: {}", rank, waits_for(rank)));
   }
 }
 

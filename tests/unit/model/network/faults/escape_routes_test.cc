@@ -1,4 +1,4 @@
-#include "model/network/faults/ways_around.h"
+#include "model/network/faults/escape_routes.h"
 
 #include <gtest/gtest.h>
 
@@ -21,31 +21,31 @@ LinkFaultSpec port_down(std::uint32_t device, std::uint32_t port) {
 }
 
 // Links of the way that takes first ports.
-std::uint32_t length(const Topology& t, const WaysAround& ways, VertexId at, VertexId to) {
+std::uint32_t length(const Topology& t, const EscapeRoutes& escape, VertexId at, VertexId to) {
   std::uint32_t links = 0;
   bool only_down = false;
   for (; at != to && links < 100; ++links) {
-    const Link link = t.link(at, ways.ports(at, only_down, to, Time{0})[0]);
+    const Link link = t.link(at, escape.ports(at, only_down, to, Time{0})[0]);
     at = link.peer;
-    only_down = ways.came_down(at, link.peer_port);
+    only_down = escape.came_down(at, link.peer_port);
   }
   return links;
 }
 
-TEST(WaysAround, LeadThroughAThirdLeafWhereTwoHaveNoSpineInCommon) {
+TEST(EscapeRoutes, LeadThroughAThirdLeafWhereTwoHaveNoSpineInCommon) {
   const auto t = tests::leaf_spine(12, 4, 2);  // leaves 0 to 2, spines 3 and 4
   const std::vector<LinkFaultSpec> specs{down(0, 4), down(1, 3)};
   const LinkFaults faults(*t, specs);
-  const LiveRoutes routes(*t, faults, WaysAround::Kind::up_then_down);
+  const LiveRoutes routes(*t, faults, EscapeRoutes::Kind::up_then_down);
   EXPECT_TRUE(routes.ports({0}, {4}, Time{0}).empty());
   EXPECT_FALSE(routes.detour({0}, {0}, {4}, Time{0}).has_value());
   EXPECT_TRUE(routes.connected({0}, {4}, Time{0}));
-  EXPECT_EQ(length(*t, routes.ways_around(), {0}, {4}), 6u);
-  const LiveRoutes none(*t, faults, WaysAround::Kind::none);
+  EXPECT_EQ(length(*t, routes.escape_routes(), {0}, {4}), 6u);
+  const LiveRoutes none(*t, faults, EscapeRoutes::Kind::none);
   EXPECT_FALSE(none.connected({0}, {4}, Time{0}));
 }
 
-TEST(WaysAround, AreTheShortestLeftOfAGraphWhereNothingWaits) {
+TEST(EscapeRoutes, AreTheShortestLeftOfAGraphWhereNothingWaits) {
   // Switches 0, 1, 2 in a row, and 0 to 2 over 3 and 4.
   GraphSpec spec{.devices = 2, .switches = 5, .kinds = {tests::round_link()}};
   const auto s = [](std::uint32_t i) { return VertexId{2 + i}; };
@@ -55,14 +55,14 @@ TEST(WaysAround, AreTheShortestLeftOfAGraphWhereNothingWaits) {
   const Graph t(spec, "test");
   const std::vector<LinkFaultSpec> specs{down(0, 1)};
   const LinkFaults faults(t, specs);
-  const LiveRoutes routes(t, faults, WaysAround::Kind::any);
+  const LiveRoutes routes(t, faults, EscapeRoutes::Kind::any);
   EXPECT_TRUE(routes.connected({0}, {1}, Time{0}));
-  EXPECT_EQ(length(t, routes.ways_around(), {0}, {1}), 5u);
+  EXPECT_EQ(length(t, routes.escape_routes(), {0}, {1}), 5u);
   // At Time::max() every link is whole.
-  EXPECT_EQ(routes.ways_around().ports(s(0), false, {1}, Time::max()).size(), 1u);
+  EXPECT_EQ(routes.escape_routes().ports(s(0), false, {1}, Time::max()).size(), 1u);
 }
 
-TEST(WaysAround, GoTheOtherWayRoundADimensionOfAProduct) {
+TEST(EscapeRoutes, GoTheOtherWayRoundADimensionOfAProduct) {
   std::vector<std::unique_ptr<Topology>> dims;
   for (int i = 0; i < 2; ++i) {
     dims.push_back(std::make_unique<Torus>(
@@ -71,29 +71,29 @@ TEST(WaysAround, GoTheOtherWayRoundADimensionOfAProduct) {
   const Product t(std::move(dims), tests::kSwitch);
   const std::vector<LinkFaultSpec> specs{port_down(0, 0)};  // 0 to 1
   const LinkFaults faults(t, specs);
-  for (const auto kind : {WaysAround::Kind::any, WaysAround::Kind::up_then_down}) {
+  for (const auto kind : {EscapeRoutes::Kind::any, EscapeRoutes::Kind::up_then_down}) {
     const LiveRoutes routes(t, faults, kind);
     EXPECT_TRUE(routes.connected({0}, {1}, Time{0}));
-    EXPECT_GE(length(t, routes.ways_around(), {0}, {1}), 3u);
+    EXPECT_GE(length(t, routes.escape_routes(), {0}, {1}), 3u);
   }
-  EXPECT_EQ(length(t, WaysAround(t, faults, WaysAround::Kind::any), {0}, {1}), 3u);
+  EXPECT_EQ(length(t, EscapeRoutes(t, faults, EscapeRoutes::Kind::any), {0}, {1}), 3u);
 }
 
-TEST(WaysAround, NeverPassDevicesThatDoNotForward) {
+TEST(EscapeRoutes, NeverPassDevicesThatDoNotForward) {
   ClosSpec spec{.devices_per_leaf = 2, .spines_per_pod = 1, .leaves_per_device = 2};
   spec.host = spec.leaf_spine = tests::round_link();
   const Clos t(spec, 4);  // leaves 0, 1 and 2, 3; spine 4
   // Device 0 keeps leaf 0, device 1 leaf 1: they meet at the spine.
   const std::vector<LinkFaultSpec> split{port_down(0, 1), port_down(1, 0)};
   const LinkFaults faults(t, split);
-  const LiveRoutes routes(t, faults, WaysAround::Kind::up_then_down);
+  const LiveRoutes routes(t, faults, EscapeRoutes::Kind::up_then_down);
   EXPECT_TRUE(routes.connected({0}, {1}, Time{0}));
-  EXPECT_EQ(length(t, routes.ways_around(), {0}, {1}), 4u);
+  EXPECT_EQ(length(t, routes.escape_routes(), {0}, {1}), 4u);
   // Without it only devices of the other leaves would join them.
   std::vector<LinkFaultSpec> cut = split;
   cut.push_back({.switches = {4}, .place = "test"});
   const LinkFaults without(t, cut);
-  EXPECT_FALSE(WaysAround(t, without, WaysAround::Kind::any).exists({0}, {1}, Time{0}));
+  EXPECT_FALSE(EscapeRoutes(t, without, EscapeRoutes::Kind::any).exists({0}, {1}, Time{0}));
 }
 
 }  // namespace
