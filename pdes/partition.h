@@ -100,7 +100,8 @@ class Partition {
   void take_in(const Event& event);
   void take_in_anti(const Event& event);
   void make_room(Time gvt);
-  void run_until(Time horizon, std::uint64_t event_limit);
+  // Apart from the rest of an epoch, the loop keeps what it uses at every event in registers.
+  [[gnu::noinline]] void run_until(Time horizon, std::uint64_t event_limit);
   bool annihilates(Event* event);
   void execute(Event* event);
   // Inlined into the loop over events, so defined and called in partition.cc only; the audit has a

@@ -131,8 +131,8 @@ DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& 
   slots.packets = packets != nullptr;
   if (packets != nullptr) slots.endpoint_bytes = Endpoint::state_bytes(packets->network);
   for (const ProgramTable& p : programs) {
-    slots.streams = std::max(slots.streams, static_cast<std::uint8_t>(p.streams()));
-    slots.channels = std::max(slots.channels, static_cast<std::uint8_t>(p.channels.size()));
+    slots.stream_slots = std::max(slots.stream_slots, static_cast<std::uint8_t>(p.streams()));
+    slots.channel_slots = std::max(slots.channel_slots, static_cast<std::uint8_t>(p.channels.size()));
     slots.stepped = slots.stepped || !p.stepped.empty();
   }
   return slots;
@@ -158,8 +158,8 @@ void describe_device(void* memory, StateArchive& archive) {
 
 void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& context) {
   auto& state = *::new (memory) DeviceState{};
-  state.stream_slots = model.slots.streams;
-  state.channel_slots = model.slots.channels;
+  state.stream_slots = model.slots.stream_slots;
+  state.channel_slots = model.slots.channel_slots;
   state.stepped = model.slots.stepped;
   state.further = model.slots.further != 0;
   state.packets = model.slots.packets;

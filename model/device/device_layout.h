@@ -14,8 +14,8 @@ namespace exawarp::model {
 
 // What a device's block has behind its DeviceState.
 struct DeviceSlots {
-  std::uint8_t streams = 0;
-  std::uint8_t channels = 0;
+  std::uint8_t stream_slots = 0;
+  std::uint8_t channel_slots = 0;
   bool stepped = false;
   bool packets = false;
   bool background = false;
@@ -31,16 +31,17 @@ using Like = std::conditional_t<std::is_const_v<State>, const T, T>;
 // Parts that handlers of any fidelity go to, in their order.
 template <class State>
 struct NearParts {
-  Like<State, ChannelState>* channels = nullptr;
-  Like<State, StreamState>* streams = nullptr;
-  Like<State, DeviceAccount>* account = nullptr;
-  Like<State, SteppedState>* stepped = nullptr;   // null: the device has none
-  Like<State, FurtherClocks>* further = nullptr;  // the same
+  Like<State, ChannelState>* channels;
+  Like<State, StreamState>* streams;
+  Like<State, DeviceAccount>* account;
+  Like<State, SteppedState>* stepped;   // null: the device has none
+  Like<State, FurtherClocks>* further;  // the same
 
-  template <class Visitor>
-  void visit(const DeviceSlots& has, Visitor&& visitor) {
-    visitor.array(channels, has.channels);
-    visitor.array(streams, has.streams);
+  // What there is, says a DeviceSlots or, in every event, the state itself.
+  template <class Has, class Visitor>
+  void visit(const Has& has, Visitor&& visitor) {
+    visitor.array(channels, has.channel_slots);
+    visitor.array(streams, has.stream_slots);
     visitor.array(account, 1);
     visitor.one_if(stepped, has.stepped);
     visitor.one_if(further, has.further != 0);
@@ -65,7 +66,7 @@ struct FarParts {
     visitor.array(shares, has.background && !has.packets ? has.further : 0);
     if (!has.packets) return;
     visitor.one_if(packets, true);
-    visitor.array(channel_packets, has.channels);
+    visitor.array(channel_packets, has.channel_slots);
     visitor.next_line();  // the endpoint's ports start at cache lines
     visitor.block(endpoint, has.endpoint_bytes);
   }
@@ -111,8 +112,8 @@ inline std::uint32_t DeviceSlots::state_bytes() const {
 // What a device has, as far as its state says: `further` is 0 or kRailClocks, and the size of the
 // endpoint is not known.
 inline DeviceSlots slots_of(const DeviceState& s) {
-  return {.streams = s.stream_slots,
-          .channels = s.channel_slots,
+  return {.stream_slots = s.stream_slots,
+          .channel_slots = s.channel_slots,
           .stepped = s.stepped,
           .packets = s.packets,
           .background = s.background,
@@ -124,11 +125,10 @@ template <class State>
 struct DeviceParts : NearParts<State> {
   explicit DeviceParts(State& s) : state(s) {
     PartFinder finder(&s);
-    const DeviceSlots slots = slots_of(s);
-    this->visit(slots, finder);
+    this->visit(s, finder);
     if (!s.packets) return;
     FarParts<State> far;  // where there are packets, further interfaces are rails
-    far.visit(slots, finder);
+    far.visit(slots_of(s), finder);
     packets = far.packets;
     channel_packets = far.channel_packets;
     endpoint = far.endpoint;

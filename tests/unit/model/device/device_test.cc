@@ -490,19 +490,19 @@ TEST(Account, AddsUpToTheTimeOfAllDevices) {
 }
 
 TEST(State, OfALlamaDeviceFitsSixLines) {
-  EXPECT_LE((DeviceSlots{.streams = 8, .channels = 3}).state_bytes() + 16, 6u * 64u);
+  EXPECT_LE((DeviceSlots{.stream_slots = 8, .channel_slots = 3}).state_bytes() + 16, 6u * 64u);
 }
 
 // Sizes added up by hand; with the engine's 16 bytes an endpoint's 48 end at a cache line.
 TEST(State, IsAsLongAsItsParts) {
-  const DeviceSlots plain{.streams = 8, .channels = 3, .stepped = true};
+  const DeviceSlots plain{.stream_slots = 8, .channel_slots = 3, .stepped = true};
   EXPECT_EQ(plain.state_bytes(), 48u + 3 * 32 + 8 * 16 + 96 + 32);
   const DeviceSlots messages{
-      .streams = 4, .channels = 2, .stepped = true, .background = true, .further = 3};
+      .stream_slots = 4, .channel_slots = 2, .stepped = true, .background = true, .further = 3};
   EXPECT_EQ(messages.state_bytes(),
             48u + 2 * 32 + 4 * 16 + 96 + 32 + (8 + 6 * 8) + 168 + 3 * 40);
-  const DeviceSlots packets{.streams = 4,
-                            .channels = 3,
+  const DeviceSlots packets{.stream_slots = 4,
+                            .channel_slots = 3,
                             .packets = true,
                             .background = true,
                             .further = kRailClocks,

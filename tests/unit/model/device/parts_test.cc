@@ -105,7 +105,7 @@ class Server final : public pdes::Model {
   const DeviceModel& shared_;
   Prompts prompts_;
   std::array<pdes::LpType, 1> types_{
-      {{"server", DeviceSlots{.streams = 2}.state_bytes(),
+      {{"server", DeviceSlots{.stream_slots = 2}.state_bytes(),
         [](void* memory) { ::new (memory) DeviceState{}; }, handle, describe}}};
   std::array<pdes::LpRange, 1> ranges_{{{LpId{0}, 1, 0}}};
 };
