@@ -28,7 +28,7 @@ const std::array kKinds{
                "a workload specification",
                "name it in a study, \"workload: {}\", or make its workload by `exawarp workload "
                "generate {} -o FILE.xwg`",
-               {"transformer", "dlrm", "resnet", "microbenchmark"}},
+               {"transformer", "dlrm", "resnet", "inference", "microbenchmark"}},
     KindOfFile{FileKind::accelerator,
                "an accelerator",
                "name it in a system, \"accelerator: {}\"",

@@ -121,6 +121,31 @@ const Keys<model::ResnetSpec>& resnet_keys() {
   return keys;
 }
 
+const Keys<model::InferenceSpec>& inference_keys() {
+  using P = model::InferenceParallel;
+  static const Keys<P> parallel(
+      "inference.parallel", "How the model is split.",
+      {Keys<P>::integer("tensor", &P::tensor, kPositive, "devices that share each layer"),
+       Keys<P>::integer("pipeline", &P::pipeline, kPositive, "stages that a batch goes through"),
+       Keys<P>::integer("data", &P::data, kPositive, "copies, each with a batch of its own")});
+  using S = model::InferenceSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "inference", "Inference of a decoder with a fixed batch. See docs/guide/inference.md.",
+      {K::note("description"), K::note("source"), K::text("name", &S::name, "of the workload"),
+       K::section("model", &S::model, model_keys(), "the network").required(),
+       K::section("parallel", &S::parallel, parallel, "how it is split"),
+       K::integer("batch", &S::batch, kPositive, "sequences of a copy"),
+       K::integer("input_tokens", &S::input_tokens, kPositive, "of a sequence").required(),
+       K::integer("output_tokens", &S::output_tokens, kPositive, "of a sequence"),
+       K::choice("precision", &S::precision, "of weights, activations and transfers"),
+       K::choice("cache_precision", &S::cache_precision, "of cached keys and values")
+           .otherwise("`precision`"),
+       K::quantity("request_overhead", &S::request_overhead_ps, {Dimension::time, 0},
+                   "of taking a batch in and giving its answer")});
+  return keys;
+}
+
 // Where the keys of the specification are the section's.
 template <class Spec>
 Spec read_checked(const YamlSection& section, const Keys<Spec>& keys) {
@@ -152,35 +177,31 @@ const Keys<NoSpec>& workload_keys() {
                  "training of a recommendation model"),
        K::custom("resnet", {ValueShape::mapping(resnet_keys().schema())},
                  "training of a convolutional network"),
+       K::custom("inference", {ValueShape::mapping(inference_keys().schema())},
+                 "inference of a transformer"),
        K::custom("microbenchmark", {ValueShape::mapping(microbenchmark_keys().schema())},
                  "one simple operation")},
-      {{.keys = {"transformer", "dlrm", "resnet", "microbenchmark"}}});
+      {{.keys = {"transformer", "dlrm", "resnet", "inference", "microbenchmark"}}});
   return keys;
 }
 
 WorkloadSpec read_workload_spec(const YamlSection& section) {
   static_cast<void>(workload_keys().read(section));
   std::string found;
-  for (const char* kind : {"transformer", "dlrm", "resnet", "microbenchmark"}) {
+  for (const char* kind : {"transformer", "dlrm", "resnet", "inference", "microbenchmark"}) {
     if (!section.has(kind)) continue;
     if (!found.empty()) section.fail(kind, "stands beside " + found + "; expected one of them");
     found = kind;
   }
-  if (found == "microbenchmark") {
-    return read_in_place(section.section(found), [](const YamlSection& inside) {
-      return read_checked(inside, microbenchmark_keys());
+  const auto read = [&](const auto& keys) {
+    return read_in_place(section.section(found), [&keys](const YamlSection& inside) {
+      return WorkloadSpec(read_checked(inside, keys));
     });
-  }
-  if (found == "dlrm") {
-    return read_in_place(section.section(found), [](const YamlSection& inside) {
-      return read_checked(inside, dlrm_keys());
-    });
-  }
-  if (found == "resnet") {
-    return read_in_place(section.section(found), [](const YamlSection& inside) {
-      return read_checked(inside, resnet_keys());
-    });
-  }
+  };
+  if (found == "microbenchmark") return read(microbenchmark_keys());
+  if (found == "dlrm") return read(dlrm_keys());
+  if (found == "resnet") return read(resnet_keys());
+  if (found == "inference") return read(inference_keys());
   return read_in_place(section.section("transformer"), read_transformer);
 }
 
@@ -195,6 +216,9 @@ model::WorkloadGraph generate(const WorkloadSpec& spec, const std::string& place
     }
     if (const auto* resnet = std::get_if<model::ResnetSpec>(&spec)) {
       return model::generate_resnet(*resnet, bytes_max);
+    }
+    if (const auto* inference = std::get_if<model::InferenceSpec>(&spec)) {
+      return model::generate_inference(*inference, bytes_max);
     }
     return model::generate_microbenchmark(std::get<model::MicrobenchmarkSpec>(spec), bytes_max);
   } catch (const model::WorkloadTooLarge& large) {

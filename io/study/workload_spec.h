@@ -8,6 +8,7 @@
 #include "io/study/keys.h"
 #include "io/study/yaml.h"
 #include "model/generate/dlrm.h"
+#include "model/generate/inference.h"
 #include "model/generate/resnet.h"
 #include "model/generate/spec.h"
 #include "model/generate/transformer_spec.h"
@@ -16,12 +17,12 @@
 namespace exawarp::io {
 
 using WorkloadSpec = std::variant<model::TransformerSpec, model::MicrobenchmarkSpec,
-                                  model::DlrmSpec, model::ResnetSpec>;
+                                  model::DlrmSpec, model::ResnetSpec, model::InferenceSpec>;
 
 const Keys<NoSpec>& workload_keys();
 
-// Reads `transformer:`, `dlrm:`, `resnet:` or `microbenchmark:` of `section` and checks it as the
-// generator would. Throws core::InputError naming file, line and key.
+// Reads `transformer:`, `dlrm:`, `resnet:`, `inference:` or `microbenchmark:` of `section` and
+// checks it as the generator would. Throws core::InputError naming file, line and key.
 WorkloadSpec read_workload_spec(const YamlSection& section);
 
 constexpr std::uint64_t kGeneratedBytesMax = std::uint64_t{1} << 30;  // unless --max-size says more

@@ -120,6 +120,7 @@ TEST_F(RoundTrip, OfEachPresetMadeSmall) {
   const std::vector<std::pair<const char*, Sets>> table{
       {"deepseek_v3_2048", experts},
       {"dlrm_dcnv2_64", {"dlrm.devices=8", "dlrm.global_batch=1024"}},
+      {"llama2_70b_inference_8", {"inference.model.layers=2", "inference.output_tokens=3"}},
       {"llama2_7b_8", dense},
       {"llama3_405b_1k", dense},
       {"llama3_405b_131k", dense},

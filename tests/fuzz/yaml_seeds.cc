@@ -198,6 +198,9 @@ std::vector<std::string> workload_spec_seeds() {
       "microbenchmark: {kind: memory, place: host, bytes_read: 1 MiB, devices: 2}\n",
       "resnet: {global_batch: 8, devices: 2, blocks: [1, 2, 1, 1], image: 32, classes: 10, "
       "bucket: 1 MiB, steps: 2}\n",
+      "inference: {model: {layers: 2, hidden: 8, ffn: 16, heads: 2, vocabulary: 10}, batch: 2,\n"
+      "  parallel: {tensor: 2, pipeline: 2}, input_tokens: 5, output_tokens: 3,\n"
+      "  cache_precision: fp8, request_overhead: 1 us}\n",
       "dlrm: {global_batch: 8, devices: 2, table_rows: [100, 50], vector_width: 8, "
       "bottom_mlp: [16, 8], top_mlp: [16, 1]}\n",
       "dlrm: {global_batch: 64, devices: 4, table_rows: [100, 50, 7], table_lookups: [1, 2, 30],\n"
