@@ -165,7 +165,8 @@ bool is_small(const model::DlrmSpec& spec) {
 bool is_small(const model::ResnetSpec& spec) { return spec.devices <= 64 && spec.steps <= 4; }
 bool is_small(const model::InferenceSpec& spec) {
   const model::InferenceParallel& p = spec.parallel;
-  return p.tensor * p.pipeline * p.data <= 64 && spec.model.layers <= 32 && spec.output_tokens <= 64;
+  return p.tensor * p.pipeline * p.data <= 64 && spec.model.layers <= 32 &&
+         spec.output_tokens <= 64;
 }
 bool is_small(const model::MicrobenchmarkSpec& spec) {
   return spec.devices <= 1'024 && spec.repeats <= 100;
