@@ -80,6 +80,10 @@ constexpr std::array kUnits{
     Unit{"GOP/s", rate, kGiga},
     Unit{"TOP/s", rate, kTera},
     Unit{"POP/s", rate, kPeta},
+    Unit{"mW", power, 1},
+    Unit{"W", power, kKilo},
+    Unit{"kW", power, kMega},
+    Unit{"MW", power, kGiga},
 };
 
 std::string_view name_of(Dimension dimension) {
@@ -88,6 +92,7 @@ std::string_view name_of(Dimension dimension) {
     case size: return "size";
     case bandwidth: return "bandwidth";
     case rate: return "rate";
+    case power: return "power";
   }
   return "quantity";
 }
@@ -98,6 +103,7 @@ std::string_view base_unit_of(Dimension dimension) {
     case size: return "bytes";
     case bandwidth: return "bytes per second";
     case rate: return "operations per second";
+    case power: return "milliwatts";
   }
   return "units";
 }
@@ -234,6 +240,7 @@ std::string_view examples_of(Dimension dimension) {
     case size: return "\"80 GB\" or \"16 MiB\"";
     case bandwidth: return "\"400 Gb/s\" or \"50 GB/s\"";
     case rate: return "\"989.4 TFLOP/s\"";
+    case power: return "\"700 W\" or \"2.9 kW\"";
   }
   return "";
 }

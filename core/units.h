@@ -16,7 +16,7 @@
 namespace exawarp::core {
 
 // Base units: time ps, size byte, bandwidth byte/s, rate operation/s.
-enum class Dimension { time, size, bandwidth, rate };
+enum class Dimension { time, size, bandwidth, rate, power };
 
 struct ParsedQuantity {
   std::int64_t value = 0;

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/output_file.h"
 #include "core/units.h"
+#include "io/report/energy_report.h"
 #include "io/report/packet_counters.h"
 #include "pdes/event.h"
 #include "pdes/phold.h"
@@ -241,6 +242,7 @@ std::string summary_json(const RunReport& r) {
   add_run(r, summary);
   add_waiting(outcome, summary);
   summary["breakdown"] = breakdown(outcome, outcome.total());
+  if (const auto energy = energy_of(r)) summary["energy"] = energy_json(*energy, outcome);
   summary["classes"] = classes(outcome);
   summary["jobs"] = jobs_json(r);
   if (!study.backgrounds.empty()) summary["background"] = background_json(outcome.background());

@@ -10,6 +10,7 @@
 
 #include "core/units.h"
 #include "io/report/append.h"
+#include "io/report/energy_report.h"
 #include "model/device/device.h"
 
 namespace exawarp::io {
@@ -240,6 +241,7 @@ std::string text_summary(const RunReport& r) {
   }
   out += "\n";
   add_step(r, out);
+  if (const auto energy = energy_of(r)) out += energy_text(*energy, *r.outcome);
   out += "\n";
   if (study.by_jobs || !r.alone.empty()) add_jobs(r, out);
   if (!study.backgrounds.empty()) add_background(r.outcome->background(), out);

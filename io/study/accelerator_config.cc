@@ -87,6 +87,33 @@ const Keys<Accelerator>& efficiencies_keys() {
   return keys;
 }
 
+const Keys<model::PowerSpec>& power_keys() {
+  using S = model::PowerSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "accelerator.power", "What it draws; docs/reference/energy.md has the formula.",
+      {K::note("source"),
+       K::quantity("idle", &S::idle_mw, {Dimension::power, 0}, "doing nothing").required(),
+       K::quantity("limit", &S::limit_mw, {Dimension::power, 1}, "the most it may draw").required(),
+       K::quantity("communicating", &S::communicating_mw, {Dimension::power, 0},
+                   "doing nothing but that")
+           .otherwise("`idle`"),
+       K::real("compute_saturation", &S::compute_saturation, kShare,
+               "share of the dense peak from which on it is at its limit"),
+       K::real("memory_share", &S::memory_share, kShare,
+               "of what lies between idle and limit, drawn at the memory's bandwidth"),
+       K::then([](const YamlSection& section, S& out) {
+         if (!section.has("communicating")) out.communicating_mw = out.idle_mw;
+         for (const char* key : {"idle", "communicating"}) {
+           const bool is_idle = std::string_view(key) == "idle";
+           if ((is_idle ? out.idle_mw : out.communicating_mw) > out.limit_mw) {
+             section.fail(key, "is above the limit; expected less");
+           }
+         }
+       })});
+  return keys;
+}
+
 }  // namespace
 
 const Keys<Accelerator>& accelerator_keys() {
@@ -111,6 +138,7 @@ const Keys<Accelerator>& accelerator_keys() {
                    "of its link to the host")
            .required(),
        K::latency("launch_latency", &S::launch_latency, 0, "added to every operation").required(),
+       K::section("power", &S::power, power_keys(), "what it draws").otherwise("not known"),
        K::section("efficiency", whole_accelerator, efficiencies_keys(),
                   "shares of the peaks reached")
            .required()});

@@ -30,6 +30,8 @@ constexpr PrintedUnit kRates[] = {{"TFLOP/s", 1'000'000'000'000},
                                   {"MFLOP/s", 1'000'000},
                                   {"FLOP/s", 1}};
 
+constexpr PrintedUnit kPowers[] = {{"kW", 1'000'000}, {"W", 1'000}, {"mW", 1}};
+
 std::span<const PrintedUnit> printed_units(Dimension dimension) {
   switch (dimension) {
     case Dimension::time:
@@ -40,6 +42,8 @@ std::span<const PrintedUnit> printed_units(Dimension dimension) {
       return kBandwidths;
     case Dimension::rate:
       return kRates;
+    case Dimension::power:
+      return kPowers;
   }
   return {};
 }

@@ -223,7 +223,10 @@ const SectionSchema& system_schema() {
       "system", "What the devices are and how they are connected; as many as a study needs.",
       {HandReadKeys::note("source"), HandReadKeys::note("description"), name(),
        required("accelerator", ValueShape::mapping(accelerator_keys().schema()), "what computes"),
-       required("fabric", ValueShape::mapping(fabric_schema()), "the network")});
+       required("fabric", ValueShape::mapping(fabric_schema()), "the network"),
+       HandReadKeys::custom("power", {ValueShape::mapping(system_power_keys().schema())},
+                            "of what is around the devices")
+           .otherwise("not counted")});
   return keys.schema();
 }
 

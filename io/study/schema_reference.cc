@@ -21,6 +21,8 @@ std::string_view name_of(core::Dimension dimension) {
       return "bandwidth";
     case core::Dimension::rate:
       return "rate";
+    case core::Dimension::power:
+      return "power";
   }
   return "quantity";
 }

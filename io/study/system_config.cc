@@ -66,11 +66,30 @@ model::Fabric read_fabric(const YamlSection& section) {
   return out;
 }
 
+const Keys<model::SystemPower>& system_power_keys() {
+  using S = model::SystemPower;
+  using K = Keys<S>;
+  constexpr RealRange kFigure{.min = 0, .max = 1e6};
+  static const K keys(
+      "system.power", "What is around the devices, whatever they do.",
+      {K::note("source"), K::note("description"),
+       K::quantity("node", &S::node_mw, {core::Dimension::power, 0},
+                   "of a node besides its devices: host, fans, network cards"),
+       K::quantity("switch", &S::switch_mw, {core::Dimension::power, 0},
+                   "of a switch outside nodes"),
+       K::real("carbon_g_per_kwh", &S::carbon_g_per_kwh, kFigure, "of the grid, grams of CO2"),
+       K::real("cost_per_device_hour", &S::cost_per_device_hour, kFigure, "in any currency")});
+  return keys;
+}
+
 SystemConfig read_system(const YamlSection& section) {
   skip_documentation(section);
-  return {.name = section.name(),
-          .accelerator = read_accelerator(section.section("accelerator")),
-          .fabric = read_fabric(section.section("fabric"))};
+  SystemConfig out{.name = section.name(),
+                   .accelerator = read_accelerator(section.section("accelerator")),
+                   .fabric = read_fabric(section.section("fabric")),
+                   .power = {}};
+  if (section.has("power")) out.power = system_power_keys().read(section.section("power"));
+  return out;
 }
 
 }  // namespace exawarp::io

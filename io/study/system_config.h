@@ -7,6 +7,7 @@
 #include "io/study/keys.h"
 #include "io/study/yaml.h"
 #include "model/compute/accelerator.h"
+#include "model/energy/power.h"
 #include "model/topology/fabric.h"
 
 namespace exawarp::io {
@@ -15,6 +16,7 @@ struct SystemConfig {
   std::string name;
   model::Accelerator accelerator;
   model::Fabric fabric;
+  model::SystemPower power;
 };
 
 // Each throws core::InputError naming file, line and key at the first thing that is wrong; what
@@ -24,5 +26,6 @@ model::Accelerator read_accelerator(const YamlSection& section);
 model::Fabric read_fabric(const YamlSection& section);
 
 const Keys<model::Accelerator>& accelerator_keys();
+const Keys<model::SystemPower>& system_power_keys();
 
 }  // namespace exawarp::io

@@ -19,6 +19,22 @@ struct Efficiency {
   double memory = 1;
 };
 
+// What a device draws (model/energy/power.h has the formula). Zero limit: not known.
+struct PowerSpec {
+  std::int64_t idle_mw = 0;
+  std::int64_t limit_mw = 0;
+  std::int64_t communicating_mw = 0;  // while it does nothing else
+  double compute_saturation = 0.4;    // share of the dense peak from which a kernel is at the limit
+  double memory_share = 0.9;  // of what lies between idle and limit, at the memory's full bandwidth
+
+  [[nodiscard]] bool known() const { return limit_mw != 0; }
+  [[nodiscard]] double idle_w() const { return static_cast<double>(idle_mw) / 1e3; }
+  [[nodiscard]] double limit_w() const { return static_cast<double>(limit_mw) / 1e3; }
+  [[nodiscard]] double communicating_w() const {
+    return static_cast<double>(communicating_mw) / 1e3;
+  }
+};
+
 struct Accelerator {
   std::string name;
   std::array<double, kDataTypeCount> matrix_flops_per_s{};  // by schema::DataType; 0: not offered
@@ -28,6 +44,7 @@ struct Accelerator {
   double host_bytes_per_s = 0;  // link to host memory
   core::Time launch_latency;    // added to every compute node
   std::array<Efficiency, kOperationCount> efficiency{};  // by schema::Operation
+  PowerSpec power;
 };
 
 }  // namespace exawarp::model

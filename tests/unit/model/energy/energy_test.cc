@@ -1,0 +1,110 @@
+// Watts and joules against figures counted by hand.
+#include "model/energy/energy.h"
+
+#include <gtest/gtest.h>
+
+#include "model/energy/power.h"
+#include "model/workload/validate.h"
+#include "tests/support/cluster_fixture.h"
+
+namespace exawarp::tests {
+namespace {
+
+using model::Accelerator;
+using model::NodeFields;
+using model::WorkloadBuilder;
+using model::WorkloadGraph;
+using model::schema::DataType;
+using model::schema::Operation;
+
+// 1e12 FLOP/s on bf16 matrices, 1e12 B/s of memory; 100 W idle, 500 W at most.
+Accelerator with_power() {
+  Accelerator accelerator = round_accelerator();
+  accelerator.power = {.idle_mw = 100'000,
+                       .limit_mw = 500'000,
+                       .communicating_mw = 150'000,
+                       .compute_saturation = 0.5,
+                       .memory_share = 0.75};
+  return accelerator;
+}
+
+WorkloadGraph two_devices(const NodeFields& node, bool all_reduce) {
+  WorkloadBuilder workload("two devices");
+  const auto axis = workload.add_axis("data", 2);
+  const auto group = workload.add_group("data", {axis});
+  model::ProgramBuilder& program = workload.add_program("p");
+  const auto compute = program.add_stream("compute", model::schema::StreamKind::COMPUTE);
+  NodeFields fields = node;
+  fields.stream = compute;
+  const std::uint32_t before = program.add_node(fields);
+  if (all_reduce) {
+    const auto data = program.add_stream("data", model::schema::StreamKind::COMMUNICATION);
+    program.add_node({.kind = model::schema::NodeKind::COLLECTIVE,
+                      .stream = data,
+                      .collective = model::schema::CollectiveType::ALL_REDUCE,
+                      .group = group,
+                      .comm_bytes = 1'000'000},
+                     {before});
+  }
+  workload.bind_range(0, {.axis = axis, .first = 0, .count = 2});
+  WorkloadGraph graph = workload.build();
+  model::validate(graph);
+  return graph;
+}
+
+// What a run of the graph on such devices draws.
+std::optional<model::Energy> energy_of(const WorkloadGraph& graph, const Accelerator& accelerator,
+                                       const model::SystemPower& system, double* seconds) {
+  const model::Cluster cluster(graph, accelerator, round_fabric(), {});
+  const ClusterRun run = run_cluster(cluster);
+  *seconds = core::to_seconds(run.outcome.simulated_time());
+  return model::energy_of(cluster, run.outcome, system);
+}
+
+double power_of(const NodeFields& node, core::Time duration) {
+  const WorkloadGraph graph = two_devices(node, false);
+  return model::node_power_w(with_power(), graph.program(0).node(0), duration);
+}
+
+TEST(Power, FollowsTheSharesOfTheRatesThatAKernelUses) {
+  const core::Time second{core::kPicosecondsPerSecond};
+  const NodeFields gemm{
+      .operation = Operation::GEMM, .data_type = DataType::BF16, .flops = 100'000'000'000};
+  EXPECT_DOUBLE_EQ(power_of(gemm, second), 100 + 400 * 0.1 / 0.5);
+  NodeFields copy{.operation = Operation::ELEMENTWISE, .data_type = DataType::BF16};
+  copy.bytes_read = 500'000'000'000;
+  EXPECT_DOUBLE_EQ(power_of(copy, second), 100 + 400 * 0.75 * 0.5);
+  NodeFields both = gemm;
+  both.flops = 600'000'000'000;  // more than what saturates
+  both.bytes_written = 900'000'000'000;
+  EXPECT_DOUBLE_EQ(power_of(both, second), 500);
+}
+
+TEST(Power, OfWorkThatIsNotKnownIsThatOfMemory) {
+  EXPECT_DOUBLE_EQ(power_of({.duration_ps = 1'000}, core::Time{1'000}), 100 + 400 * 0.75);
+}
+
+TEST(Energy, AddsUpKernelsIdleTimeNodesAndSwitches) {
+  const NodeFields gemm{
+      .operation = Operation::GEMM, .data_type = DataType::BF16, .flops = 100'000'000'000};
+  double seconds = 0;
+  const auto energy = energy_of(two_devices(gemm, true), with_power(),
+                                {.node_mw = 1'000'000, .switch_mw = 500'000}, &seconds);
+  const double busy = 0.1;  // at the peak: at the limit
+  ASSERT_GT(seconds, busy);
+  ASSERT_TRUE(energy);
+  EXPECT_NEAR(energy->computing_j, 2 * 400 * busy, 1e-9);
+  EXPECT_NEAR(energy->communicating_j, 2 * 50 * (seconds - busy), 1e-9);
+  EXPECT_NEAR(energy->idle_j, 2 * 100 * seconds, 1e-9);
+  EXPECT_NEAR(energy->nodes_j, 1'000 * seconds * energy->node_count, 1e-9);
+  EXPECT_NEAR(energy->total_j(), energy->devices_j() + energy->nodes_j + energy->switches_j, 1e-9);
+}
+
+TEST(Energy, IsNotKnownWithoutThePowerOfTheDevice) {
+  double seconds = 0;
+  EXPECT_FALSE(
+      energy_of(two_devices({.duration_ps = 1'000}, false), round_accelerator(), {}, &seconds));
+}
+
+}  // namespace
+}  // namespace exawarp::tests
