@@ -132,7 +132,8 @@ DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& 
   if (packets != nullptr) slots.endpoint_bytes = Endpoint::state_bytes(packets->network);
   for (const ProgramTable& p : programs) {
     slots.stream_slots = std::max(slots.stream_slots, static_cast<std::uint8_t>(p.streams()));
-    slots.channel_slots = std::max(slots.channel_slots, static_cast<std::uint8_t>(p.channels.size()));
+    slots.channel_slots =
+        std::max(slots.channel_slots, static_cast<std::uint8_t>(p.channels.size()));
     slots.stepped = slots.stepped || !p.stepped.empty();
   }
   return slots;
