@@ -1,7 +1,7 @@
 // What a run says about energy, in words and in summary.json.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
