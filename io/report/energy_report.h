@@ -1,7 +1,6 @@
 // What a run says about energy, in words and in summary.json.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -13,8 +12,15 @@ namespace exawarp::io {
 // None where the accelerator's file has no `power`, or the run did not finish.
 std::optional<model::Energy> energy_of(const RunReport& report);
 
-// Of a step of the job that takes longest, and of a token of all jobs, in the time of the run.
-nlohmann::ordered_json energy_json(const model::Energy& energy, const model::Outcome& outcome);
+// What follows from it for those who count steps, tokens, grams and money; 0 where it is not known.
+struct EnergyFigures {
+  double step_j =
+      0;  // of the job whose steps take longest, with all that the cluster drew meanwhile
+  double token_j = 0;             // of all jobs' tokens
+  double carbon_g = 0, cost = 0;  // of the run
+};
+EnergyFigures figures_of(const model::Energy& energy, const model::Outcome& outcome);
+
 std::string energy_text(const model::Energy& energy, const model::Outcome& outcome);
 
 }  // namespace exawarp::io

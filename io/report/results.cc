@@ -78,6 +78,25 @@ Json jobs_json(const RunReport& r) {
   return list;
 }
 
+Json energy_json(const model::Energy& energy, const Outcome& outcome) {
+  const EnergyFigures figures = figures_of(energy, outcome);
+  Json out{{"total_j", energy.total_j()},
+           {"step_j", figures.step_j},
+           {"token_j", figures.token_j},
+           {"kwh", energy.kwh()},
+           {"device_w", energy.device_w()},
+           {"node_w", energy.node_w()},
+           {"by_part_j",
+            {{"computing", energy.computing_j},
+             {"communicating", energy.communicating_j},
+             {"idle", energy.idle_j},
+             {"nodes", energy.nodes_j},
+             {"switches", energy.switches_j}}}};
+  if (figures.carbon_g > 0) out["carbon_g"] = figures.carbon_g;
+  if (figures.cost > 0) out["cost"] = figures.cost;
+  return out;
+}
+
 Json background_json(const model::BackgroundTotals& b) {
   return {{"sent_messages", b.sent_messages},
           {"sent_bytes", b.sent_bytes},
