@@ -181,9 +181,45 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                   options.analytical_network, notices,
                   std::move(packets), std::move(allocation), std::move(all), std::move(programs),
                   slots,
-                  std::move(backgrounds), {}});
-  model->handlers = choose_parts(*model);
+                  std::move(backgrounds), nullptr, {}});
   return model;
+}
+
+// Why devices that seem to do the same may not; empty: they do.
+std::string what_sets_devices_apart(const DeviceModel& model, const ClusterOptions& options) {
+  if (!options.analytical_network) {
+    return "messages contend at network.fidelity message and packet";
+  }
+  if (!model.jitter.off()) return "compute.jitter differs between devices";
+  if (!model.slow_devices.empty()) return "faults.slow_devices differ from others";
+  if (model.jobs.size() > 1) return "there are several jobs";
+  if (model.allocation->idle_devices() != 0) return "some devices have no job";
+  return "";
+}
+
+// Sets the fold, if there is to be one, and what depends on it. Returns why there is none.
+std::string fold_devices(DeviceModel& model, const ClusterOptions& options) {
+  std::string why_not;
+  if (options.folding != Folding::off) {
+    why_not = what_sets_devices_apart(model, options);
+    if (why_not.empty()) {
+      auto fold = std::make_unique<const Fold>(model.jobs.front(), model.programs, model.network);
+      why_not = fold->why_not();
+      if (why_not.empty()) model.fold = std::move(fold);
+    }
+    if (!why_not.empty() && options.folding == Folding::required) {
+      throw core::InputError(fmt::format("fold: {}; expected \"none\" or \"auto\"", why_not));
+    }
+  }
+  if (model.fold != nullptr) {
+    for (ProgramTable& table : model.programs) table.ranks = &model.fold->ranks();
+  }
+  model.handlers = choose_parts(model);
+  return why_not;
+}
+
+std::uint32_t device_lps_of(const DeviceModel& model) {
+  return model.fold != nullptr ? model.fold->size() : model.allocation->devices();
 }
 
 }  // namespace
@@ -203,9 +239,10 @@ Cluster::Cluster(const std::vector<Job>& jobs, const Accelerator& accelerator,
       fabric_(fabric),
       options_(checked(options)),
       devices_(make_devices(jobs, accelerator_, fabric_, options_)),
+      why_not_folded_(fold_devices(*devices_, options_)),
       types_{device_type(*devices_)},
-      ranges_{{LpId{0}, devices_->allocation->devices(), kDeviceType}},
-      atom_shift_(devices_->network.layout().atom_shift()),
+      ranges_{{LpId{0}, device_lps_of(*devices_), kDeviceType}},
+      atom_shift_(devices_->fold != nullptr ? 0 : devices_->network.layout().atom_shift()),
       device_count_(devices_->allocation->devices()) {
   if (devices_->packets == nullptr) {
     add_switches();
@@ -220,6 +257,10 @@ void Cluster::add_switches() {
   lookahead_ = options_.analytical_network ? devices_->notice_latency
                                            : network.least_latency_between_atoms();
   switch_count_ = network.switches();
+  if (devices_->fold != nullptr) {
+    lp_count_ = device_lps();
+    return;
+  }
   const std::uint32_t atom = 1u << atom_shift_;
   const std::uint32_t first_switch = (device_count() + atom - 1) / atom * atom;
   types_.push_back(pdes::make_lp_type<Switch>("switch"));
@@ -243,7 +284,7 @@ Cluster::~Cluster() = default;
 std::span<const PlacedJob> Cluster::jobs() const { return devices_->jobs; }
 
 void Cluster::initialise(LpId lp, void* state, pdes::Context& context) const {
-  if (lp.value < device_count()) {
+  if (lp.value < device_lps()) {
     return start_device(*devices_, core::DeviceId{lp.value}, state, context);
   }
   if (has_packets()) return start_packet_switch(*packet_network_, lp, state);

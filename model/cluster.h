@@ -3,7 +3,8 @@
 //
 // LP ids: devices 0 .. N-1 of the cluster, then, from the next multiple of the atom, switches; at
 // packet fidelity in runs of equal radix, each from a multiple of the atom. An atom is a node's
-// devices where their number is a power of two, else one device. Jobs are dealt out over the
+// devices where their number is a power of two, else one device. Where devices are folded
+// (device/fold.h) there are their stand-ins alone, each an atom. Jobs are dealt out over the
 // devices by model/job/placement.h; one job alone, placed linearly, has its rank r on device r.
 // Devices start in initialise(), at time 0 itself: there is no start event, so the closed forms of
 // docs/reference/model.md hold exactly and every reported time counts from 0; the devices of a job
@@ -15,9 +16,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/ids.h"
+#include "core/names.h"
 #include "core/time.h"
 #include "model/collective/choice.h"
 #include "model/compute/accelerator.h"
@@ -35,6 +38,19 @@
 
 namespace exawarp::model {
 
+// Whether devices that do the same are simulated once (device/fold.h). `automatic`: where that is
+// exact; `required`: or an error.
+enum class Folding : std::uint8_t { off, automatic, required };
+
+inline constexpr core::Named<Folding> kFoldingNames[] = {
+    {"none", Folding::off},
+    {"auto", Folding::automatic},
+    {"replicas", Folding::required}};
+constexpr std::span<const core::Named<Folding>> names_of(Folding) {
+  return kFoldingNames;
+}
+static_assert(core::names_each(kFoldingNames));
+
 struct ClusterOptions {
   ComputeFidelity compute_fidelity = ComputeFidelity::roofline;
   bool analytical_network = false;  // closed forms instead of messages (docs/reference/model.md)
@@ -51,6 +67,7 @@ struct ClusterOptions {
   std::uint32_t devices = 0;  // of the cluster; 0: as many as the jobs need
   std::vector<BackgroundSpec> backgrounds = {};
   std::optional<std::uint32_t> only_job = {};  // all others' devices stay idle; its start is 0
+  Folding folding = Folding::off;
 };
 
 // Who synchronises with whom, as a symmetric weighted graph of atoms in CSR form. At packet
@@ -89,6 +106,10 @@ class Cluster final : public pdes::Model {
   [[nodiscard]] std::uint32_t atom_count() const;
   [[nodiscard]] std::uint32_t lp_count() const { return lp_count_; }  // ids end here
   [[nodiscard]] std::uint32_t device_count() const { return device_count_; }
+  // The LPs of devices come first: all of them, or those that stand in for them.
+  [[nodiscard]] std::uint32_t device_lps() const { return ranges_.front().count; }
+  // With Folding::automatic, why each device is simulated; empty where they are folded.
+  [[nodiscard]] const std::string& why_not_folded() const { return why_not_folded_; }
   [[nodiscard]] std::uint32_t switch_count() const { return switch_count_; }
 
   // Requires packet fidelity.
@@ -108,11 +129,13 @@ class Cluster final : public pdes::Model {
  private:
   void add_switches();
   void add_packet_switches();
+  [[nodiscard]] Traffic folded_traffic() const;
 
   Accelerator accelerator_;
   Fabric fabric_;
   ClusterOptions options_;
   std::unique_ptr<DeviceModel> devices_;
+  std::string why_not_folded_;
   const PacketNetwork* packet_network_ = nullptr;  // of devices_; null but at packet fidelity
   std::vector<pdes::LpType> types_;
   std::vector<pdes::LpRange> ranges_;

@@ -110,7 +110,32 @@ class PacketTraffic {
 
 }  // namespace
 
+// Of stand-ins: an atom each.
+Traffic Cluster::folded_traffic() const {
+  const Fold& fold = *devices_->fold;
+  const PlacedJob& job = jobs().front();
+  TrafficBuilder builder(fold.size());
+  for (std::uint32_t k = 0; k < fold.size(); ++k) {
+    const Fold::StandIn& stand_in = fold.stand_ins()[k];
+    const ProgramTable& program = devices_->programs[job.first_program + stand_in.program];
+    builder.add_work(k, program.events);
+    for (std::uint32_t c = 0; c < program.channels.size(); ++c) {
+      for (const std::uint32_t member : fold.group(k, c).members) {
+        builder.add_edge(k, member, program.channels[c].sent.nodes);
+      }
+    }
+    for (const PeerSends& to : program.sends) {
+      const auto offset = static_cast<std::uint32_t>(to.peer);
+      builder.add_edge(
+          k, program.device_of({to.absolute ? offset : stand_in.rank.value + offset}).value,
+          kSendWeight * to.sent.nodes);
+    }
+  }
+  return builder.build();
+}
+
 Traffic Cluster::traffic() const {
+  if (devices_->fold != nullptr) return folded_traffic();
   TrafficBuilder builder(atom_count());
   std::optional<PacketTraffic> packets;
   if (has_packets()) packets.emplace(*packet_network_, atom_shift_, builder);

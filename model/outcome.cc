@@ -59,7 +59,7 @@ class Explainer {
         table_(model_.programs[state.program]),
         job_(job_of(cluster, state.program)),
         graph_(*job_.graph),
-        device_(device),
+        device_(placed(device)),
         rank_(table_.ranks == nullptr ? device : state.get_rank()),
         state_(state),
         parts_(state),
@@ -89,6 +89,11 @@ class Explainer {
   }
 
  private:
+  // Where devices are folded: of a stand-in, the device that it is.
+  [[nodiscard]] DeviceId placed(DeviceId lp) const {
+    if (model_.fold == nullptr) return lp;
+    return job_.device_of(model_.fold->stand_ins()[lp.value].rank);
+  }
   [[nodiscard]] std::string who() const {
     if (!many_) {
       return fmt::format("device {} ({}): ", device_.value, printable(program_.name()));
@@ -103,11 +108,12 @@ class Explainer {
     }
     std::vector<DeviceId> peers;
     if (task.kind == TaskKind::send || task.kind == TaskKind::receive) {
-      peers = {table_.peer_of(task, rank_)};
+      peers = {placed(table_.peer_of(task, rank_))};
     } else {
       const Channel& channel = table_.channels[task.channel];
       const std::uint32_t last = table_.membership(channel, rank_).size - 1;
-      peers = {table_.member(channel, rank_, 0), table_.member(channel, rank_, last)};
+      peers = {placed(table_.member(channel, rank_, 0)),
+               placed(table_.member(channel, rank_, last))};
     }
     std::int64_t rate = std::numeric_limits<std::int64_t>::max();
     for (const DeviceId peer : peers) {
@@ -133,7 +139,7 @@ class Explainer {
     const Task& task = table_.task(s, parts_.streams[s].cursor);
     if (task.kind == TaskKind::receive) {
       return fmt::format("{} for a message from device {}, tag {}", at(s, task),
-                         table_.peer_of(task, rank_).value, task.tag);
+                         placed(table_.peer_of(task, rank_)).value, task.tag);
     }
     const bool is_collective = task.kind == TaskKind::stepped || task.kind == TaskKind::collective;
     if (is_collective && parts_.endpoint != nullptr && parts_.channels[task.channel].steps == 0 &&
@@ -194,7 +200,7 @@ Outcome::Outcome(const Cluster& cluster, const pdes::Event* late)
 }
 
 void Outcome::add(core::LpId lp, const void* memory) {
-  if (lp.value >= cluster_->device_count()) {
+  if (lp.value >= cluster_->device_lps()) {
     if (cluster_->has_packets()) packets_.add(*static_cast<const PacketSwitchState*>(memory));
     return;
   }
@@ -202,9 +208,11 @@ void Outcome::add(core::LpId lp, const void* memory) {
   const DeviceParts<const DeviceState> parts(state);
   if (parts.endpoint != nullptr) packets_.add(*parts.endpoint);
   ClassTotals& totals = classes_[state.program];
-  ++totals.devices;
+  const Fold* fold = cluster_->devices().fold.get();
+  const std::uint64_t count = fold != nullptr ? fold->stand_ins()[lp.value].count : 1;
+  totals.devices += count;
   for (std::size_t c = 0; c < parts.account->spent.size(); ++c) {
-    totals.time_ps[c] += to_sum(parts.account->spent[c]);
+    totals.time_ps[c] += count * to_sum(parts.account->spent[c]);
   }
   if (!cluster_->devices().backgrounds.empty()) {
     const BackgroundState& b = background_of(state);
@@ -214,9 +222,9 @@ void Outcome::add(core::LpId lp, const void* memory) {
     background_.received_bytes += b.received_bytes;
   }
   if (parts.account->finish >= Time{0}) {
-    ++totals.finished;
-    totals.finish_ps += to_sum(parts.account->finish);
-    totals.start_ps += to_sum(totals.start);
+    totals.finished += count;
+    totals.finish_ps += count * to_sum(parts.account->finish);
+    totals.start_ps += count * to_sum(totals.start);
     totals.last_finish = std::max(totals.last_finish, parts.account->finish);
     return;
   }

@@ -44,7 +44,7 @@ struct ClassTotals {
 
 // A device that could not finish.
 struct WaitingDevice {
-  std::uint32_t device = 0;
+  std::uint32_t device = 0;  // its LP
   std::string text;  // one line, see Outcome::waiting
 };
 

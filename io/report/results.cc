@@ -97,6 +97,16 @@ Json energy_json(const model::Energy& energy, const Outcome& outcome) {
   return out;
 }
 
+// Whether one device stands for several, and why not.
+Json fold_json(const model::Cluster& cluster) {
+  const bool folded = cluster.why_not_folded().empty();
+  Json json{{"folded", folded},
+            {"simulated_devices", cluster.device_lps()},
+            {"devices", cluster.device_count()}};
+  if (!folded) json["why_not"] = cluster.why_not_folded();
+  return json;
+}
+
 Json background_json(const model::BackgroundTotals& b) {
   return {{"sent_messages", b.sent_messages},
           {"sent_bytes", b.sent_bytes},
@@ -264,6 +274,7 @@ std::string summary_json(const RunReport& r) {
   if (const auto energy = energy_of(r)) summary["energy"] = energy_json(*energy, outcome);
   summary["classes"] = classes(outcome);
   summary["jobs"] = jobs_json(r);
+  if (study.folding != model::Folding::off) summary["fold"] = fold_json(*r.cluster);
   if (!study.backgrounds.empty()) summary["background"] = background_json(outcome.background());
   if (r.cluster->has_packets()) summary["packets"] = packets_json(r);
   summary["engine"] = engine_statistics(r.result);

@@ -114,6 +114,17 @@ void add_jobs(const RunReport& r, std::string& out) {
   }
 }
 
+void add_fold(const RunReport& r, std::string& out) {
+  if (r.study->folding == model::Folding::off) return;
+  const std::string& why_not = r.cluster->why_not_folded();
+  if (!why_not.empty()) {
+    fmt::format_to(append(out), "Folded      not: {}\n", why_not);
+    return;
+  }
+  fmt::format_to(append(out), "Folded      exactly: {} simulated, each for all that do the same\n",
+                 plural(r.cluster->device_lps(), "device"));
+}
+
 void add_background(const model::BackgroundTotals& b, std::string& out) {
   fmt::format_to(append(out), "Background  {} sent, {}; {} received\n",
                  plural(b.sent_messages, "message"), format_bytes(b.sent_bytes),
@@ -240,6 +251,7 @@ std::string text_summary(const RunReport& r) {
     fmt::format_to(append(out), " with {:g} % jitter", 100 * study.compute_jitter.deviation);
   }
   out += "\n";
+  add_fold(r, out);
   add_step(r, out);
   if (const auto energy = energy_of(r)) out += energy_text(*energy, *r.outcome);
   out += "\n";

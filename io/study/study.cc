@@ -215,6 +215,9 @@ std::vector<StudyKeys::Key> how_it_is_simulated() {
       K::section("memory", whole_study, memory_keys(), "whether it has to suffice"),
       K::section("network", whole_study, network_keys(), "how closely the network is simulated"),
       K::section("compute", whole_study, compute_keys(), "how long operations take"),
+      K::choice("fold", &Study::folding,
+                "at fidelity `analytical`: devices that do the same are simulated once. `auto`: "
+                "where that is exact; `replicas`: or the study is refused"),
       K::custom("faults", {ValueShape::mapping(faults_schema())},
                 "what is slow or down: docs/guide/faults.md", read_faults)
           .otherwise("none"),

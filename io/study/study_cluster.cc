@@ -72,7 +72,8 @@ std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs&
       .link_faults = study.link_faults,
       .latency_jitter = study.latency_jitter,
       .devices = devices_of(study, loaded),
-      .only_job = only_job};
+      .only_job = only_job,
+      .folding = study.folding};
   if (study.network_fidelity == NetworkFidelity::packet) {
     options.packets = study.packets;
     options.packets->routing.seed = study.engine.seed;

@@ -113,6 +113,11 @@ struct Place {
 };
 
 Place place_of(const DeviceModel& model, DeviceId id) {
+  if (model.fold != nullptr) {
+    const Fold::StandIn& stand_in = model.fold->stand_ins()[id.value];
+    const PlacedJob& job = model.jobs.front();
+    return {job.first_program + stand_in.program, stand_in.rank, job.start};
+  }
   const auto seat = model.allocation->seat_of(id);
   if (!seat || !model.jobs[seat->job].runs) {
     return {static_cast<std::uint32_t>(model.programs.size()) - 1, id, Time{0}};
@@ -178,7 +183,8 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   if (far.endpoint != nullptr) {
     Endpoint::initialise(model.packets->network, {id.value}, *far.endpoint);
   }
-  for (std::uint32_t c = 0; c < program.channels.size(); ++c) {
+  const std::size_t rings = model.fold != nullptr ? 0 : program.channels.size();
+  for (std::uint32_t c = 0; c < rings; ++c) {
     const Channel& ring = program.channels[c];
     const Membership in = program.membership(ring, place.rank);
     if (in.size == 1) continue;

@@ -7,6 +7,7 @@ namespace exawarp::model {
 
 DeviceHandlers choose_parts(const DeviceModel& model) {
   const bool background = !model.backgrounds.empty();
+  if (model.fold != nullptr) return folded_device();
   if (model.analytical) return analytical_device();
   if (model.packets != nullptr) {
     return packet_device({.inside_nodes = model.packets->inside_nodes, .background = background});

@@ -16,6 +16,7 @@ struct PacketParts {
 };
 
 DeviceHandlers analytical_device();                        // device_analytical.cc
+DeviceHandlers folded_device();                            // of fold.h, there too
 DeviceHandlers message_device(const MessageParts& parts);  // device_messages.cc
 DeviceHandlers packet_device(const PacketParts& parts);    // device_packets.cc
 

@@ -9,6 +9,7 @@
 #include "model/compute/jitter.h"
 #include "model/compute/slowdown.h"
 #include "model/device/device_layout.h"
+#include "model/device/fold.h"
 #include "model/device/program_table.h"
 #include "model/job/job.h"
 #include "model/network/background.h"
@@ -56,6 +57,7 @@ struct DeviceModel {
   std::vector<ProgramTable> programs;  // of all jobs; an empty one last, where devices are idle
   DeviceSlots slots;
   std::vector<Background> backgrounds;  // background_traffic.h; not at analytical fidelity
+  std::unique_ptr<const Fold> fold;     // null: each device is an LP
   DeviceHandlers handlers;              // of the parts that this study's devices are made of
 };
 

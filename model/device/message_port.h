@@ -75,6 +75,11 @@ class MessagePort {
     return network().wire_time(bytes, interface);
   }
 
+  // How far a device is that this one sends to.
+  [[nodiscard]] Tier tier_to(core::DeviceId peer) const {
+    return network().tier_between(frame_.self(), peer);
+  }
+
   // ---- sending. Each returns when the message has left. Time::max(): it never does, as far as is
   // known. Nothing: the network will say so by an event, which ends the task.
 
@@ -94,11 +99,11 @@ class MessagePort {
   }
   // Notices of a long message: they take a message's latency and no time on an interface.
   void send_request(core::DeviceId to, std::uint32_t tag, std::uint32_t stream) {
-    notify(to, DeviceEvent::request_arrives,
+    notify(to, tier_to(to), DeviceEvent::request_arrives,
            Message{0, frame_.now().ps, frame_.self().value, tag, 0, stream});
   }
   void send_ready(core::DeviceId to, std::uint32_t stream) {
-    notify(to, DeviceEvent::ready_arrives, Ready{stream, 0});
+    notify(to, tier_to(to), DeviceEvent::ready_arrives, Ready{stream, 0});
   }
   // Traffic of no job, which finds all links well. `message` lacks `wire_ps` and `interface`.
   void send_background(const Outgoing& out, BackgroundMessage message) {
@@ -136,6 +141,15 @@ class MessagePort {
   }
   // By steps: what is carried out where `c` is to be simulated, and after what overhead.
   static void carry_out(Collective&) {}
+  // The members among which: those of the channel's communicator that this device is in.
+  [[nodiscard]] static Membership membership(const ProgramTable& program, std::uint8_t channel,
+                                             core::DeviceId rank) {
+    return program.membership(program.channels[channel], rank);
+  }
+  [[nodiscard]] static core::DeviceId member(const ProgramTable& program, std::uint8_t channel,
+                                             core::DeviceId rank, std::uint32_t position) {
+    return program.member(program.channels[channel], rank, position);
+  }
   [[nodiscard]] static core::Time start_overhead(const Choice& choice) { return choice.start; }
   // When a task is over here, all of whose messages have come.
   [[nodiscard]] core::Time steps_end(const ProgramTable&, const Task& task, core::DeviceId) const {
@@ -185,8 +199,7 @@ class MessagePort {
                     kind_of(kind), payload);
   }
   template <class Payload>
-  void notify(core::DeviceId to, DeviceEvent kind, const Payload& notice) {
-    const Tier tier = network().tier_between(frame_.self(), to);
+  void notify(core::DeviceId to, Tier tier, DeviceEvent kind, const Payload& notice) {
     const auto way = travel(to, {frame_.now(), core::Time{0}, network().latency(tier)});
     if (!way) return;
     frame_.ctx.send(core::LpId{to.value}, way->start - frame_.now() + way->latency, kind_of(kind),

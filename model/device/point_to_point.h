@@ -30,7 +30,7 @@ class PointToPoint {
   // Its message leaves; the task ends when it has left.
   void transmit(std::uint32_t stream, const Task& task) {
     const core::DeviceId peer = peer_of(task);
-    const Tier tier = frame_.model.network.tier_between(frame_.self(), peer);
+    const Tier tier = port_.tier_to(peer);
     const core::Time wire = task.wire[static_cast<std::size_t>(interface_of(tier))];
     const auto left = port_.send_message({peer, tier, wire, task.tag}, stream);
     if (!left || *left == core::Time::max()) return;

@@ -10,6 +10,7 @@
 #include <bit>
 
 #include "model/device/analytical_port.h"
+#include "model/device/folded_port.h"
 #include "model/device/packet_port.h"
 
 namespace exawarp::model {
@@ -21,7 +22,7 @@ using core::Time;
 template <class Port>
 typename Stepped<Port>::Place Stepped<Port>::place_of(const Task& task) const {
   Place place{what(task).collective,
-              program_.membership(program_.channels[task.channel], rank())};
+              port_.membership(program_, task.channel, rank())};
   place.collective.members = place.in.size;
   Port::carry_out(place.collective);
   return place;
@@ -29,7 +30,7 @@ typename Stepped<Port>::Place Stepped<Port>::place_of(const Task& task) const {
 
 template <class Port>
 DeviceId Stepped<Port>::member(const Task& task, std::uint32_t position) const {
-  return program_.member(program_.channels[task.channel], rank(), position);
+  return port_.member(program_, task.channel, rank(), position);
 }
 
 template <class Port>
@@ -37,7 +38,7 @@ bool Stepped<Port>::start(const Task& task, std::uint32_t stream) {
   const SteppedTask& stepped = what(task);
   const bool stays = stepped.collective.type == schema::CollectiveType::PERMUTE &&
                      stepped.collective.shift == 0;
-  if (stays || place_of(task).in.size == 1) return true;
+  if (stays || program_.membership(program_.channels[task.channel], rank()).size == 1) return true;
   ChannelState& channel = parts_.channels[task.channel];
   ctx_.set(channel.last_entry, ctx_.now());
   ctx_.set(channel.wire, ctx_.now());
@@ -144,7 +145,7 @@ void Stepped<Port>::send(const Task& task, const Place& place, std::uint32_t lan
   const bool in_network = place.collective.algorithm == Algorithm::in_network;
   const bool into_network = t.peer == kNoMember;
   const DeviceId peer = into_network ? self() : member(task, t.peer);
-  const Tier tier = into_network ? span_of(task, place) : model_.network.tier_between(self(), peer);
+  const Tier tier = into_network ? span_of(task, place) : port_.tier_to(peer);
   const Interface interface = interface_of(in_network ? span_of(task, place) : tier);
   if (!in_network && post(task, lane, peer, interface, t)) return;
   const Time wire_out = wire(task, t.bytes, interface);
@@ -259,6 +260,7 @@ std::uint32_t Stepped<Port>::first_lane(std::uint8_t channel) const {
 }
 
 template class Stepped<AnalyticalPort>;
+template class Stepped<FoldedPort>;
 template class Stepped<MessagePort<WellLinks>>;
 template class Stepped<MessagePort<FaultyLinks>>;
 template class Stepped<PacketPort<AcrossNodes>>;

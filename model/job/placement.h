@@ -21,6 +21,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/ids.h"
@@ -152,13 +153,17 @@ class Allocation {
 class RankMap {
  public:
   RankMap(const Allocation& allocation, std::uint32_t job) : allocation_(&allocation), job_(job) {}
+  // Of a folded job (device/fold.h): by rank what stands in for its device.
+  explicit RankMap(std::vector<std::uint32_t> devices) : devices_(std::move(devices)) {}
   [[nodiscard]] core::DeviceId device_of(core::DeviceId rank) const {
+    if (allocation_ == nullptr) return {devices_[rank.value]};
     return allocation_->device_of(job_, rank.value);
   }
 
  private:
-  const Allocation* allocation_;
-  std::uint32_t job_;
+  const Allocation* allocation_ = nullptr;
+  std::uint32_t job_ = 0;
+  std::vector<std::uint32_t> devices_;
 };
 
 }  // namespace exawarp::model

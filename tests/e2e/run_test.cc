@@ -64,6 +64,32 @@ TEST_F(Run, RunsAtEveryFidelityAndCountsPackets) {
   EXPECT_LT(slower, 1.5);
 }
 
+TEST_F(Run, FoldedSaysOfTheJobWhatTheWholeRunSays) {
+  const json whole = summary({"--set", "network.fidelity=analytical"});
+  const json folded = summary({"--set", "network.fidelity=analytical", "--set", "fold=replicas"});
+  for (const char* key : {"devices", "iteration_time_ps", "simulated_time_ps", "tokens_per_s",
+                          "model_flops_utilisation", "breakdown", "classes", "jobs"}) {
+    EXPECT_EQ(folded[key], whole[key]) << key;
+  }
+  EXPECT_FALSE(whole.contains("fold"));
+  EXPECT_EQ(folded["fold"]["folded"], true);
+  EXPECT_EQ(folded["fold"]["devices"], 8);
+  EXPECT_LT(folded["fold"]["simulated_devices"], 8);
+  EXPECT_LT(folded["committed_events"], whole["committed_events"]);
+}
+
+TEST_F(Run, RefusesToFoldWhatDiffersAndSaysWhyWhereItMayNot) {
+  const Ran ran = workspace.run({"run", "study.yaml", "--set", "fold=replicas"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_EQ(ran.err,
+            "study.yaml: fold: messages contend at network.fidelity message and packet; expected "
+            "\"none\" or \"auto\"\n");
+  EXPECT_FALSE(workspace.has("results"));
+  const json whole = summary({"--set", "fold=auto"});
+  EXPECT_EQ(whole["fold"]["folded"], false);
+  EXPECT_EQ(whole["fold"]["why_not"], "messages contend at network.fidelity message and packet");
+}
+
 TEST_F(Run, RefusesPacketOptionsInOneLineAndWritesNothing) {
   const Ran ran = workspace.run({"run", "study.yaml", "--set", "network.fidelity=packet", "--set",
                                  "network.packet.flow_control=credit"});
