@@ -350,6 +350,8 @@ void check_schedule(const TransformerSpec& spec) {
 // ---- the rest
 
 void check_options(const TransformerSpec& spec) {
+  in_range("gemm_precision_ends", spec.gemm_precision_ends, 0, kCountMax);
+  in_range("gradient_bucket_parameters", spec.gradient_bucket_parameters, 0, std::int64_t{1} << 53);
   in_range("recompute.layers", spec.recompute.layers, 0, kCountMax);
   in_range("overlap.tensor_parts", spec.overlap.tensor_parts, 1, kPartsMax);
   in_range("storage.bytes_per_sequence", spec.storage.bytes_per_sequence, 0, std::int64_t{1} << 31);
