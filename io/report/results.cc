@@ -15,6 +15,8 @@
 #include "core/output_file.h"
 #include "core/units.h"
 #include "io/report/packet_counters.h"
+#include "model/compute_times.h"
+#include "model/workload/names.h"
 #include "pdes/event.h"
 #include "pdes/phold.h"
 
@@ -73,6 +75,20 @@ Json jobs_json(const RunReport& r) {
       entry["slowdown"] = slowdown_of(job, r.alone[j]);
     }
     list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+// Of an average device and step.
+Json compute_json(const RunReport& r) {
+  Json list = Json::array();
+  for (const model::ComputeTime& c : model::compute_times(*r.cluster, *r.outcome)) {
+    list.push_back({{"phase", core::name_of(c.phase)},
+                    {"operation", core::name_of(c.operation)},
+                    {"nodes", c.nodes},
+                    {"time_s", c.seconds},
+                    {"flops", c.flops},
+                    {"bytes", c.bytes}});
   }
   return list;
 }
@@ -241,6 +257,7 @@ std::string summary_json(const RunReport& r) {
   add_run(r, summary);
   add_waiting(outcome, summary);
   summary["breakdown"] = breakdown(outcome, outcome.total());
+  summary["compute"] = compute_json(r);
   summary["classes"] = classes(outcome);
   summary["jobs"] = jobs_json(r);
   if (!study.backgrounds.empty()) summary["background"] = background_json(outcome.background());

@@ -148,6 +148,20 @@ const Keys<model::StorageSpec>& storage_keys() {
   return keys;
 }
 
+const Keys<model::ReserveSpec>& reserves_keys() {
+  using S = model::ReserveSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "reserves", "Device memory beside tensors.",
+      {K::quantity("framework", &S::framework, {Dimension::size, 0},
+                   "the driver's context, libraries' workspaces"),
+       K::quantity("communicator", &S::communicator, {Dimension::size, 0},
+                   "buffers of each communicator"),
+       K::real("fragmentation", &S::fragmentation, {.min = 0, .max = 1},
+               "of activations and buffers, on top")});
+  return keys;
+}
+
 const Keys<model::RecomputeSpec>& recompute_keys() {
   using S = model::RecomputeSpec;
   using K = Keys<S>;
@@ -325,7 +339,8 @@ const TransformerKeys& transformer_keys() {
                   "once a step: devices wait for the host, its data and its loop"),
        K::section("overlap", &S::overlap, overlap_keys(), "what goes on at the same time"),
        K::section("routing", &S::routing, routing_keys(), "how tokens come to experts"),
-       K::section("storage", &S::storage, storage_keys(), "reading input, writing checkpoints")});
+       K::section("storage", &S::storage, storage_keys(), "reading input, writing checkpoints"),
+       K::section("reserves", &S::reserves, reserves_keys(), "device memory beside tensors")});
   return keys;
 }
 

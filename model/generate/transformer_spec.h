@@ -295,6 +295,13 @@ struct StorageSpec {
   bool checkpoint_wait = true;          // storage.checkpoint_wait: the next step waits for it
 };
 
+// Device memory beside tensors. Keys: reserves.NAME.
+struct ReserveSpec {
+  std::int64_t framework = 0;     // reserves.framework: the driver's context, libraries' workspaces
+  std::int64_t communicator = 0;  // reserves.communicator: buffers of each communicator
+  double fragmentation = 0;       // reserves.fragmentation: of activations and buffers, on top
+};
+
 enum class GradientReduction { kAuto, kStep, kMicroBatch };
 
 inline constexpr core::Named<GradientReduction> kGradientReductionNames[] = {
@@ -347,6 +354,7 @@ struct TransformerSpec {
   OverlapSpec overlap = {};
   RoutingSpec routing = {};
   StorageSpec storage = {};
+  ReserveSpec reserves = {};
 };
 
 // What the zeros and NONEs above stand for.

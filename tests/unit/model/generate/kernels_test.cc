@@ -252,6 +252,18 @@ TEST(Kernels, RecomputedNodesSayThatTheyAre) {
   EXPECT_EQ(of_layer(selective, Phase::RECOMPUTE, 0)[0].name, "attention");
 }
 
+// Tensor and data groups, and the pipeline's two.
+TEST(Kernels, ReservesAreHeldAllTheTime) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.parallel = {.tensor = 2, .pipeline = 2, .data = 2};
+  const auto activations = [&spec] {
+    return generate_transformer(spec).program(0).memory()->largest().bytes;
+  };
+  const std::uint64_t tensors = activations();
+  spec.reserves = {.framework = 1'000, .communicator = 100, .fragmentation = 0.5};
+  EXPECT_EQ(activations(), tensors + tensors / 2 + 1'000 + 4 * 100);
+}
+
 // Four layers in two chunks of a stage: a bucket ends with the layer that fills it.
 TEST(Kernels, BucketsEndWhenFullAndWithTheirChunk) {
   TransformerSpec spec = tests::tiny_llama();
