@@ -128,13 +128,13 @@ OperationPair norm_of(const Sizes& s, const Table& table) {
 // Of q's tokens to the keys and values of a memory, which is q's own stack but in
 // cross-attention. They are those of the whole sequence; Ulysses sees all of it for fewer heads.
 // Elements, on one rank.
-struct CoreShape {
+struct CoreSizes {
   Wide q, qv, k, v;  // queries, what comes out, keys, values
   Wide seen;         // tokens of the memory
   Wide scores;
 };
 
-CoreShape core_shape(const TransformerSpec& spec, const Sizes& s, const Sizes& memory) {
+CoreSizes core_sizes(const TransformerSpec& spec, const Sizes& s, const Sizes& memory) {
   const Wide parts = spec.parallel.context_method == ContextMethod::kUlysses ? 1 : memory.context;
   return {.q = s.tokens * s.query / s.tensor,
           .qv = s.tokens * s.query_value / s.tensor,
@@ -144,7 +144,7 @@ CoreShape core_shape(const TransformerSpec& spec, const Sizes& s, const Sizes& m
           .scores = s.tokens * memory.sequence * s.heads / s.tensor};
 }
 
-void set_flash_core(AttentionCosts& a, const CoreShape& c, const Table& table, bool causal) {
+void set_flash_core(AttentionCosts& a, const CoreSizes& c, const Table& table, bool causal) {
   const Wide half = causal ? 2 : 1;
   a.core = {table.row(Op::ATTENTION, "attention", 2 * c.seen * (c.q + c.qv) / half, c.q + c.k + c.v,
                       c.qv)};
@@ -154,7 +154,7 @@ void set_flash_core(AttentionCosts& a, const CoreShape& c, const Table& table, b
 }
 
 // A mask takes no product away, and no score: the kernels are batched products of whole matrices.
-void set_plain_core(AttentionCosts& a, const TransformerSpec& spec, const CoreShape& c,
+void set_plain_core(AttentionCosts& a, const TransformerSpec& spec, const CoreSizes& c,
                     const Table& table) {
   const Wide z = c.scores;
   const Wide q_flops = 2 * c.seen * c.q;
@@ -186,14 +186,14 @@ void set_plain_core(AttentionCosts& a, const TransformerSpec& spec, const CoreSh
 void set_core(AttentionCosts& a, const TransformerSpec& spec, const Sizes& s, const Sizes& memory,
               bool causal) {
   const Table table(spec);
-  const CoreShape shape = core_shape(spec, s, memory);
+  const CoreSizes sizes = core_sizes(spec, s, memory);
   if (spec.flash_attention) {
-    set_flash_core(a, shape, table, causal);
+    set_flash_core(a, sizes, table, causal);
   } else {
-    set_plain_core(a, spec, shape, table);
+    set_plain_core(a, spec, sizes, table);
   }
   a.core_model_flops =
-      static_cast<double>(narrow(2 * shape.seen * (shape.q + shape.qv) / (causal ? 2 : 1)));
+      static_cast<double>(narrow(2 * sizes.seen * (sizes.q + sizes.qv) / (causal ? 2 : 1)));
 }
 
 GemmCosts projection_of(const Sizes& s, const Table& table) {
