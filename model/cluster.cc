@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <new>
 #include <utility>
@@ -42,12 +43,24 @@ void check_slow_devices(const ClusterOptions& options, std::uint32_t devices) {
   }
 }
 
+constexpr double kOverlapMax = 100;
+
 const Accelerator& checked(const Accelerator& accelerator) {
   if (accelerator.launch_latency < core::Time{0} ||
       accelerator.launch_latency > core::Time{core::kPicosecondsPerSecond}) {
     throw core::InputError(
         fmt::format("accelerator \"{}\": launch latency: \"{} ps\"; expected 0 to 1 s",
                     accelerator.name, accelerator.launch_latency.ps));
+  }
+  if (!(accelerator.sustained_clock > 0 && accelerator.sustained_clock <= 1)) {
+    throw core::InputError(
+        fmt::format("accelerator \"{}\": sustained clock: \"{}\"; expected above 0, at most 1",
+                    accelerator.name, accelerator.sustained_clock));
+  }
+  if (!(accelerator.overlap_slowdown >= 1 && accelerator.overlap_slowdown <= kOverlapMax)) {
+    throw core::InputError(
+        fmt::format("accelerator \"{}\": overlap slowdown: \"{}\"; expected 1 to {}",
+                    accelerator.name, accelerator.overlap_slowdown, kOverlapMax));
   }
   return accelerator;
 }
@@ -182,6 +195,7 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                   std::move(packets), std::move(allocation), std::move(all), std::move(programs),
                   slots,
                   std::move(backgrounds), nullptr, {}});
+  model->overlapped_ppm = std::llround(accelerator.overlap_slowdown * kUsualPace);
   return model;
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/check.h"
 #include "core/units.h"
+#include "model/compute_times.h"
 #include "model/device/background_traffic.h"
 #include "model/device/device.h"
 #include "model/network/message/message.h"
@@ -413,41 +414,56 @@ double Outcome::fraction(const ClassTotals& totals, TimeClass c) const {
   return whole == 0 ? 0 : static_cast<double>(time_in(totals, c)) / static_cast<double>(whole);
 }
 
-TrainingFigures Outcome::figures(double tokens_per_s, double flops_per_s,
-                                 std::uint64_t devices) const {
-  TrainingFigures figures{.tokens_per_s = tokens_per_s};
-  if (devices == 0) return figures;
-  flops_per_s /= static_cast<double>(devices);
-  figures.tflops_per_device = flops_per_s / 1e12;
-  const double peak =
-      peak_flops_per_s(cluster_->accelerator(), schema::Operation::GEMM, schema::DataType::BF16);
-  if (peak > 0) figures.model_flops_utilisation = flops_per_s / peak;
+double Outcome::peak_of(const PlacedJob& job) const {
+  const auto peak = [this](schema::DataType type) {
+    return peak_flops_per_s(cluster_->accelerator(), schema::Operation::GEMM, type);
+  };
+  const double own = peak(products_type(*job.graph));
+  return own > 0 ? own : peak(schema::DataType::BF16);
+}
+
+namespace {
+
+// Rates of one job, or of several.
+struct Rates {
+  double tokens_per_s = 0, flops_per_s = 0, peak_flops_per_s = 0;
+  std::uint64_t devices = 0;
+};
+
+TrainingFigures figures_of(const Rates& r) {
+  TrainingFigures figures{.tokens_per_s = r.tokens_per_s};
+  if (r.devices == 0) return figures;
+  figures.tflops_per_device = r.flops_per_s / static_cast<double>(r.devices) / 1e12;
+  if (r.peak_flops_per_s > 0) figures.model_flops_utilisation = r.flops_per_s / r.peak_flops_per_s;
   return figures;
 }
 
-TrainingFigures Outcome::training_of(std::size_t index) const {
-  const auto training = cluster_->jobs()[index].graph->training();
-  const JobTotals totals = job(index);
+void add_rates(Rates& rates, const PlacedJob& job, const JobTotals& totals, double peak) {
+  const auto training = job.graph->training();
   const double step_s = core::to_seconds(totals.step_time);
-  if (step_s <= 0) return {};
-  return figures(static_cast<double>(training.getTokensPerStep()) / step_s,
-                 training.getModelFlopsPerStep() / step_s, totals.totals.devices);
+  if (step_s <= 0) return;
+  rates.tokens_per_s += static_cast<double>(training.getTokensPerStep()) / step_s;
+  rates.flops_per_s += training.getModelFlopsPerStep() / step_s;
+  rates.peak_flops_per_s += peak * static_cast<double>(totals.totals.devices);
+  rates.devices += totals.totals.devices;
+}
+
+}  // namespace
+
+TrainingFigures Outcome::training_of(std::size_t index) const {
+  Rates rates;
+  const PlacedJob& placed = cluster_->jobs()[index];
+  add_rates(rates, placed, job(index), peak_of(placed));
+  return figures_of(rates);
 }
 
 TrainingFigures Outcome::training() const {
-  double tokens_per_s = 0, flops_per_s = 0;
-  std::uint64_t devices = 0;
+  Rates rates;
   for (std::size_t j = 0; j < cluster_->jobs().size(); ++j) {
-    if (!cluster_->jobs()[j].runs) continue;
-    const auto training = cluster_->jobs()[j].graph->training();
-    const JobTotals totals = job(j);
-    const double step_s = core::to_seconds(totals.step_time);
-    if (step_s <= 0) continue;
-    tokens_per_s += static_cast<double>(training.getTokensPerStep()) / step_s;
-    flops_per_s += training.getModelFlopsPerStep() / step_s;
-    devices += totals.totals.devices;
+    const PlacedJob& placed = cluster_->jobs()[j];
+    if (placed.runs) add_rates(rates, placed, job(j), peak_of(placed));
   }
-  return figures(tokens_per_s, flops_per_s, devices);
+  return figures_of(rates);
 }
 
 }  // namespace exawarp::model

@@ -67,7 +67,9 @@ struct BackgroundTotals {
 struct TrainingFigures {
   double tokens_per_s = 0;
   double tflops_per_device = 0;          // model FLOPs, 1e12 a second
-  double model_flops_utilisation = 0;    // of the bf16 matrix peak; 0 where that is unknown
+  // Of the matrix peak of the type that most products are in (compute_times.h), bf16 where there are
+  // none or the accelerator does not offer it; 0 where that is unknown.
+  double model_flops_utilisation = 0;
 };
 
 constexpr std::size_t kWaitingDevicesMax = 20;
@@ -127,8 +129,8 @@ class Outcome {
 
  private:
   [[nodiscard]] JobTotals job(std::size_t index) const;
-  [[nodiscard]] TrainingFigures figures(double tokens_per_s, double flops_per_s,
-                                        std::uint64_t devices) const;
+  // FLOP/s that a device peaks at in the products of a job.
+  [[nodiscard]] double peak_of(const PlacedJob& job) const;
 
   const Cluster* cluster_;
   std::vector<ClassTotals> classes_;

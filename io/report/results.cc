@@ -16,6 +16,8 @@
 #include "core/units.h"
 #include "io/report/energy_report.h"
 #include "io/report/packet_counters.h"
+#include "model/compute_times.h"
+#include "model/workload/names.h"
 #include "pdes/event.h"
 #include "pdes/phold.h"
 
@@ -105,6 +107,20 @@ Json fold_json(const model::Cluster& cluster) {
             {"devices", cluster.device_count()}};
   if (!folded) json["why_not"] = cluster.why_not_folded();
   return json;
+}
+
+// Of an average device and step.
+Json compute_json(const RunReport& r) {
+  Json list = Json::array();
+  for (const model::ComputeTime& c : model::compute_times(*r.cluster, *r.outcome)) {
+    list.push_back({{"phase", core::name_of(c.phase)},
+                    {"operation", core::name_of(c.operation)},
+                    {"nodes", c.nodes},
+                    {"time_s", c.seconds},
+                    {"flops", c.flops},
+                    {"bytes", c.bytes}});
+  }
+  return list;
 }
 
 Json background_json(const model::BackgroundTotals& b) {
@@ -272,6 +288,7 @@ std::string summary_json(const RunReport& r) {
   add_waiting(outcome, summary);
   summary["breakdown"] = breakdown(outcome, outcome.total());
   if (const auto energy = energy_of(r)) summary["energy"] = energy_json(*energy, outcome);
+  summary["compute"] = compute_json(r);
   summary["classes"] = classes(outcome);
   summary["jobs"] = jobs_json(r);
   if (study.folding != model::Folding::off) summary["fold"] = fold_json(*r.cluster);

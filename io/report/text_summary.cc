@@ -11,7 +11,9 @@
 #include "core/units.h"
 #include "io/report/append.h"
 #include "io/report/energy_report.h"
+#include "model/compute_times.h"
 #include "model/device/device.h"
+#include "model/workload/names.h"
 
 namespace exawarp::io {
 namespace {
@@ -142,6 +144,24 @@ void add_training(const Outcome& outcome, std::string& out) {
   out += "\n";
 }
 
+// Of an average device and step; nothing where no node says what it belongs to.
+void add_compute(const RunReport& r, std::string& out) {
+  std::string phases;
+  double sum = 0;
+  const std::vector<model::ComputeTime> times = model::compute_times(*r.cluster, *r.outcome);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    sum += times[i].seconds;
+    if (i + 1 < times.size() && times[i + 1].phase == times[i].phase) continue;
+    fmt::format_to(append(phases), "{}{} {:.4g} s", phases.empty() ? "" : ", ",
+                   core::name_of(times[i].phase), sum);
+    sum = 0;
+  }
+  const bool says = std::ranges::any_of(times, [](const model::ComputeTime& t) {
+    return t.phase != model::schema::Phase::NONE;
+  });
+  if (says) fmt::format_to(append(out), "Computes    {}\n", phases);
+}
+
 void add_step(const RunReport& r, std::string& out) {
   const Outcome& outcome = *r.outcome;
   if (r.status == RunStatus::finished) {
@@ -151,6 +171,7 @@ void add_step(const RunReport& r, std::string& out) {
     }
     out += "\n";
     add_training(outcome, out);
+    add_compute(r, out);
     return;
   }
   fmt::format_to(append(out), "{}  {} of {} unfinished at {}\n",

@@ -139,6 +139,11 @@ const Keys<Accelerator>& accelerator_keys() {
            .required(),
        K::latency("launch_latency", &S::launch_latency, 0, "added to every operation").required(),
        K::section("power", &S::power, power_keys(), "what it draws").otherwise("not known"),
+       K::real("sustained_clock", &S::sustained_clock, kShare,
+               "of the clock of `matrix_rate`, under the power limit"),
+       K::real("overlap_slowdown", &S::overlap_slowdown, {.min = 1, .max = 100},
+               "of operations that start beside a collective, whose kernels take part of the "
+               "accelerator"),
        K::section("efficiency", whole_accelerator, efficiencies_keys(),
                   "shares of the peaks reached")
            .required()});

@@ -1,9 +1,9 @@
 // The keys of `transformer:`, mapping by mapping. What each does stands beside the member that it
 // goes to (model/generate/transformer_spec.h); what holds where it is absent is that one's
 // initialiser.
-#include "io/study/quantities.h"
 #include "io/study/transformer_config.h"
 
+#include "io/study/quantities.h"
 #include "model/generate/transformer.h"
 
 namespace exawarp::io {
@@ -114,6 +114,7 @@ const Keys<model::OverlapSpec>& overlap_keys() {
       "overlap", "What goes on at the same time.",
       {K::flag("gradients", &S::gradients, "gradients are reduced beside backward"),
        K::flag("parameters", &S::parameters, "parameters are gathered beside the next forward"),
+       K::flag("pipeline", &S::pipeline, "a stage goes on while what it sent is under way"),
        K::choice("tensor", &S::tensor, "which tensor-parallel collectives run beside products"),
        K::integer("tensor_parts", &S::tensor_parts, kPositive,
                   "`pipelined`: parts of a product and its collective")});
@@ -147,6 +148,20 @@ const Keys<model::StorageSpec>& storage_keys() {
   return keys;
 }
 
+const Keys<model::ReserveSpec>& reserves_keys() {
+  using S = model::ReserveSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "reserves", "Device memory beside tensors.",
+      {K::quantity("framework", &S::framework, {Dimension::size, 0},
+                   "the driver's context, libraries' workspaces"),
+       K::quantity("communicator", &S::communicator, {Dimension::size, 0},
+                   "buffers of each communicator"),
+       K::real("fragmentation", &S::fragmentation, {.min = 0, .max = 1},
+               "of activations and buffers, on top")});
+  return keys;
+}
+
 const Keys<model::RecomputeSpec>& recompute_keys() {
   using S = model::RecomputeSpec;
   using K = Keys<S>;
@@ -168,7 +183,54 @@ void read_recompute(const YamlSection& section, model::TransformerSpec& spec,
   }
 }
 
+const Keys<model::KernelSpec>& kernels_keys() {
+  using S = model::KernelSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "kernels", "What frameworks run beside the arithmetic, and as how many kernels.",
+      {K::custom("preset", {ValueShape::choice(core::names_in(names_of(model::KernelPreset{})))},
+                 "what the other keys are by default",
+                 [](const YamlSection& section, S& spec, const KeySchema& schema) {
+                   if (!section.has(schema.name)) return;
+                   spec = model::kernels_of(section.choice<model::KernelPreset>(
+                       schema.name, names_of(model::KernelPreset{})));
+                 })
+           .otherwise("`transformer_engine`"),
+       K::choice("accumulation", &S::accumulation,
+                 "how gradients of micro-batches are summed, in `gradient_precision`"),
+       K::flag("fused_softmax", &S::fused_softmax,
+               "without `flash_attention`: scale, mask and softmax are one kernel"),
+       K::flag("fused_activation", &S::fused_activation,
+               "the activation and its gate or bias are one kernel"),
+       K::flag("fused_residual", &S::fused_residual, "dropout and sum are one kernel"),
+       K::flag("casts", &S::casts, "kernels convert operands of `gemm_precision: fp8`"),
+       K::flag("transposes", &S::transposes, "and write them transposed, too, as Hopper needs"),
+       K::flag("unscale", &S::unscale, "with `precision: fp16`: the loss scale is taken out"),
+       K::flag("clip", &S::clip, "gradients are multiplied once more after their norm"),
+       K::flag("copies", &S::copies, "new weights are copied from the fp32 ones")});
+  return keys;
+}
+
+// `kernels: megatron_2021`, or a mapping.
+void read_kernels(const YamlSection& section, model::TransformerSpec& spec,
+                  const KeySchema& schema) {
+  if (section.has_text(schema.name)) {
+    spec.kernels = model::kernels_of(
+        section.choice<model::KernelPreset>(schema.name, names_of(model::KernelPreset{})));
+  } else if (const auto inside = section.optional_section(schema.name)) {
+    spec.kernels = kernels_keys().read(*inside);
+  }
+}
+
 using TransformerKeys = Keys<model::TransformerSpec>;
+
+TransformerKeys::Key kernels_key() {
+  return TransformerKeys::custom(
+      "kernels",
+      {ValueShape::choice(core::names_in(names_of(model::KernelPreset{}))),
+       ValueShape::mapping(kernels_keys().schema())},
+      "what frameworks run beside the arithmetic", read_kernels);
+}
 
 TransformerKeys::Key recompute_key() {
   return TransformerKeys::custom("recompute",
@@ -258,19 +320,27 @@ const TransformerKeys& transformer_keys() {
        K::choice("gradient_precision", &S::gradient_precision, "what gradients are reduced in"),
        K::choice("gemm_precision", &S::gemm_precision, "what products of layers read")
            .otherwise("`precision`"),
+       K::integer("gemm_precision_ends", &S::gemm_precision_ends, kCount,
+                  "layers at either end of the model whose products are in `precision`"),
        K::choice("parameter_precision", &S::parameter_precision, "what gathers of parameters carry")
            .otherwise("`precision`"),
        K::flag("flash_attention", &S::flash_attention, "scores stay on chip"),
-       K::flag("dropout", &S::dropout, "memory holds its masks; it takes no time"),
+       K::flag("dropout", &S::dropout, "of scores, and after each block"),
        K::integer("gradient_buckets", &S::gradient_buckets, kPositive,
                   "gradient reductions a stage and step"),
+       K::integer("gradient_bucket_parameters", &S::gradient_bucket_parameters, kCount,
+                  "instead: a reduction for so many, none beyond a chunk; 0: `gradient_buckets`"),
        K::choice("gradient_reduction", &S::gradient_reduction,
                  "how often gradients are reduced; `auto`: by `parallel.sharding`"),
        recompute_key(),
        K::section("optimizer", &S::optimizer, optimizer_keys(), "its state and its norm"),
+       kernels_key(),
+       K::latency("host_time", &S::host_time, 0,
+                  "once a step: devices wait for the host, its data and its loop"),
        K::section("overlap", &S::overlap, overlap_keys(), "what goes on at the same time"),
        K::section("routing", &S::routing, routing_keys(), "how tokens come to experts"),
-       K::section("storage", &S::storage, storage_keys(), "reading input, writing checkpoints")});
+       K::section("storage", &S::storage, storage_keys(), "reading input, writing checkpoints"),
+       K::section("reserves", &S::reserves, reserves_keys(), "device memory beside tensors")});
   return keys;
 }
 

@@ -43,6 +43,13 @@ struct Accelerator {
   std::int64_t memory_bytes = 0;
   double host_bytes_per_s = 0;  // link to host memory
   core::Time launch_latency;    // added to every compute node
+  // Share of the peak's clock that matrix units keep under the power limit, in (0, 1]. Beside
+  // efficiencies that were measured at the full clock.
+  double sustained_clock = 1;
+  // A compute node that starts while a collective is in progress on its device takes so many times
+  // as long, >= 1: the collective's kernels hold part of the multiprocessors and of the memory's
+  // bandwidth, also while they wait for other members.
+  double overlap_slowdown = 1;
   std::array<Efficiency, kOperationCount> efficiency{};  // by schema::Operation
   PowerSpec power;
 };

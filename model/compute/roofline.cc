@@ -63,8 +63,9 @@ core::Time node_duration(const Accelerator& accelerator, schema::Node::Reader no
   const auto operation = memory_node ? schema::Operation::OTHER : node.getOperation();
   const Efficiency& efficiency = accelerator.efficiency.at(static_cast<std::size_t>(operation));
   const bool to_host = memory_node && node.getPlace() == schema::MemoryPlace::HOST;
+  const double clock = uses_matrix_rate(operation) ? accelerator.sustained_clock : 1;
   const double compute_ps = picoseconds(
-      flops, efficiency.compute, peak_flops_per_s(accelerator, operation, node.getDataType()),
+      flops, efficiency.compute * clock, peak_flops_per_s(accelerator, operation, node.getDataType()),
       uses_matrix_rate(operation) ? "matrix rate of the data type" : "vector rate", accelerator);
   const double memory_ps =
       to_host ? picoseconds(bytes, 1.0, accelerator.host_bytes_per_s, "host link", accelerator)

@@ -21,6 +21,11 @@ std::vector<Slowdown> with_drawn_devices(std::vector<Slowdown> slowdowns, std::u
   return slowdowns;
 }
 
+Time overlapped(Time duration, std::int64_t ppm) {
+  const core::WidePs product = static_cast<core::WidePs>(duration.ps) * ppm;
+  return core::time_to_end((product + kUsualPace - 1) / kUsualPace);
+}
+
 Time slowed(const std::vector<Slowdown>& slowdowns, std::uint32_t device, Time start,
             Time duration) {
   const auto pace_at = [&](Time at) {

@@ -29,4 +29,7 @@ std::vector<Slowdown> with_drawn_devices(std::vector<Slowdown> slowdowns, std::u
 core::Time slowed(const std::vector<Slowdown>& slowdowns, std::uint32_t device, core::Time start,
                   core::Time duration);
 
+// `duration` at so many millionths of the usual pace, rounded up; at most the end of time.
+core::Time overlapped(core::Time duration, std::int64_t ppm);
+
 }  // namespace exawarp::model

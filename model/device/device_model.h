@@ -16,6 +16,7 @@
 #include "model/network/faults/message_faults.h"
 #include "model/network/message/network.h"
 #include "model/network/packet/packet_network.h"
+#include "model/pace.h"
 #include "pdes/context.h"
 #include "pdes/event.h"
 
@@ -59,6 +60,8 @@ struct DeviceModel {
   std::vector<Background> backgrounds;  // background_traffic.h; not at analytical fidelity
   std::unique_ptr<const Fold> fold;     // null: each device is an LP
   DeviceHandlers handlers;              // of the parts that this study's devices are made of
+  // Of compute nodes that start beside a collective (Accelerator::overlap_slowdown).
+  std::int64_t overlapped_ppm = kUsualPace;
 };
 
 }  // namespace exawarp::model

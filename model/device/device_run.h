@@ -235,6 +235,9 @@ bool Device<Source, Port>::start_compute(std::uint32_t stream, const Task& task)
   if (!model.slow_devices.empty()) {
     duration = slowed(model.slow_devices, self, frame_.now(), duration);
   }
+  if (model.overlapped_ppm != kUsualPace && streams_.communicates()) {
+    duration = overlapped(duration, model.overlapped_ppm);
+  }
   if (duration.ps == 0) return true;
   streams_.complete_in(duration, stream);
   return false;

@@ -79,6 +79,18 @@ class Streams {
     return first;
   }
 
+  // Whether a collective is in progress, or starts at this instant.
+  [[nodiscard]] bool communicates() const {
+    for (std::uint32_t left = busy_ | ready_; left != 0; left &= left - 1) {
+      const auto stream = static_cast<std::uint32_t>(std::countr_zero(left));
+      if (cursor(stream) == source_.length(stream)) continue;
+      const Task& task = head(stream);
+      if (task.kind != TaskKind::collective && task.kind != TaskKind::stepped) continue;
+      if ((busy_ & bit(stream)) != 0 || !depends_on_others(task)) return true;
+    }
+    return false;
+  }
+
   // The first stream, in order, that is at a receive for which is_it(task) holds; kNone: there is
   // none.
   static constexpr std::uint32_t kNone = 0xffffffff;
@@ -125,6 +137,12 @@ class Streams {
       ctx_.set(waiters, waiters | bit(stream));
       ctx_.set(at(stream).awaited, on.position);
       return true;
+    }
+    return false;
+  }
+  [[nodiscard]] bool depends_on_others(const Task& task) const {
+    for (const Dependency& on : source_.dependencies(task)) {
+      if (cursor(on.stream) <= on.position) return true;
     }
     return false;
   }

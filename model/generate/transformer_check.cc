@@ -19,6 +19,7 @@ constexpr std::int64_t kCountMax = 0xfffe;       // layers, heads, micro-batches
 constexpr std::int64_t kSequencesMax = 1 << 30;  // a step
 constexpr std::int64_t kPartsMax = 64;
 constexpr std::int64_t kStateBytesMax = 64;
+constexpr std::int64_t kReserveMax = std::int64_t{1} << 40;
 constexpr double kCapacityMax = 1000;
 constexpr std::int64_t kRolesMax = 512;      // ranks with experts of their own
 constexpr double kSlotsMax = 0x1p40;         // token slots of a rank and micro-batch
@@ -350,6 +351,14 @@ void check_schedule(const TransformerSpec& spec) {
 // ---- the rest
 
 void check_options(const TransformerSpec& spec) {
+  in_range("gemm_precision_ends", spec.gemm_precision_ends, 0, kCountMax);
+  in_range("gradient_bucket_parameters", spec.gradient_bucket_parameters, 0, std::int64_t{1} << 53);
+  in_range("reserves.framework", spec.reserves.framework, 0, kReserveMax);
+  in_range("reserves.communicator", spec.reserves.communicator, 0, kReserveMax);
+  if (!(spec.reserves.fragmentation >= 0 && spec.reserves.fragmentation <= 1)) {
+    refuse("reserves.fragmentation", "out of range: {}; expected 0 to 1",
+           spec.reserves.fragmentation);
+  }
   in_range("recompute.layers", spec.recompute.layers, 0, kCountMax);
   in_range("overlap.tensor_parts", spec.overlap.tensor_parts, 1, kPartsMax);
   in_range("storage.bytes_per_sequence", spec.storage.bytes_per_sequence, 0, std::int64_t{1} << 31);

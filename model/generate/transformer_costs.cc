@@ -62,11 +62,26 @@ class Table {
     if (spec.gemm_precision == schema::DataType::NONE) return;
     operand_type_ = spec.gemm_precision;
     operand_ = wide(bytes_of(operand_type_));
+    if (operand_type_ != schema::DataType::FP8 || !spec.kernels.casts) return;
+    casts_ = true;
+    copies_ = spec.kernels.transposes ? 2 : 1;
   }
 
   [[nodiscard]] OperationCost row(Op operation, const char* name, Wide flops, Wide read,
                                   Wide written) const {
     return {operation, name, narrow(flops), narrow(read * element_), narrow(written * element_)};
+  }
+  // Of whole bytes: dropout's masks beside elements.
+  [[nodiscard]] OperationCost with_masks(OperationCost cost, Wide read, Wide written) const {
+    cost.bytes_read = narrow(cost.bytes_read + read);
+    cost.bytes_written = narrow(cost.bytes_written + written);
+    return cost;
+  }
+  // To the operands' precision.
+  [[nodiscard]] std::optional<OperationCost> cast(const char* name, Wide elements) const {
+    if (!casts_) return {};
+    return OperationCost{Op::ELEMENTWISE, name, narrow(elements), narrow(elements * element_),
+                         narrow(elements * operand_ * copies_)};
   }
 
   struct Names {
@@ -81,13 +96,15 @@ class Table {
     const Wide out = rows * columns;
     return {product(names.forward, flops, in + weights, out),
             product(names.input_gradient, flops, out + weights, in),
-            product(names.weight_gradient, flops, in + out, weights)};
+            product(names.weight_gradient, flops, in + out, weights), cast("cast", in),
+            cast("cast.backward", out)};
   }
   // The same, whatever the precision of the products of layers.
   [[nodiscard]] GemmCosts edge_gemm(const Names& names, Wide rows, Wide inner, Wide columns) const {
     Table plain = *this;
     plain.operand_ = element_;
     plain.operand_type_ = schema::DataType::NONE;
+    plain.casts_ = false;
     return plain.gemm(names, rows, inner, columns);
   }
 
@@ -98,6 +115,8 @@ class Table {
   }
   Wide element_, operand_;
   schema::DataType operand_type_ = schema::DataType::NONE;
+  bool casts_ = false;
+  Wide copies_ = 1;
 };
 
 OperationPair norm_of(const Sizes& s, const Table& table) {
@@ -106,25 +125,75 @@ OperationPair norm_of(const Sizes& s, const Table& table) {
           table.row(Op::NORM, "norm.backward", 5 * residual, 2 * residual, residual)};
 }
 
-// Of q's tokens to the keys and values of `memory`, which is q's own stack but in
+// Of q's tokens to the keys and values of a memory, which is q's own stack but in
 // cross-attention. They are those of the whole sequence; Ulysses sees all of it for fewer heads.
-OperationPair core_of(const TransformerSpec& spec, const Sizes& s, const Sizes& memory,
-                      bool causal) {
-  const Table table(spec);
-  const bool flash = spec.flash_attention;
+// Elements, on one rank.
+struct CoreSizes {
+  Wide q, qv, k, v;  // queries, what comes out, keys, values
+  Wide seen;         // tokens of the memory
+  Wide scores;
+};
+
+CoreSizes core_sizes(const TransformerSpec& spec, const Sizes& s, const Sizes& memory) {
   const Wide parts = spec.parallel.context_method == ContextMethod::kUlysses ? 1 : memory.context;
-  const Wide q = s.tokens * s.query / s.tensor;
-  const Wide qv = s.tokens * s.query_value / s.tensor;
-  const Wide k = memory.tokens * parts * s.key / s.tensor;
-  const Wide v = memory.tokens * parts * s.value / s.tensor;
-  const Wide seen = memory.sequence;
+  return {.q = s.tokens * s.query / s.tensor,
+          .qv = s.tokens * s.query_value / s.tensor,
+          .k = memory.tokens * parts * s.key / s.tensor,
+          .v = memory.tokens * parts * s.value / s.tensor,
+          .seen = memory.sequence,
+          .scores = s.tokens * memory.sequence * s.heads / s.tensor};
+}
+
+void set_flash_core(AttentionCosts& a, const CoreSizes& c, const Table& table, bool causal) {
   const Wide half = causal ? 2 : 1;
-  const Wide scores = flash ? 0 : s.tokens * seen * s.heads / s.tensor;
-  return {table.row(Op::ATTENTION, "attention", 2 * seen * (q + qv) / half, q + k + v + 2 * scores,
-                    qv + 2 * scores),
-          table.row(Op::ATTENTION, "attention.backward",
-                    2 * seen * ((flash ? 3 : 2) * q + 2 * qv) / half,
-                    q + 2 * qv + k + v + 4 * scores, q + k + v + 3 * scores)};
+  a.core = {table.row(Op::ATTENTION, "attention", 2 * c.seen * (c.q + c.qv) / half, c.q + c.k + c.v,
+                      c.qv)};
+  a.core_backward = {table.row(Op::ATTENTION, "attention.backward",
+                               2 * c.seen * (3 * c.q + 2 * c.qv) / half, c.q + 2 * c.qv + c.k + c.v,
+                               c.q + c.k + c.v)};
+}
+
+// A mask takes no product away, and no score: the kernels are batched products of whole matrices.
+void set_plain_core(AttentionCosts& a, const TransformerSpec& spec, const CoreSizes& c,
+                    const Table& table) {
+  const Wide z = c.scores;
+  const Wide q_flops = 2 * c.seen * c.q;
+  const Wide v_flops = 2 * c.seen * c.qv;
+  const auto pass = [&](const char* name) { return table.row(Op::ELEMENTWISE, name, z, z, z); };
+  a.core = {table.row(Op::GEMM, "attention.scores", q_flops, c.q + c.k, z)};
+  if (!spec.kernels.fused_softmax) {
+    a.core.push_back(pass("attention.scale"));
+    a.core.push_back(pass("attention.mask"));
+  }
+  a.core.push_back(table.row(Op::SOFTMAX, "attention.softmax", 5 * z, z, z));
+  if (spec.dropout) a.core.push_back(table.with_masks(pass("attention.dropout"), 0, z));
+  a.core.push_back(table.row(Op::GEMM, "attention.values", v_flops, z + c.v, c.qv));
+
+  a.core_backward = {table.row(Op::GEMM, "attention.values.dv", v_flops, z + c.qv, c.v),
+                     table.row(Op::GEMM, "attention.values.dp", v_flops, c.qv + c.v, z)};
+  if (spec.dropout) {
+    a.core_backward.push_back(table.with_masks(pass("attention.dropout.backward"), z, 0));
+  }
+  a.core_backward.push_back(table.row(Op::SOFTMAX, "attention.softmax.backward", 4 * z, 2 * z, z));
+  if (!spec.kernels.fused_softmax) {
+    a.core_backward.push_back(pass("attention.mask.backward"));
+    a.core_backward.push_back(pass("attention.scale.backward"));
+  }
+  a.core_backward.push_back(table.row(Op::GEMM, "attention.scores.dq", q_flops, z + c.k, c.q));
+  a.core_backward.push_back(table.row(Op::GEMM, "attention.scores.dk", q_flops, z + c.q, c.k));
+}
+
+void set_core(AttentionCosts& a, const TransformerSpec& spec, const Sizes& s, const Sizes& memory,
+              bool causal) {
+  const Table table(spec);
+  const CoreSizes sizes = core_sizes(spec, s, memory);
+  if (spec.flash_attention) {
+    set_flash_core(a, sizes, table, causal);
+  } else {
+    set_plain_core(a, spec, sizes, table);
+  }
+  a.core_model_flops =
+      static_cast<double>(narrow(2 * sizes.seen * (sizes.q + sizes.qv) / (causal ? 2 : 1)));
 }
 
 GemmCosts projection_of(const Sizes& s, const Table& table) {
@@ -145,7 +214,7 @@ AttentionCosts self_attention(const TransformerSpec& spec, const Sizes& s, const
                               bool causal) {
   AttentionCosts a;
   set_common(a, s, s, table);
-  a.core = core_of(spec, s, s, causal);
+  set_core(a, spec, s, s, causal);
   const MlaSpec& mla = spec.model.mla;
   if (mla.key_value_rank == 0) {
     const Wide turned = s.tokens * (s.query + s.key) / s.tensor;
@@ -175,7 +244,7 @@ AttentionCosts cross_attention(const TransformerSpec& spec, const Sizes& s, cons
   AttentionCosts a;
   a.is_cross = true;
   set_common(a, s, memory, table);
-  a.core = core_of(spec, s, memory, false);
+  set_core(a, spec, s, memory, false);
   a.in = {
       table.gemm({"cross.q", "cross.q.dx", "cross.q.dw"}, s.tokens, s.hidden, s.query / s.tensor),
       table.gemm({"cross.kv", "cross.kv.dx", "cross.kv.dw"}, memory.tokens, s.hidden,
@@ -203,7 +272,20 @@ constexpr FfnNames kExperts{{"expert_in", "expert_in.dx", "expert_in.dw"},
 
 struct FfnShape {
   Wide rows, hidden, ffn, in_matrices, matrices;
+  bool fused = true;  // its activation
 };
+
+// What a fused activation keeps on chip: the gate's product, or the sum with the bias. Its backward
+// pass: the gate's two gradients, or the bias's one.
+std::optional<OperationPair> activation_parts_of(const FfnShape& f, const Table& table) {
+  if (f.fused) return {};
+  const Wide inner = f.rows * f.ffn;
+  const bool gated = f.in_matrices == 2;
+  return OperationPair{table.row(Op::ELEMENTWISE, "activation.parts", inner, inner, inner),
+                       table.row(Op::ELEMENTWISE, "activation.parts.backward", inner,
+                                 (gated ? 2 : 1) * inner, (gated ? 1 : 0) * inner)};
+}
+
 FfnCosts ffn_of(const FfnNames& names, const FfnShape& f, const Table& table) {
   const Wide inner = f.rows * f.ffn;
   const Wide g = f.in_matrices;
@@ -211,6 +293,7 @@ FfnCosts ffn_of(const FfnNames& names, const FfnShape& f, const Table& table) {
           {table.row(Op::ELEMENTWISE, names.activation, 5 * inner, g * inner, inner),
            table.row(Op::ELEMENTWISE, names.activation_backward, 5 * inner, (g + 1) * inner,
                      g * inner)},
+          activation_parts_of(f, table),
           table.gemm(names.out, f.rows, f.ffn, f.hidden, f.matrices)};
 }
 
@@ -239,7 +322,8 @@ ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table&
                       .hidden = s.hidden,
                       .ffn = wide(moe.ffn) / split,
                       .in_matrices = s.ffn_matrices,
-                      .matrices = wide(moe.experts / spec.parallel.expert)},
+                      .matrices = wide(moe.experts / spec.parallel.expert),
+                      .fused = spec.kernels.fused_activation},
                      table);
   e.dispatch_bytes = narrow(s.element * sent * s.hidden);
   e.tensor_shard_bytes = narrow(s.element * received * s.hidden);
@@ -316,6 +400,26 @@ void set_parameters(LayerCosts& layer, const TransformerSpec& spec, const Sizes&
   layer.parameters = narrow(total);
 }
 
+// Dropout, and the conversion of weights, which no routing changes.
+void set_kernels(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
+                 const Table& table) {
+  const Wide residual = s.local_tokens * s.hidden;
+  if (spec.dropout) {
+    if (spec.kernels.fused_residual) {
+      layer.residual.forward = table.with_masks(layer.residual.forward, 0, residual);
+    } else {
+      layer.dropout = table.with_masks(
+          table.row(Op::ELEMENTWISE, "dropout", residual, residual, residual), 0, residual);
+    }
+    layer.dropout_backward = table.with_masks(
+        table.row(Op::ELEMENTWISE, "dropout.backward", residual, residual, residual), residual, 0);
+  }
+  if (parameter_precision_of(spec) != schema::DataType::FP8) {
+    layer.weight_cast =
+        table.cast("weights.cast", static_cast<Wide>(layer.parameters) + layer.expert_parameters);
+  }
+}
+
 double flops_of(const OperationCost& cost) { return static_cast<double>(cost.flops); }
 
 // Backward is twice forward: two products for each one, and 8 for attention's 4.
@@ -324,7 +428,7 @@ double model_flops_of(const LayerCosts& layer) {
   for (const AttentionCosts& a : layer.attention) {
     if (a.down) forward += flops_of(a.down->forward);
     for (const GemmCosts& in : a.in) forward += flops_of(in.forward);
-    forward += flops_of(a.projection.forward) + flops_of(a.core.forward);
+    forward += flops_of(a.projection.forward) + a.core_model_flops;
   }
   if (layer.ffn) forward += flops_of(layer.ffn->in.forward) + flops_of(layer.ffn->out.forward);
   if (layer.moe) {
@@ -353,7 +457,8 @@ LayerCosts layer_of(const TransformerSpec& spec, const Sizes& s, const Sizes* me
                         .hidden = s.hidden,
                         .ffn = dense / s.tensor,
                         .in_matrices = s.ffn_matrices,
-                        .matrices = 1},
+                        .matrices = 1,
+                        .fused = spec.kernels.fused_activation},
                        table);
   }
   layer.moe = std::move(experts);
@@ -362,6 +467,7 @@ LayerCosts layer_of(const TransformerSpec& spec, const Sizes& s, const Sizes* me
   layer.shard_bytes = narrow(whole / s.tensor);
   set_saved(layer, spec, s, memory != nullptr ? *memory : s);
   set_parameters(layer, spec, s);
+  set_kernels(layer, spec, s, table);
   layer.model_flops = model_flops_of(layer);
   return layer;
 }
@@ -424,25 +530,9 @@ void set_vision_edges(TransformerCosts& costs, const TransformerSpec& spec, cons
   costs.edge_model_flops = 3 * flops_of(costs.head.forward) + 2 * flops_of(patches.forward);
 }
 
-Wide model_matrices(const ModelSpec& model) {
-  TransformerSpec whole;  // on one device
-  whole.model = model;
-  whole.sequence_length = whole.micro_batch_sequences = 1;
-  const ExpertRouting routing = route_experts(whole);
-  const TransformerCosts costs = transformer_costs(whole, routing, 0);
-  Wide total = 0;
-  for (const std::uint8_t kind : costs.kind_of_layer) {
-    total += static_cast<Wide>(costs.kinds[kind].parameters) + costs.kinds[kind].expert_parameters;
-  }
-  total += costs.embedding_parameters;
-  if (!model.tied_embeddings) total += costs.head_parameters;
-  return total + costs.final_norm_parameters;
-}
-
-}  // namespace
-
-TransformerCosts transformer_costs(const TransformerSpec& spec, const ExpertRouting& routing,
-                                   std::uint32_t expert_rank) {
+// All layers in one precision.
+TransformerCosts uniform_costs(const TransformerSpec& spec, const ExpertRouting& routing,
+                               std::uint32_t expert_rank) {
   const Sizes s = sizes_of(spec, tokens_of(spec));
   const Table table(spec);
   TransformerCosts costs;
@@ -473,6 +563,42 @@ TransformerCosts transformer_costs(const TransformerSpec& spec, const ExpertRout
   costs.encoder_whole_bytes = narrow(encoder.element * read);
   costs.encoder_shard_bytes = narrow(encoder.element * read / encoder.tensor);
   costs.encoder_boundary_bytes = narrow(encoder.element * encoder.local_tokens * encoder.hidden);
+  return costs;
+}
+
+Wide model_matrices(const ModelSpec& model) {
+  TransformerSpec whole;  // on one device
+  whole.model = model;
+  whole.sequence_length = whole.micro_batch_sequences = 1;
+  const ExpertRouting routing = route_experts(whole);
+  const TransformerCosts costs = transformer_costs(whole, routing, 0);
+  Wide total = 0;
+  for (const std::uint8_t kind : costs.kind_of_layer) {
+    total += static_cast<Wide>(costs.kinds[kind].parameters) + costs.kinds[kind].expert_parameters;
+  }
+  total += costs.embedding_parameters;
+  if (!model.tied_embeddings) total += costs.head_parameters;
+  return total + costs.final_norm_parameters;
+}
+
+}  // namespace
+
+TransformerCosts transformer_costs(const TransformerSpec& spec, const ExpertRouting& routing,
+                                   std::uint32_t expert_rank) {
+  TransformerCosts costs = uniform_costs(spec, routing, expert_rank);
+  const auto ends = static_cast<std::size_t>(spec.gemm_precision_ends);
+  if (spec.gemm_precision == schema::DataType::NONE || ends == 0) return costs;
+  TransformerSpec plain = spec;
+  plain.gemm_precision = schema::DataType::NONE;
+  const TransformerCosts others = uniform_costs(plain, routing, expert_rank);
+  const auto first = static_cast<std::uint8_t>(costs.kinds.size());
+  costs.kinds.insert(costs.kinds.end(), others.kinds.begin(), others.kinds.end());
+  const std::size_t layers = costs.kind_of_layer.size();
+  for (std::size_t i = 0; i < layers; ++i) {
+    if (i < ends || i + ends >= layers) {
+      costs.kind_of_layer[i] = static_cast<std::uint8_t>(costs.kind_of_layer[i] + first);
+    }
+  }
   return costs;
 }
 

@@ -13,10 +13,8 @@
 // GEMM (M, K, N)       2 M K N                         e (M K + K N)           e M N
 //   dX, dW             2 M K N each                    their two operands      their result
 // rotary, split        0 (a few an element)            e T (q + k)/t           as read
-// attention, forward   4 T S q/t, half if causal       e T (q + 2kc)/t         e T q/t
-//   backward (flash)   10 T S q/t, half if causal      e T (3q + 2kc)/t        e T (q + 2kc)/t
-//   not flash          backward 8; Z = T S heads/t scores: 2 e Z read and written more, backward
-//                      4 e Z read and 3 e Z written
+// attention (flash)    4 T S q/t, half if causal       e T (q + 2kc)/t         e T q/t
+//   backward           10 T S q/t, half if causal      e T (3q + 2kc)/t        e T (q + 2kc)/t
 // residual             T' H                            2 e T' H                e T' H
 // activation           5 T F/t                         g e T F/t               e T F/t
 //   backward           5 T F/t                         (g + 1) e T F/t         g e T F/t
@@ -24,6 +22,25 @@
 // loss maximum         T V/t                           e T V/t                 4 T
 // loss sum             3 T V/t                         e T V/t                 8 T
 // loss gradient        2 T V/t                         e T V/t                 e T V/t
+//
+// Attention that is not flash, with Z = T S heads/t scores, whole if causal, too; d is 1 with
+// dropout, else 0, and its masks take a byte an element:
+// attention.scores     2 T S q/t                       e (T q/t + T k c/t)     e Z
+// attention.softmax    5 Z                             e Z                     e Z
+//   not fused          scale, mask, softmax: each reads and writes e Z
+// attention.dropout    d Z                             e Z                     (e + 1) Z
+// attention.values     2 T S q/t                       e (Z + T k c/t)         e T q/t
+//   backward: attention.values.dv and .dp, attention.dropout.backward (d), attention.softmax
+//   .backward (reads 2 e Z, writes e Z), attention.scores.dq and .dk: products as above
+//
+// Kernels beside them (KernelSpec), n elements of what they work on:
+// residual with dropout: fused d T' H bytes more written; else dropout: e n read, (e + 1) n written
+//   backward           n                               (e + 1) n               e n
+// activation.parts     0                               e T F/t                 e T F/t
+//   backward           0                               e T F/t, gated 2 e      gated e T F/t
+// cast, of a product's input; of the gradient of its output; of its weights, once a step:
+//                      n                               e n                     n, transposed too 2
+//                      n
 //
 // Experts (E of them, K a token, x ranks share them, each split t_e ways; width F'):
 // router               2 T' H E                        GEMM                    GEMM
@@ -37,7 +54,8 @@
 //
 // Products read operands in the GEMM precision and write in the precision of activations.
 // Flash attention reads and writes no scores, and computes them again in backward: 10, not 8.
-// The model's own arithmetic (WorkloadGraph training totals) counts 8 and leaves the rest as is.
+// The model's own arithmetic (WorkloadGraph training totals) counts 8, and half if causal, whatever
+// the kernels do.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +79,8 @@ struct OperationCost {
 // A matrix product of the forward pass and the two of its backward pass.
 struct GemmCosts {
   OperationCost forward, input_gradient, weight_gradient;
+  // fp8, where kernels of their own convert its operands: its input, and its output's gradient.
+  std::optional<OperationCost> cast = {}, gradient_cast = {};
 };
 
 struct OperationPair {
@@ -72,8 +92,10 @@ struct AttentionCosts {
   std::optional<GemmCosts> down;  // MLA: to the latents, on T' tokens
   std::vector<GemmCosts> in;  // column-parallel: qkv; MLA: from each latent; cross-attention: q,
                               // then keys and values of what the encoder said
-  OperationPair rotary, core;
-  GemmCosts projection;  // row-parallel
+  OperationPair rotary;
+  std::vector<OperationCost> core, core_backward;  // one kernel if flash, else one after the other
+  double core_model_flops = 0;                     // of the forward pass
+  GemmCosts projection;                            // row-parallel
   bool is_cross = false;
   std::uint64_t gather_bytes = 0;     // a rank's shard of what `in` reads
   std::uint64_t memory_bytes = 0;     // cross-attention: of the encoder's output
@@ -86,6 +108,7 @@ struct AttentionCosts {
 struct FfnCosts {
   GemmCosts in;  // up, and gate where there is one
   OperationPair activation;
+  std::optional<OperationPair> activation_parts = {};  // before it, where it is not fused
   GemmCosts out;
 };
 
@@ -111,7 +134,10 @@ struct SavedBytes {
 struct LayerCosts {
   std::vector<AttentionCosts> attention;  // to itself, then to the encoder
   OperationPair norm, residual;
-  std::optional<FfnCosts> ffn;  // dense, or shared experts along with `moe`
+  std::optional<OperationCost> dropout;  // of a block's output, where the sum does not do it
+  std::optional<OperationCost> dropout_backward;
+  std::optional<OperationCost> weight_cast;  // of all products, once a step
+  std::optional<FfnCosts> ffn;               // dense, or shared experts along with `moe`
   std::optional<ExpertCosts> moe;
   std::uint64_t whole_bytes = 0;  // e T H: reduce-scatter input, all-reduce buffer
   std::uint64_t shard_bytes = 0;  // e T H/t: all-gather input

@@ -20,6 +20,10 @@
 //             ***RS  **A2A  permute  top_k  router.dx .dw  norm  residual
 #include "model/generate/transformer_layer.h"
 
+#include <utility>
+
+#include "core/check.h"
+
 namespace exawarp::model {
 namespace {
 
@@ -42,10 +46,11 @@ LayerWriter::Node LayerWriter::forward(const LayerCosts& layer, Node input) {
   const std::uint32_t normed = out_.compute(layer.norm.forward, {input});
   const Node reduced =
       layer.moe ? experts_forward(layer, normed) : ffn_forward(*layer.ffn, layer, normed);
-  return out_.compute(layer.residual.forward, {reduced});
+  return add_residual(layer, reduced);
 }
 
 LayerWriter::Node LayerWriter::backward(const LayerCosts& layer, Node gradient, bool with_weights) {
+  gradient = enter_block(layer, gradient);
   const Node reduced = layer.moe ? experts_backward(layer, gradient, with_weights)
                                  : ffn_backward(*layer.ffn, layer, gradient, with_weights);
   out_.compute(layer.norm.backward, {reduced});
@@ -74,28 +79,66 @@ void LayerWriter::weights(const LayerCosts& layer) {
   }
 }
 
+LayerWriter::Node LayerWriter::add_residual(const LayerCosts& layer, Node reduced) {
+  if (layer.dropout) {
+    out_.compute(*layer.dropout, {reduced});
+    reduced.reset();
+  }
+  return out_.compute(layer.residual.forward, {reduced});
+}
+
+LayerWriter::Node LayerWriter::enter_block(const LayerCosts& layer, Node gradient) {
+  if (!layer.dropout_backward) return gradient;
+  return out_.compute(*layer.dropout_backward, {gradient});
+}
+
+std::uint32_t LayerWriter::kernels(const std::vector<OperationCost>& kernels, Node after,
+                                   std::uint32_t parts) {
+  EXAWARP_CHECK(!kernels.empty());
+  std::uint32_t last = 0;
+  for (const OperationCost& kernel : kernels) {
+    last = out_.compute(part_of(kernel, parts), {after});
+    after.reset();
+  }
+  return last;
+}
+
+std::uint32_t LayerWriter::product(const OperationCost& cost,
+                                   const std::optional<OperationCost>& cast, Node after,
+                                   std::uint32_t parts) {
+  if (cast) {
+    out_.compute(part_of(*cast, parts), {after});
+    after.reset();
+  }
+  return out_.compute(part_of(cost, parts), {after});
+}
+
 // ---- attention
 
 LayerWriter::Node LayerWriter::attention_forward(const AttentionCosts& a, const LayerCosts& layer,
                                                  Node input) {
   std::uint32_t last = out_.compute(a.norm.forward, {input});
-  if (a.down) last = out_.compute(a.down->forward);
+  if (a.down) last = product(a.down->forward, a.down->cast);
   column_forward(a.in, a.gather_bytes + a.memory_bytes, last);
   if (!a.is_cross) out_.compute(a.rotary.forward);
   core_forward(a);
-  return out_.compute(layer.residual.forward, {row_forward(a.projection, layer.whole_bytes)});
+  return add_residual(layer, row_forward(a.projection, layer.whole_bytes));
 }
 
 LayerWriter::Node LayerWriter::attention_backward(const AttentionCosts& a, const LayerCosts& layer,
                                                   Node gradient, bool with_weights) {
-  row_backward(a.projection, layer.shard_bytes, gradient, with_weights);
-  if (plan_.spec.recompute.kind == Recompute::kSelective) out_.compute(a.core.forward);
+  row_backward(a.projection, layer.shard_bytes, enter_block(layer, gradient), with_weights);
+  if (plan_.spec.recompute.kind == Recompute::kSelective) {
+    const schema::Phase phase = std::exchange(out_.context().phase, schema::Phase::RECOMPUTE);
+    kernels(a.core);
+    out_.context().phase = phase;
+  }
   core_backward(a);
   if (!a.is_cross) out_.compute(a.rotary.backward);
   Node reduced =
       column_backward(a.in, a.gather_bytes + a.memory_bytes, out_.last_compute(), with_weights);
   if (a.down) {
-    reduced = out_.compute(a.down->input_gradient, {reduced});
+    reduced = product(a.down->input_gradient, a.down->gradient_cast, reduced);
     if (with_weights) out_.compute(a.down->weight_gradient);
   }
   out_.compute(a.norm.backward, {reduced});
@@ -118,39 +161,39 @@ LayerWriter::Node LayerWriter::context_collective(const char* name, CollectiveTy
 // (first and last piece together, as Megatron-LM and Llama 3 do).
 void LayerWriter::core_forward(const AttentionCosts& a) {
   if (plan_.context() == 1) {
-    out_.compute(a.core.forward);
+    kernels(a.core);
     return;
   }
   const Node ready = out_.last_compute();
   switch (plan_.spec.parallel.context_method) {
     case ContextMethod::kRing:
-      return ring(a, a.core.forward, false);
+      return ring(a, a.core, false);
     case ContextMethod::kAllGather:
       for (const char* what : {"keys.all_gather", "values.all_gather"}) {
         out_.wait_for(
             context_collective(what, CollectiveType::ALL_GATHER, a.key_value_bytes, ready));
       }
-      out_.compute(a.core.forward);
+      kernels(a.core);
       return;
     case ContextMethod::kUlysses:
       out_.wait_for(
           context_collective("heads.all_to_all", CollectiveType::ALL_TO_ALL, a.heads_bytes, ready));
       out_.wait_for(context_collective("output.all_to_all", CollectiveType::ALL_TO_ALL,
-                                       a.output_bytes, out_.compute(a.core.forward)));
+                                       a.output_bytes, kernels(a.core)));
   }
 }
 
 void LayerWriter::core_backward(const AttentionCosts& a) {
   if (plan_.context() == 1) {
-    out_.compute(a.core.backward);
+    kernels(a.core_backward);
     return;
   }
   const Node ready = out_.last_compute();
   switch (plan_.spec.parallel.context_method) {
     case ContextMethod::kRing:
-      return ring(a, a.core.backward, true);
+      return ring(a, a.core_backward, true);
     case ContextMethod::kAllGather: {
-      const std::uint32_t done = out_.compute(a.core.backward);
+      const std::uint32_t done = kernels(a.core_backward);
       for (const char* what : {"keys.reduce_scatter", "values.reduce_scatter"}) {
         out_.wait_for(context_collective(what, CollectiveType::REDUCE_SCATTER,
                                          plan_.context() * a.key_value_bytes, done));
@@ -161,15 +204,15 @@ void LayerWriter::core_backward(const AttentionCosts& a) {
       out_.wait_for(context_collective("output.all_to_all", CollectiveType::ALL_TO_ALL,
                                        a.output_bytes, ready));
       out_.wait_for(context_collective("heads.all_to_all", CollectiveType::ALL_TO_ALL,
-                                       a.heads_bytes, out_.compute(a.core.backward)));
+                                       a.heads_bytes, kernels(a.core_backward)));
   }
 }
 
 // Part i works on the keys and values that came i hops round the ring, while they hop on for part
 // i + 1; in backward their gradients follow them and come home with the last hop.
-void LayerWriter::ring(const AttentionCosts& a, const OperationCost& cost, bool is_backward) {
+void LayerWriter::ring(const AttentionCosts& a, const std::vector<OperationCost>& core,
+                       bool is_backward) {
   const std::uint32_t n = plan_.context();
-  const OperationCost part = part_of(cost, n);
   const Node ready = out_.last_compute();
   Node arrived;
   for (std::uint32_t i = 0; i < n; ++i) {
@@ -178,7 +221,7 @@ void LayerWriter::ring(const AttentionCosts& a, const OperationCost& cost, bool 
       next = context_collective("keys_values.permute", CollectiveType::PERMUTE,
                                 2 * a.key_value_bytes, i == 0 ? ready : Node{});
     }
-    const std::uint32_t done = out_.compute(part, {arrived});
+    const std::uint32_t done = kernels(core, arrived, n);
     arrived = next;
     if (!is_backward || i == 0) continue;
     const Node home = context_collective("gradients.permute", CollectiveType::PERMUTE,
@@ -192,6 +235,7 @@ void LayerWriter::ring(const AttentionCosts& a, const OperationCost& cost, bool 
 LayerWriter::Node LayerWriter::ffn_forward(const FfnCosts& ffn, const LayerCosts& layer,
                                            Node normed) {
   column_forward({ffn.in}, layer.shard_bytes, normed);
+  if (ffn.activation_parts) out_.compute(ffn.activation_parts->forward);
   out_.compute(ffn.activation.forward);
   return row_forward(ffn.out, layer.whole_bytes);
 }
@@ -199,7 +243,8 @@ LayerWriter::Node LayerWriter::ffn_forward(const FfnCosts& ffn, const LayerCosts
 LayerWriter::Node LayerWriter::ffn_backward(const FfnCosts& ffn, const LayerCosts& layer,
                                             Node gradient, bool with_weights) {
   row_backward(ffn.out, layer.shard_bytes, gradient, with_weights);
-  const std::uint32_t last = out_.compute(ffn.activation.backward);
+  std::uint32_t last = out_.compute(ffn.activation.backward);
+  if (ffn.activation_parts) last = out_.compute(ffn.activation_parts->backward);
   return column_backward({ffn.in}, layer.shard_bytes, last, with_weights);
 }
 
@@ -210,10 +255,12 @@ LayerWriter::Node LayerWriter::experts_forward(const LayerCosts& layer, Node nor
   const Node dispatched = exchange(moe, true, out_.compute(moe.permute.forward));
   Node shared;
   if (layer.ffn) shared = ffn_forward(*layer.ffn, layer, normed);
-  out_.compute(moe.experts.in.forward, {gather_slots(moe, dispatched)});
-  out_.compute(moe.experts.activation.forward);
+  const FfnCosts& ffn = moe.experts;
+  product(ffn.in.forward, ffn.in.cast, gather_slots(moe, dispatched));
+  if (ffn.activation_parts) out_.compute(ffn.activation_parts->forward);
+  out_.compute(ffn.activation.forward);
   const Node combined =
-      exchange(moe, false, reduce_slots(moe, out_.compute(moe.experts.out.forward)));
+      exchange(moe, false, reduce_slots(moe, product(ffn.out.forward, ffn.out.cast)));
   out_.compute(moe.unpermute.forward, {combined});
   return shared;
 }
@@ -224,12 +271,14 @@ LayerWriter::Node LayerWriter::experts_backward(const LayerCosts& layer, Node gr
   const Node sent = exchange(moe, true, out_.compute(moe.unpermute.backward, {gradient}));
   Node shared;
   if (layer.ffn) shared = ffn_backward(*layer.ffn, layer, gradient, with_weights);
-  out_.compute(moe.experts.out.input_gradient, {gather_slots(moe, sent)});
-  if (with_weights) out_.compute(moe.experts.out.weight_gradient);
-  out_.compute(moe.experts.activation.backward);
-  const std::uint32_t dx = out_.compute(moe.experts.in.input_gradient);
+  const FfnCosts& ffn = moe.experts;
+  product(ffn.out.input_gradient, ffn.out.gradient_cast, gather_slots(moe, sent));
+  if (with_weights) out_.compute(ffn.out.weight_gradient);
+  out_.compute(ffn.activation.backward);
+  if (ffn.activation_parts) out_.compute(ffn.activation_parts->backward);
+  const std::uint32_t dx = product(ffn.in.input_gradient, ffn.in.gradient_cast);
   const Node home = exchange(moe, false, reduce_slots(moe, dx));
-  if (with_weights) out_.compute(moe.experts.in.weight_gradient);
+  if (with_weights) out_.compute(ffn.in.weight_gradient);
   out_.compute(moe.permute.backward, {home});
   out_.compute(moe.top_k.backward);
   out_.compute(moe.router.input_gradient);
@@ -279,29 +328,30 @@ void LayerWriter::column_forward(const std::vector<GemmCosts>& products, std::ui
   const std::uint32_t n = plan_.splits_sequence() ? parts() : 1;
   for (std::uint32_t i = 0; i < n; ++i) {
     Node gathered = gather(input, divide_up(shard_bytes, n));
-    for (const GemmCosts& product : products) {
-      out_.compute(part_of(product.forward, n), {gathered});
+    for (const GemmCosts& gemm : products) {
+      product(gemm.forward, gemm.cast, gathered, n);
       gathered.reset();
     }
   }
 }
 
-LayerWriter::Node LayerWriter::row_forward(const GemmCosts& product, std::uint64_t whole_bytes) {
+LayerWriter::Node LayerWriter::row_forward(const GemmCosts& gemm, std::uint64_t whole_bytes) {
   const std::uint32_t n = parts();
   Node reduced;
   for (std::uint32_t i = 0; i < n; ++i) {
-    reduced = reduce(out_.compute(part_of(product.forward, n)), divide_up(whole_bytes, n));
+    reduced = reduce(product(gemm.forward, gemm.cast, {}, n), divide_up(whole_bytes, n));
   }
   return reduced;
 }
 
-void LayerWriter::row_backward(const GemmCosts& product, std::uint64_t shard_bytes, Node gradient,
+void LayerWriter::row_backward(const GemmCosts& gemm, std::uint64_t shard_bytes, Node gradient,
                                bool with_weights) {
   const std::uint32_t n = plan_.splits_sequence() ? parts() : 1;
   for (std::uint32_t i = 0; i < n; ++i) {
-    out_.compute(part_of(product.input_gradient, n), {gather(gradient, divide_up(shard_bytes, n))});
+    product(gemm.input_gradient, gemm.gradient_cast, gather(gradient, divide_up(shard_bytes, n)),
+            n);
   }
-  if (with_weights) out_.compute(product.weight_gradient);
+  if (with_weights) out_.compute(gemm.weight_gradient);
 }
 
 LayerWriter::Node LayerWriter::column_backward(const std::vector<GemmCosts>& products,
@@ -313,15 +363,15 @@ LayerWriter::Node LayerWriter::column_backward(const std::vector<GemmCosts>& pro
   Node reduced;
   for (std::uint32_t i = 0; i < n; ++i) {
     Node last;
-    for (const GemmCosts& product : products) {
-      last = out_.compute(part_of(product.input_gradient, n), {exposed ? gathered : Node{}});
+    for (const GemmCosts& gemm : products) {
+      last = product(gemm.input_gradient, gemm.gradient_cast, exposed ? gathered : Node{}, n);
     }
     reduced = reduce(last, divide_up(shard_bytes * plan_.tensor(), n));
   }
   if (!with_weights) return reduced;
   Node before = gathered;
-  for (const GemmCosts& product : products) {
-    out_.compute(product.weight_gradient, {before, exposed ? reduced : Node{}});
+  for (const GemmCosts& gemm : products) {
+    out_.compute(gemm.weight_gradient, {before, exposed ? reduced : Node{}});
     before.reset();
   }
   return reduced;
@@ -330,8 +380,8 @@ LayerWriter::Node LayerWriter::column_backward(const std::vector<GemmCosts>& pro
 void LayerWriter::column_weights(const std::vector<GemmCosts>& products,
                                  std::uint64_t shard_bytes) {
   Node gathered = gather(out_.last_compute(), shard_bytes);
-  for (const GemmCosts& product : products) {
-    out_.compute(product.weight_gradient, {gathered});
+  for (const GemmCosts& gemm : products) {
+    out_.compute(gemm.weight_gradient, {gathered});
     gathered.reset();
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "model/generate/program_writer.h"
@@ -41,14 +42,24 @@ class LayerWriter {
                           bool with_weights);
   void core_forward(const AttentionCosts& a);
   void core_backward(const AttentionCosts& a);
-  void ring(const AttentionCosts& a, const OperationCost& cost, bool is_backward);
+  void ring(const AttentionCosts& a, const std::vector<OperationCost>& kernels, bool is_backward);
+  // The first kernel waits for `after`. Returns the last one.
+  std::uint32_t kernels(const std::vector<OperationCost>& kernels, Node after = {},
+                        std::uint32_t parts = 1);
+  // A product, or a part of it, with the conversion of its operand before it.
+  std::uint32_t product(const OperationCost& cost, const std::optional<OperationCost>& cast,
+                        Node after = {}, std::uint32_t parts = 1);
+  // The end of a block: dropout, and the sum with its input. And of its backward pass the start:
+  // returns the gradient of what the block's last product wrote.
+  Node add_residual(const LayerCosts& layer, Node reduced);
+  Node enter_block(const LayerCosts& layer, Node gradient);
   Node ffn_forward(const FfnCosts& ffn, const LayerCosts& layer, Node normed);
   Node ffn_backward(const FfnCosts& ffn, const LayerCosts& layer, Node gradient, bool with_weights);
   Node experts_forward(const LayerCosts& layer, Node normed);
   Node experts_backward(const LayerCosts& layer, Node gradient, bool with_weights);
   // A row-parallel product: its output is reduced; in backward its gradient is gathered before.
-  Node row_forward(const GemmCosts& product, std::uint64_t whole_bytes);
-  void row_backward(const GemmCosts& product, std::uint64_t shard_bytes, Node gradient,
+  Node row_forward(const GemmCosts& gemm, std::uint64_t whole_bytes);
+  void row_backward(const GemmCosts& gemm, std::uint64_t shard_bytes, Node gradient,
                     bool with_weights);
   // The all-to-all to the experts, or back from them.
   Node exchange(const ExpertCosts& moe, bool to_experts, Node after);

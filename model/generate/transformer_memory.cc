@@ -77,7 +77,30 @@ void ActivationMemory::end(const Slot& slot, std::uint32_t node) {
   point(node, activations_ + gathered_);
 }
 
-void ActivationMemory::point(std::uint32_t node, std::uint64_t bytes) {
+std::uint64_t ActivationMemory::communicators() const {
+  const ParallelSpec& parallel = plan_.spec.parallel;
+  const TransformerMesh& mesh = plan_.mesh;
+  std::uint64_t count = 0;
+  for (const std::int64_t size : {parallel.tensor, parallel.context, parallel.expert}) {
+    count += size > 1 ? 1 : 0;
+  }
+  for (const std::uint32_t size :
+       {mesh.dense.shards, mesh.dense.replicas, mesh.experts.shards, mesh.experts.replicas}) {
+    count += size > 1 ? 1 : 0;
+  }
+  if (plan_.shape.stages > 1) count += 2;
+  const std::vector<std::uint32_t>& tied = plan_.embedding_stages;
+  if (tied.size() > 1 && std::find(tied.begin(), tied.end(), stage_) != tied.end()) ++count;
+  return count;
+}
+
+void ActivationMemory::point(std::uint32_t node, std::uint64_t tensors) {
+  const ReserveSpec& reserves = plan_.spec.reserves;
+  const auto lost =
+      static_cast<std::uint64_t>(static_cast<double>(tensors) * reserves.fragmentation);
+  const std::uint64_t bytes =
+      tensors + lost + static_cast<std::uint64_t>(reserves.framework) +
+      static_cast<std::uint64_t>(reserves.communicator) * communicators();
   std::vector<ProgramMemory::Point>& line = memory_.timeline;
   if (!line.empty() && line.back().node == node) {
     line.back().bytes = bytes;

@@ -31,6 +31,8 @@ class ActivationMemory {
  private:
   [[nodiscard]] std::uint64_t saved(std::uint32_t chunk) const;
   [[nodiscard]] std::uint64_t workspace(const Slot& slot) const;
+  // Communicators that a device of the stage is in, and a pair of neighbours along the pipeline.
+  [[nodiscard]] std::uint64_t communicators() const;
   void point(std::uint32_t node, std::uint64_t bytes);
 
   const TransformerPlan& plan_;

@@ -40,6 +40,28 @@ schema::DataType parameter_precision_of(const TransformerSpec& spec) {
                                                             : spec.precision;
 }
 
+KernelSpec kernels_of(KernelPreset preset) {
+  switch (preset) {
+    case KernelPreset::kIdeal:
+      return {.accumulation = Accumulation::kNone,
+              .casts = false,
+              .transposes = false,
+              .unscale = false,
+              .clip = false,
+              .copies = false};
+    case KernelPreset::kMegatron2021:
+      return {.accumulation = Accumulation::kSeparate};
+    case KernelPreset::kTransformerEngine:
+      return {};
+    case KernelPreset::kEager:
+      break;
+  }
+  return {.accumulation = Accumulation::kSeparate,
+          .fused_softmax = false,
+          .fused_activation = false,
+          .fused_residual = false};
+}
+
 bool reduces_each_micro_batch(const TransformerSpec& spec) {
   if (spec.gradient_reduction != GradientReduction::kAuto) {
     return spec.gradient_reduction == GradientReduction::kMicroBatch;

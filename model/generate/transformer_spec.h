@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/names.h"
+#include "core/time.h"
 #include "model/generate/spec.h"
 
 namespace exawarp::model {
@@ -192,6 +193,64 @@ struct OptimizerSpec {
   bool gradient_norm = true;     // optimizer.gradient_norm: clipped by the norm of all gradients
 };
 
+// How a micro-batch's gradients come into those of the step, in gradient_precision.
+enum class Accumulation {
+  kNone,      // "none": products write them, in precision, and nothing is summed
+  kFused,     // "fused": products add to the main gradients (Megatron-LM's
+              // gradient_accumulation_fusion), beyond what their arithmetic hides
+  kSeparate,  // "separate": a kernel reads what products wrote and adds it
+};
+
+inline constexpr core::Named<Accumulation> kAccumulationNames[] = {
+    {"none", Accumulation::kNone},
+    {"fused", Accumulation::kFused},
+    {"separate", Accumulation::kSeparate}};
+constexpr std::span<const core::Named<Accumulation>> names_of(Accumulation) {
+  return kAccumulationNames;
+}
+static_assert(core::names_each(kAccumulationNames));
+
+// What frameworks run beside the arithmetic of the model, and as how many kernels. Costs are those
+// of transformer_kernels.h. Keys: kernels.NAME.
+struct KernelSpec {
+  Accumulation accumulation = Accumulation::kFused;  // kernels.accumulation
+  // Each true: one kernel, whose intermediate results stay on chip; false: one for each step.
+  bool fused_softmax = true;     // kernels.fused_softmax: scale, mask and softmax of scores that
+                                 // flash attention does not keep on chip
+  bool fused_activation = true;  // kernels.fused_activation: activation, and gate or bias
+  bool fused_residual = true;    // kernels.fused_residual: dropout and sum
+  // kernels.casts: operands of fp8 products are converted from bf16, with a maximum for the scale,
+  // by kernels of their own: inputs and gradients each micro-batch, weights once a step.
+  bool casts = true;
+  // kernels.transposes: and written a second time, transposed: Hopper's fp8 products take operands
+  // of one layout alone (Transformer Engine, cast_transpose).
+  bool transposes = true;
+  // Once a step, of the share of the gradients that a rank updates (Megatron-LM, optimizer.py).
+  bool unscale = true;  // kernels.unscale: fp16's loss scale is taken out, overflows looked for
+  bool clip = true;     // kernels.clip: multiplied, where there is a gradient norm
+  bool copies = true;   // kernels.copies: new weights come from the fp32 ones by a copy, not by the
+                        // optimizer's kernel
+};
+
+enum class KernelPreset {
+  kIdeal,              // "ideal": nothing beside the arithmetic, everything fused
+  kMegatron2021,       // "megatron_2021": arXiv:2104.04473 and 2205.05198: separate accumulation
+  kTransformerEngine,  // "transformer_engine": Megatron-Core with it: what a KernelSpec{} is
+  kEager,              // "eager": PyTorch as written: nothing is fused
+};
+
+inline constexpr core::Named<KernelPreset> kKernelPresetNames[] = {
+    {"ideal", KernelPreset::kIdeal},
+    {"megatron_2021", KernelPreset::kMegatron2021},
+    {"transformer_engine", KernelPreset::kTransformerEngine},
+    {"eager", KernelPreset::kEager}};
+constexpr std::span<const core::Named<KernelPreset>> names_of(KernelPreset) {
+  return kKernelPresetNames;
+}
+static_assert(core::names_each(kKernelPresetNames));
+
+[[nodiscard]] KernelSpec kernels_of(KernelPreset preset);
+
 enum class TensorOverlap {
   kNone,       // "none": products wait for their collectives
   kBackward,   // "backward": the gather of x overlaps dX, the reduce-scatter of dX dW
@@ -211,6 +270,9 @@ static_assert(core::names_each(kTensorOverlapNames));
 struct OverlapSpec {
   bool gradients = true;    // overlap.gradients: reduced during backward; false: after it
   bool parameters = false;  // overlap.parameters: gathered during the next step's forward
+  // overlap.pipeline: a stage goes on while what it sent is under way. false: waits until it is
+  // over, as Megatron-LM's schedule without interleaving does.
+  bool pipeline = true;
   TensorOverlap tensor = TensorOverlap::kBackward;  // overlap.tensor
   std::int64_t tensor_parts = 4;                    // overlap.tensor_parts, of "pipelined"
 };
@@ -231,6 +293,13 @@ struct StorageSpec {
   std::int64_t bytes_per_sequence = 0;  // storage.bytes_per_sequence: input read; 0: none
   std::int64_t checkpoint_every = 0;    // storage.checkpoint_every: steps; 0: no checkpoints
   bool checkpoint_wait = true;          // storage.checkpoint_wait: the next step waits for it
+};
+
+// Device memory beside tensors. Keys: reserves.NAME.
+struct ReserveSpec {
+  std::int64_t framework = 0;     // reserves.framework: the driver's context, libraries' workspaces
+  std::int64_t communicator = 0;  // reserves.communicator: buffers of each communicator
+  double fragmentation = 0;       // reserves.fragmentation: of activations and buffers, on top
 };
 
 enum class GradientReduction { kAuto, kStep, kMicroBatch };
@@ -261,20 +330,31 @@ struct TransformerSpec {
   schema::DataType gemm_precision = schema::DataType::NONE;
   // parameter_precision: what gathers of parameters carry; NONE: precision.
   schema::DataType parameter_precision = schema::DataType::NONE;
-  bool flash_attention = true;        // flash_attention: scores stay on chip, and are computed
-                                      // again in backward
-  bool dropout = false;               // dropout: backward needs its masks (memory; no time)
+  bool flash_attention = true;  // flash_attention: scores stay on chip, and are computed
+                                // again in backward
+  // gemm_precision_ends: so many layers at either end of the model whose products are in
+  // `precision` all the same.
+  std::int64_t gemm_precision_ends = 0;
+  bool dropout = false;               // dropout: of scores, and after each block
   std::int64_t gradient_buckets = 4;  // gradient reductions a stage and step; at most one a layer
                                       // of the stage is made
+  // gradient_bucket_parameters: if above 0, a bucket ends with the layer with which it reaches so
+  // many, and with its chunk (Megatron-LM's ddp_bucket_size); gradient_buckets then says nothing.
+  std::int64_t gradient_bucket_parameters = 0;
   // gradient_reduction: once a step, or after each micro-batch, layer by layer. kAuto: after each
   // micro-batch with zero2 and with zero3 that reshards, else once a step.
   GradientReduction gradient_reduction = GradientReduction::kAuto;
   std::int64_t steps = 1;  // training steps, one after the other
   RecomputeSpec recompute = {};
   OptimizerSpec optimizer = {};
+  KernelSpec kernels = {};
+  // host_time: once a step devices wait so long for the host: its data, its optimizer's loop, what
+  // it reads back and logs.
+  core::Time host_time = {};
   OverlapSpec overlap = {};
   RoutingSpec routing = {};
   StorageSpec storage = {};
+  ReserveSpec reserves = {};
 };
 
 // What the zeros and NONEs above stand for.

@@ -32,6 +32,7 @@ void StageWriter::step(std::int64_t index) {
   reads_.assign(plan_.shape.micro_batches, {});
   for (const Slot& slot : slots_) {
     out_.context().micro_batch = static_cast<std::uint16_t>(slot.micro_batch);
+    first_micro_batch_ = slot.micro_batch == 0;
     last_micro_batch_ = slot.micro_batch + 1 == plan_.shape.micro_batches;
     if (index == 0) memory_.begin(slot, out_.node_count());
     switch (slot.pass) {
@@ -72,6 +73,9 @@ void StageWriter::forward(const Slot& slot) {
     }
     state_.use(layer);
     out_.context().layer = static_cast<std::uint16_t>(layer);
+    if (slot.micro_batch == 0 && costs_.layer(layer).weight_cast) {
+      out_.compute(*costs_.layer(layer).weight_cast);
+    }
     input = layers_.forward(costs_.layer(layer), input);
     out_.context().layer = kNoLayer;
   }
@@ -110,7 +114,11 @@ void StageWriter::backward(const Slot& slot) {
     const std::uint32_t layer = plan_.first_layer[chunk] + i;
     state_.use(layer);
     out_.context().layer = static_cast<std::uint16_t>(layer);
-    if (recomputes_layer(plan_.spec, i)) layers_.forward(costs_.layer(layer), {});
+    if (recomputes_layer(plan_.spec, i)) {
+      out_.context().phase = schema::Phase::RECOMPUTE;
+      layers_.forward(costs_.layer(layer), {});
+      out_.context().phase = schema::Phase::BACKWARD;
+    }
     gradient = layers_.backward(costs_.layer(layer), gradient, with_weights);
     if (costs_.decoder_embedding && layer == plan_.decoder_begin) {
       out_.context().layer = kNoLayer;
@@ -147,7 +155,10 @@ void StageWriter::weights(const Slot& slot) {
   out_.context().layer = kNoLayer;
 }
 
-void StageWriter::finished(std::uint32_t unit) { state_.finished(unit, last_micro_batch_); }
+void StageWriter::finished(std::uint32_t unit) {
+  state_.accumulate(unit, first_micro_batch_);
+  state_.finished(unit, last_micro_batch_);
+}
 
 // ---- embedding, head, loss
 
@@ -269,7 +280,8 @@ void StageWriter::transfer(schema::NodeKind kind, bool is_forward, std::uint32_t
                         plan_.shape.stages
               : model_chunk(chunk);
   fields.comm_bytes = boundary_bytes(is_forward ? receiver : receiver + 1);
-  out_.add(fields, {after});
+  const std::uint32_t node = out_.add(fields, {after});
+  if (is_send && !plan_.spec.overlap.pipeline) out_.wait_for(node);
 }
 
 }  // namespace exawarp::model

@@ -64,7 +64,7 @@ class StageWriter {
   ActivationMemory memory_;
   std::vector<Node> losses_;  // by micro-batch: the last node of its forward pass
   std::vector<Node> reads_;   // by micro-batch: its data is there
-  bool last_micro_batch_ = false;
+  bool first_micro_batch_ = false, last_micro_batch_ = false;
 };
 
 }  // namespace exawarp::model

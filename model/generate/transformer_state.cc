@@ -6,13 +6,15 @@
 #include "model/generate/transformer_state.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace exawarp::model {
 namespace {
 
 constexpr std::uint64_t kAdamFlops = 10;  // a parameter; at least 10 (docs/guide/training.md)
 constexpr std::uint64_t kSgdFlops = 4;
-constexpr std::uint64_t kNormBytes = 4;  // the gradient norm: one fp32 scalar
+constexpr std::uint64_t kNormBytes = 4;    // the gradient norm: one fp32 scalar
+constexpr std::uint64_t kMasterBytes = 4;  // a parameter or gradient in fp32
 
 }  // namespace
 
@@ -84,19 +86,38 @@ void StateWriter::plan_buckets() {
     }
     if (at + 1 == plan_.chunk_layers.size()) first += parameters_of(kHeadUnit);
   }
-  const auto count = std::max<std::size_t>(
-      1,
-      std::min<std::size_t>(static_cast<std::size_t>(plan_.spec.gradient_buckets), layers.size()));
   std::size_t begin = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t end = layers.size() * (i + 1) / count;
+  const std::vector<std::size_t> ends = bucket_ends(layers);
+  for (const std::size_t end : ends) {
     Bucket bucket{.layers_end = static_cast<std::uint32_t>(end), .parameters = {}};
+    if (buckets_.empty()) bucket.parameters += first;
     for (; begin < end; ++begin) bucket.parameters += layers[begin];
-    if (i == 0) bucket.parameters += first;
-    if (i + 1 == count) bucket.parameters += last;
+    if (buckets_.size() + 1 == ends.size()) bucket.parameters += last;
     total_ += bucket.parameters;
     buckets_.push_back(bucket);
   }
+}
+
+// By bucket, how many layers are over with it.
+std::vector<std::size_t> StateWriter::bucket_ends(const std::vector<ParameterCount>& layers) const {
+  std::vector<std::size_t> ends;
+  const auto least = static_cast<std::uint64_t>(plan_.spec.gradient_bucket_parameters);
+  if (least == 0 || layers.empty()) {
+    const auto asked = static_cast<std::size_t>(plan_.spec.gradient_buckets);
+    const std::size_t count = std::max<std::size_t>(1, std::min(asked, layers.size()));
+    for (std::size_t i = 0; i < count; ++i) ends.push_back(layers.size() * (i + 1) / count);
+    return ends;
+  }
+  std::uint64_t sum = 0;
+  for (std::size_t i = 1; i <= layers.size(); ++i) {
+    sum += layers[i - 1].dense + layers[i - 1].experts;
+    const bool chunk_ends =
+        std::find(chunk_start_.begin(), chunk_start_.end(), i) != chunk_start_.end();
+    if (sum < least && !chunk_ends && i != layers.size()) continue;
+    ends.push_back(i);
+    sum = 0;
+  }
+  return ends;
 }
 
 bool StateWriter::gathers_units() const {
@@ -177,6 +198,35 @@ void StateWriter::use_chunk(std::uint32_t chunk) {
 }
 
 // ---- gradients
+
+// Fused: of what a product does, the traffic that its arithmetic does not hide (it comes at the end
+// of each tile of the result); the first micro-batch writes and reads nothing. Where gradients are
+// reduced after each micro-batch, they are converted before, and the reduced share is added.
+void StateWriter::accumulate(std::uint32_t unit, bool first_micro_batch) {
+  const TransformerSpec& spec = plan_.spec;
+  if (spec.kernels.accumulation == Accumulation::kNone) return;
+  const std::uint64_t from = width_of(spec.precision);
+  const std::uint64_t to = width_of(spec.gradient_precision);
+  const ParameterCount count = parameters_of(unit);
+  const std::uint64_t all = count.dense + count.experts;
+  const std::uint64_t added = first_micro_batch ? 0 : to;
+  std::uint64_t read = 0, written = 0;
+  if (reduces_each_micro_batch(spec)) {
+    const std::uint64_t share = share_of(count);
+    if (from != to) read = all * from, written = all * to;
+    read += share * 2 * added;
+    written += share * added;
+  } else if (from != to || !first_micro_batch) {
+    const bool separate = spec.kernels.accumulation == Accumulation::kSeparate;
+    read = all * (added + (separate ? from : 0));
+    written = all * to;
+  }
+  if (written == 0) return;
+  const schema::Phase phase = std::exchange(out_.context().phase, schema::Phase::ACCUMULATE);
+  out_.compute(
+      {schema::Operation::ELEMENTWISE, "accumulate", first_micro_batch ? 0 : all, read, written});
+  out_.context().phase = phase;
+}
 
 void StateWriter::finished(std::uint32_t unit, bool last_micro_batch) {
   if (reduces_each_micro_batch(plan_.spec)) {
@@ -280,28 +330,59 @@ StateWriter::Node StateWriter::reduce_tied_embedding(Node ready) {
                          {ready, out_.last_compute()});
 }
 
+std::uint64_t StateWriter::final_gradient_width() const {
+  return unscales() ? kMasterBytes : width_of(plan_.spec.gradient_precision);
+}
+
+bool StateWriter::unscales() const {
+  return plan_.spec.kernels.unscale && plan_.spec.precision == schema::DataType::FP16;
+}
+
+// Unscaling copies gradients to fp32 ones and multiplies those, looking for overflows.
+StateWriter::Node StateWriter::read_gradients(Node ready) {
+  const TransformerSpec& spec = plan_.spec;
+  const std::uint64_t mine = share();
+  if (unscales()) {
+    ready = out_.compute(
+        {schema::Operation::ELEMENTWISE, "gradients.unscale", 2 * mine,
+         mine * (width_of(spec.gradient_precision) + kMasterBytes), mine * 2 * kMasterBytes},
+        {ready});
+  }
+  if (!spec.optimizer.gradient_norm) return ready;
+  const std::uint64_t bytes = mine * final_gradient_width();
+  ready = out_.compute(
+      {schema::Operation::ELEMENTWISE, "gradient_norm", 2 * mine, bytes, kNormBytes}, {ready});
+  ready = sum_over_ranks(ready);
+  if (!spec.kernels.clip) return ready;
+  return out_.compute({schema::Operation::ELEMENTWISE, "gradients.clip", mine, bytes, bytes},
+                      {ready});
+}
+
+StateWriter::Node StateWriter::update(Node ready) {
+  const TransformerSpec& spec = plan_.spec;
+  const std::uint64_t mine = share();
+  const auto state = static_cast<std::uint64_t>(state_bytes_of(spec.optimizer));
+  const std::uint64_t weight = width_of(spec.precision);
+  const bool copies = spec.kernels.copies && spec.precision != schema::DataType::FP32;
+  const bool adam = spec.optimizer.kind == OptimizerKind::kAdam;
+  ready = out_.compute(
+      {schema::Operation::OPTIMIZER, adam ? "adam" : "sgd", (adam ? kAdamFlops : kSgdFlops) * mine,
+       (state + final_gradient_width()) * mine, (state + (copies ? 0 : weight)) * mine},
+      {ready});
+  if (!copies) return ready;
+  return out_.compute(
+      {schema::Operation::ELEMENTWISE, "weights.copy", 0, kMasterBytes * mine, weight * mine});
+}
+
 // Once a step: sum of tied gradients, norm of all gradients, the optimizer on this rank's share,
 // then the new parameters to all data-parallel ranks.
 void StateWriter::finish_step() {
   const TransformerSpec& spec = plan_.spec;
   out_.context() = {.phase = schema::Phase::OPTIMIZER, .data_type = spec.precision};
-  const std::uint64_t gradient = width_of(spec.gradient_precision);
-  const auto state = static_cast<std::uint64_t>(state_bytes_of(spec.optimizer));
-  const std::uint64_t mine = share();
   Node ready = reduced_[0];
   if (ties_embeddings()) ready = reduce_tied_embedding(ready);
   for (std::size_t i = 1; i < reduced_.size(); ++i) out_.wait_for(reduced_[i]);
-  if (spec.optimizer.gradient_norm) {
-    ready = out_.compute(
-        {schema::Operation::ELEMENTWISE, "gradient_norm", 2 * mine, mine * gradient, kNormBytes},
-        {ready});
-    ready = sum_over_ranks(ready);
-  }
-  const bool adam = spec.optimizer.kind == OptimizerKind::kAdam;
-  const std::uint32_t updated = out_.compute(
-      {schema::Operation::OPTIMIZER, adam ? "adam" : "sgd", (adam ? kAdamFlops : kSgdFlops) * mine,
-       (state + gradient) * mine, (state + width_of(spec.precision)) * mine},
-      {ready});
+  const Node updated = update(read_gradients(ready));
   write_checkpoint(updated);
   std::array<Node, 2> gathered;
   const bool gathers =
@@ -312,6 +393,13 @@ void StateWriter::finish_step() {
     if (!spec.overlap.parameters) gathered = bucket.gathered;
   }
   out_.context() = {};
+  if (spec.host_time.ps > 0) {
+    NodeFields host{.operation = schema::Operation::OTHER};
+    host.stream = out_.stream(kCompute);
+    host.name = out_.name("host");
+    host.duration_ps = static_cast<std::uint64_t>(spec.host_time.ps);
+    out_.add(host, {});
+  }
   step_end_ = out_.marker("step.end", {gathered[0], gathered[1]});
 }
 

@@ -43,6 +43,8 @@ class StateWriter {
   void use(std::uint32_t unit);
   // A chunk's forward pass in the first micro-batch begins.
   void use_chunk(std::uint32_t chunk);
+  // What products wrote comes into the step's gradients of the unit.
+  void accumulate(std::uint32_t unit, bool first_micro_batch);
   // The gradients of the unit are complete for this micro-batch.
   void finished(std::uint32_t unit, bool last_micro_batch);
   // The step's last backward pass is over.
@@ -65,6 +67,8 @@ class StateWriter {
 
   void plan_units(const std::vector<Slot>& slots);
   void plan_buckets();
+  [[nodiscard]] std::vector<std::size_t> bucket_ends(
+      const std::vector<ParameterCount>& layers) const;
   void reduce_bucket();
   void reduce(const ParameterCount& what, bool last);
   void reduce_in(const ParameterGroup& group, std::uint64_t parameters, bool last, bool experts);
@@ -76,6 +80,12 @@ class StateWriter {
   Node sum_over_ranks(Node local);
   Node reduce_tied_embedding(Node ready);
   void write_checkpoint(Node updated);
+  // Of the share of the gradients that this rank updates: their norm, and what the framework does
+  // with them before and after the optimizer. Each returns its last node.
+  Node read_gradients(Node ready);
+  Node update(Node ready);
+  [[nodiscard]] bool unscales() const;
+  [[nodiscard]] std::uint64_t final_gradient_width() const;  // of an element, in the optimizer
   [[nodiscard]] bool gathers_units() const;
   [[nodiscard]] bool ties_embeddings() const;
   [[nodiscard]] std::uint32_t model_chunk(std::uint32_t chunk) const {

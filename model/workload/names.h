@@ -40,6 +40,13 @@ inline constexpr core::Named<DataType> kDataTypeNames[] = {
     {"fp8", DataType::FP8},   {"int8", DataType::INT8}, {"fp64", DataType::FP64}};
 static_assert(core::names_each(kDataTypeNames, {DataType::NONE}));
 
+// `step`: what belongs to none of them.
+inline constexpr core::Named<Phase> kPhaseNames[] = {
+    {"step", Phase::NONE},           {"forward", Phase::FORWARD},
+    {"backward", Phase::BACKWARD},   {"optimizer", Phase::OPTIMIZER},
+    {"recompute", Phase::RECOMPUTE}, {"accumulate", Phase::ACCUMULATE}};
+static_assert(core::names_each(kPhaseNames));
+
 inline constexpr core::Named<MemoryPlace> kMemoryPlaceNames[] = {{"device", MemoryPlace::DEVICE},
                                                                  {"host", MemoryPlace::HOST}};
 static_assert(core::names_each(kMemoryPlaceNames));
@@ -66,6 +73,10 @@ constexpr std::span<const exawarp::core::Named<workload_names::CollectiveType>> 
 constexpr std::span<const exawarp::core::Named<workload_names::DataType>> names_of(
     workload_names::DataType) {
   return workload_names::kDataTypeNames;
+}
+constexpr std::span<const exawarp::core::Named<workload_names::Phase>> names_of(
+    workload_names::Phase) {
+  return workload_names::kPhaseNames;
 }
 constexpr std::span<const exawarp::core::Named<workload_names::MemoryPlace>> names_of(
     workload_names::MemoryPlace) {

@@ -24,7 +24,7 @@ constexpr auto kStreamKindLast = schema::StreamKind::COMMUNICATION;
 constexpr auto kNodeKindLast = schema::NodeKind::MARKER;
 constexpr auto kOperationLast = schema::Operation::CONVOLUTION;
 constexpr auto kCollectiveLast = schema::CollectiveType::PERMUTE;
-constexpr auto kPhaseLast = schema::Phase::OPTIMIZER;
+constexpr auto kPhaseLast = schema::Phase::ACCUMULATE;
 constexpr auto kDataTypeLast = schema::DataType::FP64;
 constexpr auto kMemoryPlaceLast = schema::MemoryPlace::HOST;
 

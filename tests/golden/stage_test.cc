@@ -39,6 +39,7 @@ Quantities stage(const std::string& set) {
 
 TransformerSpec spec_of(const ParallelSpec& parallel, std::int64_t micro_batch) {
   TransformerSpec spec;
+  spec.kernels = kernels_of(KernelPreset::kIdeal);  // STAGE has no others
   spec.model = {.name = "stage",
                 .layers = 4,
                 .hidden = 1024,

@@ -263,6 +263,7 @@ WorkloadGraph small_llama(const model::ParallelSpec& parallel, std::int64_t step
   spec.sequence_length = 1024;
   spec.global_batch_sequences = 4 * parallel.data;
   spec.steps = steps;
+  spec.kernels = model::kernels_of(model::KernelPreset::kIdeal);
   return model::generate_transformer(spec);
 }
 

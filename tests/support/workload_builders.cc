@@ -27,6 +27,7 @@ TransformerSpec tiny_llama() {
   spec.sequence_length = 32;
   spec.global_batch_sequences = 8;
   spec.micro_batch_sequences = 2;
+  spec.kernels = model::kernels_of(model::KernelPreset::kIdeal);
   return spec;
 }
 
@@ -71,6 +72,14 @@ void draw_options(TransformerSpec& spec, const Below& below) {
   spec.overlap.gradients = below(2) == 0;
   spec.overlap.parameters = below(2) == 0;
   spec.storage.checkpoint_every = below(2);
+  spec.kernels = model::kernels_of(static_cast<model::KernelPreset>(below(4)));
+  spec.flash_attention = below(2) == 0;
+  spec.dropout = below(2) == 0;
+  spec.overlap.pipeline = below(2) == 0;
+  if (below(2) == 0) spec.gemm_precision = model::schema::DataType::FP8;
+  spec.gemm_precision_ends = below(2);
+  if (below(2) == 0) spec.gradient_bucket_parameters = 1 << 14;
+  spec.host_time = {below(2) * 1'000'000};
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace exawarp::tests {
 
 // Four layers, hidden 64, on one device: what the tests vary.
-model::TransformerSpec tiny_llama();  // gated ffn, 2 kv heads of 8
+model::TransformerSpec tiny_llama();  // gated ffn, 2 kv heads of 8; kernels: ideal
 model::TransformerSpec tiny_gpt();    // plain ffn, as many kv heads as heads, tied embeddings
 
 // A spec that check() accepts, the same for the same seed, of at most 80 devices.

@@ -50,6 +50,15 @@ TEST(Roofline, IsBoundByMemoryWhereBytesAreMany) {
   EXPECT_EQ(duration(node), Time{5'000'000});  // 5e6 bytes at 1e12 bytes/s
 }
 
+TEST(Roofline, KeepsTheMatrixUnitsClockBelowThePeaks) {
+  Accelerator accelerator = tests::round_accelerator();
+  accelerator.sustained_clock = 0.8;
+  EXPECT_EQ(duration(kGemm, accelerator), Time{2'500'000});
+  NodeFields norm = kGemm;
+  norm.operation = Operation::NORM;
+  EXPECT_EQ(duration(norm, accelerator), Time{20'000'000});
+}
+
 TEST(Roofline, TakesTheVectorRateForOtherOperations) {
   NodeFields node = kGemm;
   node.operation = Operation::NORM;

@@ -1,0 +1,74 @@
+// Tasks have the durations, nodes of the graph say what they are.
+#include "model/compute_times.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "model/device/device_model.h"
+
+namespace exawarp::model {
+namespace {
+
+using Kind = std::pair<schema::Phase, schema::Operation>;
+
+void add_program(const ProgramTable& table, const Program& program, double weight,
+                 std::map<Kind, ComputeTime>& sums) {
+  for (const Task& task : table.tasks) {
+    if (task.kind != TaskKind::compute) continue;
+    const schema::Node::Reader node = program.node(task.node);
+    if (node.getKind() != schema::NodeKind::COMPUTE) continue;
+    ComputeTime& sum = sums[{node.getPhase(), node.getOperation()}];
+    sum.nodes += weight;
+    sum.seconds += weight * core::to_seconds(task.wire[0]);
+    sum.flops += weight * static_cast<double>(node.getFlops());
+    sum.bytes += weight * (static_cast<double>(node.getBytesRead()) +
+                           static_cast<double>(node.getBytesWritten()));
+  }
+}
+
+}  // namespace
+
+std::vector<ComputeTime> compute_times(const Cluster& cluster, const Outcome& outcome) {
+  std::map<Kind, ComputeTime> sums;
+  double devices = 0;
+  for (const PlacedJob& job : cluster.jobs()) {
+    if (!job.runs) continue;
+    const double steps = std::max<double>(1, job.graph->training().getSteps());
+    for (std::uint32_t p = 0; p < job.graph->program_count(); ++p) {
+      const std::uint32_t index = job.first_program + p;
+      const auto count = static_cast<double>(outcome.classes()[index].devices);
+      devices += count;
+      add_program(cluster.devices().programs[index], job.graph->program(p), count / steps, sums);
+    }
+  }
+  std::vector<ComputeTime> result;
+  for (auto& [kind, sum] : sums) {
+    for (double* part : {&sum.nodes, &sum.seconds, &sum.flops, &sum.bytes}) {
+      if (devices > 0) *part /= devices;
+    }
+    sum.phase = kind.first;
+    sum.operation = kind.second;
+    result.push_back(sum);
+  }
+  return result;
+}
+
+schema::DataType products_type(const WorkloadGraph& graph) {
+  std::array<double, kDataTypeCount> flops{};
+  for (std::uint32_t p = 0; p < graph.program_count(); ++p) {
+    const Program& program = graph.program(p);
+    for (std::uint32_t i = 0; i < program.node_count(); ++i) {
+      const schema::Node::Reader node = program.node(i);
+      if (node.getKind() != schema::NodeKind::COMPUTE) continue;
+      if (node.getOperation() != schema::Operation::GEMM) continue;
+      flops.at(static_cast<std::size_t>(node.getDataType())) += static_cast<double>(node.getFlops());
+    }
+  }
+  const auto most = std::max_element(flops.begin(), flops.end());
+  if (*most == 0) return schema::DataType::NONE;
+  return static_cast<schema::DataType>(most - flops.begin());
+}
+
+}  // namespace exawarp::model

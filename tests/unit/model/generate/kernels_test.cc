@@ -1,0 +1,305 @@
+// What frameworks run beside the arithmetic (KernelSpec), by hand: T = 64 tokens, H = 64, F = 160,
+// q = 64, k = 16, e = 2 bytes, and Z = T S heads = 16,384 scores.
+#include <gtest/gtest.h>
+
+#include "model/generate/transformer.h"
+#include "model/generate/transformer_costs.h"
+#include "tests/support/workload_builders.h"
+
+namespace exawarp::model {
+namespace {
+
+using schema::Phase;
+using tests::NamedNode;
+
+struct KernelRow {
+  const char* name;
+  std::uint64_t flops, read, written;
+};
+
+void expect_kernels(const std::vector<NamedNode>& nodes, const std::vector<KernelRow>& rows) {
+  ASSERT_EQ(nodes.size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    SCOPED_TRACE(std::to_string(i) + " " + rows[i].name);
+    EXPECT_EQ(nodes[i].name, rows[i].name);
+    EXPECT_EQ(nodes[i].node.getFlops(), rows[i].flops);
+    EXPECT_EQ(nodes[i].node.getBytesRead(), rows[i].read);
+    EXPECT_EQ(nodes[i].node.getBytesWritten(), rows[i].written);
+  }
+}
+
+// Nodes of a phase of layer 1, by micro-batch.
+std::vector<NamedNode> of_layer(const WorkloadGraph& graph, Phase phase,
+                                std::uint16_t micro_batch) {
+  return tests::nodes_of(graph, 0, phase, 1, micro_batch);
+}
+
+// Those whose name starts so, of any layer.
+std::vector<NamedNode> nodes_named(const WorkloadGraph& graph, std::uint32_t program,
+                                   const std::string& start) {
+  std::vector<NamedNode> result;
+  for (std::uint32_t i = 0; i < graph.program(program).node_count(); ++i) {
+    const schema::Node::Reader node = graph.program(program).node(i);
+    const std::string name = graph.node_name(node);
+    if (name.rfind(start, 0) == 0) result.push_back({name, node});
+  }
+  return result;
+}
+
+// H (q + 2 k) + q H + 3 H F + 2 H.
+constexpr std::uint64_t kLayerParameters = 64 * 96 + 64 * 64 + 3 * 64 * 160 + 2 * 64;
+
+TEST(Kernels, FusedAccumulationWritesFp32ThenReadsAndWritesIt) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.kernels = {};
+  const WorkloadGraph graph = generate_transformer(spec);
+  const std::uint64_t bytes = 4 * kLayerParameters;
+  expect_kernels(of_layer(graph, Phase::ACCUMULATE, 0), {{"accumulate", 0, 0, bytes}});
+  expect_kernels(of_layer(graph, Phase::ACCUMULATE, 3),
+                 {{"accumulate", kLayerParameters, bytes, bytes}});
+}
+
+TEST(Kernels, SeparateAccumulationReadsWhatProductsWrote) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.kernels = kernels_of(KernelPreset::kMegatron2021);
+  const WorkloadGraph graph = generate_transformer(spec);
+  const std::uint64_t p = kLayerParameters;
+  expect_kernels(of_layer(graph, Phase::ACCUMULATE, 0), {{"accumulate", 0, 2 * p, 4 * p}});
+  expect_kernels(of_layer(graph, Phase::ACCUMULATE, 1), {{"accumulate", p, 6 * p, 4 * p}});
+}
+
+TEST(Kernels, OneMicroBatchInThePrecisionOfGradientsIsNotAccumulated) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.kernels = {};
+  spec.gradient_precision = schema::DataType::BF16;
+  EXPECT_TRUE(of_layer(generate_transformer(spec), Phase::ACCUMULATE, 0).empty());
+  EXPECT_EQ(of_layer(generate_transformer(spec), Phase::ACCUMULATE, 1).size(), 1u);
+}
+
+// Converted before each reduction; the share of a half is added from the second one on.
+TEST(Kernels, ShardedGradientsAreConvertedAndTheirSharesAdded) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.kernels = {};
+  spec.parallel.data = 2;
+  spec.parallel.sharding = Sharding::kZero3;
+  const WorkloadGraph graph = generate_transformer(spec);
+  const std::uint64_t p = kLayerParameters;
+  expect_kernels(of_layer(graph, Phase::ACCUMULATE, 0), {{"accumulate", 0, 2 * p, 4 * p}});
+  expect_kernels(of_layer(graph, Phase::ACCUMULATE, 1), {{"accumulate", p, 6 * p, 6 * p}});
+}
+
+TransformerSpec plain_attention() {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.flash_attention = false;
+  spec.dropout = true;
+  return spec;
+}
+
+std::vector<NamedNode> core_of(const WorkloadGraph& graph, Phase phase) {
+  std::vector<NamedNode> result;
+  for (NamedNode& node : of_layer(graph, phase, 0)) {
+    if (node.name.rfind("attention", 0) == 0) result.push_back(std::move(node));
+  }
+  return result;
+}
+
+// Causal as it is: no kernel leaves a score out.
+TEST(Kernels, PlainAttentionIsItsKernels) {
+  const std::uint64_t z = 64 * 32 * 8, product = 2 * 64 * 32 * 64;
+  const std::uint64_t q = 2 * 64 * 64, k = 2 * 64 * 16;  // bytes
+  const WorkloadGraph graph = generate_transformer(plain_attention());
+  expect_kernels(core_of(graph, Phase::FORWARD), {{"attention.scores", product, q + k, 2 * z},
+                                                  {"attention.softmax", 5 * z, 2 * z, 2 * z},
+                                                  {"attention.dropout", z, 2 * z, 3 * z},
+                                                  {"attention.values", product, 2 * z + k, q}});
+  expect_kernels(core_of(graph, Phase::BACKWARD),
+                 {{"attention.values.dv", product, 2 * z + q, k},
+                  {"attention.values.dp", product, q + k, 2 * z},
+                  {"attention.dropout.backward", z, 3 * z, 2 * z},
+                  {"attention.softmax.backward", 4 * z, 4 * z, 2 * z},
+                  {"attention.scores.dq", product, 2 * z + k, q},
+                  {"attention.scores.dk", product, 2 * z + q, k}});
+}
+
+TEST(Kernels, ASoftmaxThatIsNotFusedScalesAndMasksInPassesOfTheirOwn) {
+  TransformerSpec spec = plain_attention();
+  spec.kernels.fused_softmax = false;
+  const WorkloadGraph graph = generate_transformer(spec);
+  const std::vector<NamedNode> forward = core_of(graph, Phase::FORWARD);
+  ASSERT_EQ(forward.size(), 6u);
+  EXPECT_EQ(forward[1].name, "attention.scale");
+  EXPECT_EQ(forward[2].name, "attention.mask");
+  EXPECT_EQ(forward[2].node.getBytesRead(), 2u * 64 * 32 * 8);
+  EXPECT_EQ(core_of(graph, Phase::BACKWARD).size(), 8u);
+}
+
+TEST(Kernels, ModelFlopsDoNotDependOnTheAttentionKernel) {
+  TransformerSpec spec = tests::tiny_llama();
+  const double flash = model_flops_of_step(spec);
+  spec.flash_attention = false;
+  EXPECT_DOUBLE_EQ(model_flops_of_step(spec), flash);
+}
+
+TEST(Kernels, DropoutWritesAndReadsItsMasks) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.dropout = true;
+  const std::uint64_t n = 64 * 64;
+  WorkloadGraph graph = generate_transformer(spec);
+  const auto nodes = of_layer(graph, Phase::FORWARD, 0);
+  EXPECT_EQ(nodes.back().name, "residual");
+  EXPECT_EQ(nodes.back().node.getBytesWritten(), 3 * n);
+  EXPECT_EQ(of_layer(graph, Phase::BACKWARD, 0).front().name, "dropout.backward");
+  EXPECT_EQ(of_layer(graph, Phase::BACKWARD, 0).front().node.getBytesRead(), 3 * n);
+  spec.kernels.fused_residual = false;
+  graph = generate_transformer(spec);
+  const auto apart = of_layer(graph, Phase::FORWARD, 0);
+  EXPECT_EQ(apart[apart.size() - 2].name, "dropout");
+  EXPECT_EQ(apart.back().node.getBytesWritten(), 2 * n);
+}
+
+TEST(Kernels, AnActivationThatIsNotFusedPassesThroughMemoryOnceMore) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.kernels.fused_activation = false;
+  const WorkloadGraph graph = generate_transformer(spec);
+  const std::uint64_t f = 2 * 64 * 160;
+  expect_kernels({nodes_named(graph, 0, "activation.parts").front()},
+                 {{"activation.parts", f / 2, f, f}});
+  expect_kernels({nodes_named(graph, 0, "activation.parts.backward").front()},
+                 {{"activation.parts.backward", f / 2, 2 * f, f}});
+}
+
+TransformerSpec fp8_llama() {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.gemm_precision = schema::DataType::FP8;
+  spec.kernels.casts = true;
+  spec.kernels.transposes = true;
+  return spec;
+}
+
+std::vector<NamedNode> casts_of(const WorkloadGraph& graph, Phase phase, std::uint16_t batch) {
+  std::vector<NamedNode> result;
+  for (NamedNode& node : of_layer(graph, phase, batch)) {
+    if (node.name.find("cast") != std::string::npos) result.push_back(std::move(node));
+  }
+  return result;
+}
+
+// Twice a byte where bf16 was read: as it is, and transposed.
+TEST(Kernels, Fp8ProductsHaveTheirOperandsConverted) {
+  const WorkloadGraph graph = generate_transformer(fp8_llama());
+  const std::uint64_t n = 64 * 64, f = 64 * 160, p = kLayerParameters;
+  expect_kernels(casts_of(graph, Phase::FORWARD, 0), {{"weights.cast", p, 2 * p, 2 * p},
+                                                      {"cast", n, 2 * n, 2 * n},
+                                                      {"cast", n, 2 * n, 2 * n},
+                                                      {"cast", n, 2 * n, 2 * n},
+                                                      {"cast", f, 2 * f, 2 * f}});
+  EXPECT_EQ(casts_of(graph, Phase::FORWARD, 1).size(), 4u);  // weights once a step
+  expect_kernels(casts_of(graph, Phase::BACKWARD, 1),
+                 {{"cast.backward", n, 2 * n, 2 * n},
+                  {"cast.backward", 2 * f, 4 * f, 4 * f},
+                  {"cast.backward", n, 2 * n, 2 * n},
+                  {"cast.backward", 64 * 96, 2 * 64 * 96, 2 * 64 * 96}});
+}
+
+TEST(Kernels, WithoutTransposesEachOperandIsWrittenOnce) {
+  TransformerSpec spec = fp8_llama();
+  spec.kernels.transposes = false;
+  const WorkloadGraph graph = generate_transformer(spec);
+  EXPECT_EQ(casts_of(graph, Phase::FORWARD, 1).front().node.getBytesWritten(), 64u * 64);
+}
+
+TEST(Kernels, LayersAtTheEndsKeepTheirPrecision) {
+  TransformerSpec spec = fp8_llama();
+  spec.gemm_precision_ends = 1;
+  const WorkloadGraph graph = generate_transformer(spec);
+  for (const NamedNode& node : nodes_named(graph, 0, "ffn_in")) {
+    const bool at_end = node.node.getLayer() == 0 || node.node.getLayer() == 3;
+    EXPECT_EQ(node.node.getDataType(), at_end ? schema::DataType::BF16 : schema::DataType::FP8);
+  }
+  for (const NamedNode& node : nodes_named(graph, 0, "cast")) {
+    EXPECT_TRUE(node.node.getLayer() == 1 || node.node.getLayer() == 2);
+  }
+}
+
+// P = 4 layers, embedding and head of 512 x 64 each, and the last norm.
+TEST(Kernels, TheEndOfAStepUnscalesClipsAndCopies) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.precision = schema::DataType::FP16;
+  spec.gradient_precision = schema::DataType::FP16;
+  spec.kernels = {};
+  spec.host_time = {5'000'000};
+  const WorkloadGraph graph = generate_transformer(spec);
+  const std::uint64_t p = 4 * kLayerParameters + 2 * 512 * 64 + 64;
+  const auto nodes = tests::nodes_of(graph, 0, Phase::OPTIMIZER, kNoLayer, kNoMicroBatch);
+  expect_kernels(nodes, {{"gradients.unscale", 2 * p, 6 * p, 8 * p},
+                         {"gradient_norm", 2 * p, 4 * p, 4},
+                         {"gradients.clip", p, 4 * p, 4 * p},
+                         {"adam", 10 * p, 16 * p, 12 * p},
+                         {"weights.copy", 0, 4 * p, 2 * p}});
+  const auto host = nodes_named(graph, 0, "host");
+  ASSERT_EQ(host.size(), 1u);
+  EXPECT_EQ(host[0].node.getDurationPs(), 5'000'000u);
+}
+
+TEST(Kernels, RecomputedNodesSayThatTheyAre) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.recompute.kind = Recompute::kFull;
+  const WorkloadGraph graph = generate_transformer(spec);
+  EXPECT_EQ(of_layer(graph, Phase::RECOMPUTE, 0).size(), of_layer(graph, Phase::FORWARD, 0).size());
+  spec.recompute.kind = Recompute::kSelective;
+  const WorkloadGraph selective = generate_transformer(spec);
+  ASSERT_EQ(of_layer(selective, Phase::RECOMPUTE, 0).size(), 1u);
+  EXPECT_EQ(of_layer(selective, Phase::RECOMPUTE, 0)[0].name, "attention");
+}
+
+// Tensor and data groups, and the pipeline's two.
+TEST(Kernels, ReservesAreHeldAllTheTime) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.parallel = {.tensor = 2, .pipeline = 2, .data = 2};
+  const auto activations = [&spec] {
+    return generate_transformer(spec).program(0).memory()->largest().bytes;
+  };
+  const std::uint64_t tensors = activations();
+  spec.reserves = {.framework = 1'000, .communicator = 100, .fragmentation = 0.5};
+  EXPECT_EQ(activations(), tensors + tensors / 2 + 1'000 + 4 * 100);
+}
+
+// Four layers in two chunks of a stage: a bucket ends with the layer that fills it.
+TEST(Kernels, BucketsEndWhenFullAndWithTheirChunk) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.model.layers = 12;
+  spec.parallel.pipeline = 2;
+  spec.parallel.data = 2;
+  spec.schedule.virtual_stages = 2;
+  const auto reductions = [&spec](std::int64_t parameters) {
+    spec.gradient_bucket_parameters = parameters;
+    return nodes_named(generate_transformer(spec), 1, "gradient.reduce_scatter").size();
+  };
+  EXPECT_EQ(reductions(1'000'000'000), 2u);  // one a chunk
+  EXPECT_EQ(reductions(static_cast<std::int64_t>(kLayerParameters)), 6u);
+  EXPECT_EQ(reductions(static_cast<std::int64_t>(kLayerParameters) + 1), 4u);
+}
+
+TEST(Kernels, AStageWaitsForWhatItSendsWhereTransfersAreExposed) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.parallel.pipeline = 2;
+  const auto waits_for_send = [&spec](bool overlaps) {
+    spec.overlap.pipeline = overlaps;
+    const WorkloadGraph graph = generate_transformer(spec);
+    const Program& program = graph.program(0);
+    std::size_t count = 0;
+    for (std::uint32_t i = 0; i < program.node_count(); ++i) {
+      const schema::Node::Reader node = program.node(i);
+      for (std::uint32_t d = 0; d < node.getDependencyCount(); ++d) {
+        const schema::Node::Reader awaited = program.node(program.dependency(node, d));
+        if (awaited.getKind() == schema::NodeKind::SEND) ++count;
+      }
+    }
+    return count;
+  };
+  EXPECT_EQ(waits_for_send(true), 0u);
+  EXPECT_EQ(waits_for_send(false), 4u);  // one a micro-batch
+}
+
+}  // namespace
+}  // namespace exawarp::model
