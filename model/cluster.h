@@ -85,7 +85,7 @@ struct DeviceModel;
 std::uint32_t leaf_devices_of(const Fabric& fabric);
 
 // Thread safety: const methods from any thread, after construction.
-class Cluster final : public pdes::Model {
+class Cluster : public pdes::Model {
  public:
   // Requires a validated graph, which outlives the cluster. Throws core::InputError, naming the
   // node or the key, where the workload asks for what this fidelity does not simulate, or the

@@ -26,6 +26,37 @@ std::vector<Choice<Algorithm>> algorithms() {
   return all;
 }
 
+template <class Able>
+std::string names_where(const Able& able, std::string_view separator) {
+  std::vector<std::string_view> names;
+  for (const Algorithm a : model::listed_algorithms()) {
+    if (able(a)) names.push_back(model::name_of(a));
+  }
+  return fmt::format("{}", fmt::join(names, separator));
+}
+
+// What can run `type` along every dimension; empty: `type` does not run by dimensions.
+std::string algorithms_by_dimension(CollectiveType type) {
+  const auto able = [type](Algorithm a) {
+    return model::can_be_hierarchical(type, {.algorithm = a, .across = a});
+  };
+  return names_where(able, ", ");
+}
+
+[[noreturn]] void fail_hierarchical(const YamlSection& rule, CollectiveType type) {
+  const std::string algorithms = algorithms_by_dimension(type);
+  if (!algorithms.empty()) {
+    rule.fail("hierarchical", fmt::format("cannot run this type by these algorithms; expected "
+                                          "one of: {}", algorithms));
+  }
+  std::vector<std::string_view> types;
+  for (const auto& able : names_of(CollectiveType{})) {
+    if (!algorithms_by_dimension(able.value).empty()) types.push_back(able.name);
+  }
+  rule.fail("hierarchical", fmt::format("cannot run this type; expected one of: {}",
+                                        fmt::join(types, ", ")));
+}
+
 // How members of one node, and of different ones, differ.
 std::array<core::Time, 2> read_step(const YamlSection& section) {
   return {read_latency(section, "node", 0, 0), read_latency(section, "scale_out", 0, 0)};
@@ -35,7 +66,8 @@ model::Choice read_choice(const YamlSection& rule) {
   model::Choice choice;
   choice.algorithm = rule.choice<Algorithm>("algorithm", algorithms());
   choice.channels =
-      static_cast<std::uint32_t>(rule.integer("channels", {1, model::kLanesMax}, 1));
+      static_cast<std::uint32_t>(rule.integer("channels", {1, model::kLanesMax},
+                                              model::kChannelsOfGroup));
   choice.chunk_bytes = rule.quantity("chunk", Dimension::size, 1, 0);
   choice.both_ways = rule.flag("both_ways", false);
   choice.hierarchical = rule.flag("hierarchical", false);
@@ -49,16 +81,14 @@ model::Choice read_choice(const YamlSection& rule) {
   if (!model::can_use_lanes(choice.algorithm)) {
     for (const char* key : {"channels", "chunk", "both_ways"}) {
       if (!rule.has(key)) continue;
-      std::vector<std::string_view> names;
-      for (const Algorithm a : model::listed_algorithms()) {
-        if (model::can_use_lanes(a)) names.push_back(model::name_of(a));
-      }
       rule.fail(key, fmt::format("has no meaning here; expected algorithm {}",
-                                 fmt::join(names, " or ")));
+                                 names_where(model::can_use_lanes, " or ")));
     }
   }
-  if (choice.both_ways && choice.algorithm != Algorithm::ring) {
-    rule.fail("both_ways", "has no meaning here; expected algorithm ring");
+  const auto goes_round = [](Algorithm a) { return model::description_of(a).goes_round; };
+  if (choice.both_ways && !goes_round(choice.algorithm)) {
+    rule.fail("both_ways", fmt::format("has no meaning here; expected algorithm {}",
+                                       names_where(goes_round, " or ")));
   }
   return choice;
 }
@@ -85,16 +115,12 @@ model::CollectiveRule read_rule(const YamlSection& section) {
   }
   if (rule.type && rule.choice.hierarchical &&
       !model::can_be_hierarchical(*rule.type, rule.choice)) {
-    section.fail("hierarchical", "cannot run this type by these algorithms; expected an "
-                                 "all_reduce, reduce_scatter, all_gather or barrier by ring, "
-                                 "halving, direct or in_network");
+    fail_hierarchical(section, *rule.type);
   }
   if (rule.type && !model::can_run(*rule.type, rule.choice.algorithm)) {
-    std::string able;
-    for (const Choice<Algorithm>& a : algorithms()) {
-      if (model::can_run(*rule.type, a.value)) able += (able.empty() ? "" : ", ") + a.name;
-    }
-    section.fail("algorithm", fmt::format("cannot run this type; expected one of: {}", able));
+    const auto able = [&](Algorithm a) { return model::can_run(*rule.type, a); };
+    section.fail("algorithm", fmt::format("cannot run this type; expected one of: {}",
+                                          names_where(able, ", ")));
   }
   return rule;
 }

@@ -29,6 +29,9 @@ struct AlgorithmDescription {
   bool lanes_share_data = false;  // a message is a member's share of a lane, not all of it
   bool takes_sizes = true;        // all-to-all whose messages differ
   bool turns = false;             // members do the same, each from its own position on
+  // Messages of one size go from each member to its neighbour, once a phase; types of tree_types
+  // apart. So lanes may run either way, and a closed walk over the members gives the time.
+  bool goes_round = false;
   // Types whose data moves up and down a tree, and the tree of a lane. What members do follows from
   // it (tree_steps.h), so that an algorithm of trees alone has no functions for that.
   std::uint32_t tree_types = 0;
@@ -59,6 +62,15 @@ inline bool moves_on_tree(const AlgorithmDescription& a, const Collective& c) {
 }
 inline bool runs_on_tree(const Collective& c) {
   return moves_on_tree(description_of(c.algorithm), c);
+}
+// Whether data goes into the network, which combines it; members send each other notices.
+inline bool runs_in_network(const Collective& c) {
+  const AlgorithmDescription& a = description_of(c.algorithm);
+  return moves_on_tree(a, c) && a.tree_of(0).in_network;
+}
+inline bool runs_round(const Collective& c) {
+  const AlgorithmDescription& a = description_of(c.algorithm);
+  return a.goes_round && !moves_on_tree(a, c);
 }
 
 }  // namespace exawarp::model

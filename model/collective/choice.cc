@@ -22,7 +22,7 @@ bool fits(const CollectiveRule& rule, const CollectiveUse& use) {
 }  // namespace
 
 bool Choice::is_plain_ring() const {
-  return algorithm == Algorithm::ring && channels == 1 && chunk_bytes == 0 && start.ps == 0 &&
+  return description_of(algorithm).goes_round && channels <= 1 && chunk_bytes == 0 && start.ps == 0 &&
          step[0].ps == 0 && step[1].ps == 0 && payload_ppm == kPayloadWhole;
 }
 
@@ -72,11 +72,21 @@ std::int64_t carried_bytes(const Choice& choice, std::int64_t bytes) {
   return static_cast<std::int64_t>(std::min(whole, kMost));
 }
 
+std::uint32_t group_channels(Algorithm algorithm, const CollectiveUse& use,
+                             std::uint32_t node_members) {
+  const Collective c{.type = use.type, .algorithm = algorithm, .bytes = use.bytes,
+                     .members = use.members};
+  if (node_members >= use.members || !runs_round(c)) return 1;
+  const std::int64_t message = bytes_of(c, {.first = 0, .count = 1});
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(message / kLaneBytesMin, 1, node_members));
+}
+
 std::uint32_t lanes_of(const Choice& choice, const CollectiveUse& use) {
   const AlgorithmDescription& algorithm = description_of(choice.algorithm);
   if (!algorithm.uses_lanes) return 1;
-  const std::uint32_t channels =
-      algorithm.lanes_in_pairs ? (choice.channels + 1) / 2 * 2 : choice.channels;
+  const std::uint32_t wanted = std::max(1u, choice.channels);
+  const std::uint32_t channels = algorithm.lanes_in_pairs ? (wanted + 1) / 2 * 2 : wanted;
   if (choice.chunk_bytes == 0) return channels;
   Collective one{.type = use.type, .algorithm = choice.algorithm, .bytes = use.bytes,
                  .members = use.members};

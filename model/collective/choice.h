@@ -15,10 +15,12 @@
 namespace exawarp::model {
 
 constexpr std::uint32_t kPayloadWhole = 1'000'000;
+constexpr std::uint32_t kChannelsOfGroup = 0;
 
 struct Choice {
   Algorithm algorithm = Algorithm::ring;
-  std::uint32_t channels = 1;      // lanes at least; ring, double_tree: an even number
+  // Lanes at least; double_tree: an even number. kChannelsOfGroup: see group_channels().
+  std::uint32_t channels = kChannelsOfGroup;
   std::int64_t chunk_bytes = 0;    // largest message wanted, by more lanes; 0: any
   bool both_ways = false;          // ring: every second lane backwards
   bool hierarchical = false;       // dimension by dimension (device/collective_stages.h)
@@ -55,6 +57,13 @@ bool can_be_hierarchical(schema::CollectiveType type, const Choice& choice);
 // The first rule that fits, or nothing. A rule fits no use that its algorithm cannot run.
 std::optional<Choice> choose(const CollectiveRules& rules, const CollectiveUse& use);
 Choice default_choice(schema::CollectiveType type);
+
+// Lanes where the choice leaves them to the group: a ring through `node_members` consecutive members
+// of each of several nodes has as many, so that it leaves a node by all their interfaces, as NCCL's
+// do. Fewer where a message would be under kLaneBytesMin; one for all else.
+constexpr std::int64_t kLaneBytesMin = 4096;  // 0.1 us at 50 GB/s, where steps take microseconds
+std::uint32_t group_channels(Algorithm algorithm, const CollectiveUse& use,
+                             std::uint32_t node_members);
 
 // What an interface carries for `bytes` of data.
 std::int64_t carried_bytes(const Choice& choice, std::int64_t bytes);

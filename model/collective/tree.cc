@@ -1,3 +1,5 @@
+// A member's place in each shape of tree, by its number alone: the halving tree by bisecting the
+// range of numbers until the member is its holder, the double tree by its lowest set bit.
 #include "model/collective/tree.h"
 
 #include <algorithm>

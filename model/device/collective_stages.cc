@@ -1,3 +1,5 @@
+// Looks at each group once (axes, size, how many consecutive members share a node); a node of the
+// workload is then matched against the rules and split along the group's dimensions.
 #include "model/device/collective_stages.h"
 
 #include <algorithm>
@@ -33,6 +35,12 @@ std::optional<std::uint32_t> uniform_size(const WorkloadGraph& graph, const Grou
 }
 
 // Consecutive positions that share a node, where that is a constant that divides the size; else 1.
+std::uint32_t members_in_node(std::uint32_t ranks_in_node, std::uint32_t stride,
+                              std::uint32_t size) {
+  const std::uint32_t members = ranks_in_node % stride == 0 ? ranks_in_node / stride : 1;
+  return size % members == 0 ? members : 1;
+}
+
 std::uint32_t members_in_node(const PlacedJob& job, const GroupTable& table) {
   const WorkloadGraph& graph = *job.graph;
   if (table.axes.empty()) return 1;
@@ -42,9 +50,7 @@ std::uint32_t members_in_node(const PlacedJob& job, const GroupTable& table) {
     if (graph.axis_stride(axis) != next) return 1;
     next *= graph.axis_size(axis);
   }
-  const std::uint32_t node = job.ranks_in_node;
-  const std::uint32_t members = node % stride == 0 ? node / stride : 1;
-  return table.size % members == 0 ? members : 1;
+  return members_in_node(job.ranks_in_node, stride, table.size);
 }
 
 std::int64_t share_of(std::int64_t bytes, std::uint32_t members) {
@@ -76,7 +82,7 @@ DeviceId Among::member(const WorkloadGraph& graph, DeviceId device,
 
 CollectiveStages::CollectiveStages(const PlacedJob& job, const Network& network,
                                    const CollectiveRules& rules)
-    : graph_(*job.graph), network_(network), rules_(rules) {
+    : graph_(*job.graph), network_(network), rules_(rules), ranks_in_node_(job.ranks_in_node) {
   const WorkloadGraph& graph = graph_;
   for (std::uint32_t g = 0; g < graph.group_count(); ++g) {
     const GroupTable& table = graph.group(g);
@@ -91,6 +97,19 @@ CollectiveStages::CollectiveStages(const PlacedJob& job, const Network& network,
 }
 
 std::vector<CollectiveStage> CollectiveStages::of(const schema::Node::Reader& node) const {
+  std::vector<CollectiveStage> stages = unsettled(node);
+  for (CollectiveStage& stage : stages) {
+    if (stage.choice.channels != kChannelsOfGroup) continue;
+    stage.choice.channels = group_channels(
+        stage.choice.algorithm,
+        {.type = stage.type, .bytes = stage.bytes, .members = stage.members_max},
+        stage.node_members);
+  }
+  return stages;
+}
+
+// Channels may still be the group's.
+std::vector<CollectiveStage> CollectiveStages::unsettled(const schema::Node::Reader& node) const {
   const Group& group = groups_[node.getGroup()];
   CollectiveStage whole{.among = {.group = node.getGroup()},
                         .type = node.getCollective(),
@@ -106,6 +125,10 @@ std::vector<CollectiveStage> CollectiveStages::of(const schema::Node::Reader& no
   return whole.choice.hierarchical ? by_dimension(whole) : std::vector{whole};
 }
 
+std::uint32_t CollectiveStages::in_node_along(std::uint32_t axis) const {
+  return members_in_node(ranks_in_node_, graph_.axis_stride(axis), graph_.axis_size(axis));
+}
+
 std::vector<CollectiveStage> CollectiveStages::axis_by_axis_or_whole(
     const CollectiveStage& whole) const {
   std::vector<CollectiveStage> stages;
@@ -115,7 +138,7 @@ std::vector<CollectiveStage> CollectiveStages::axis_by_axis_or_whole(
     stages.push_back(whole);
     stages.back().among.axis = axis;
     stages.back().members = stages.back().members_max = sizes.back();
-    stages.back().node_members = 1;
+    stages.back().node_members = in_node_along(axis);
   }
   if (axis_by_axis(whole.type, whole.bytes, sizes, network_.step_cost())) return stages;
   return {whole};
@@ -130,18 +153,19 @@ std::vector<CollectiveStage> CollectiveStages::dimensions(const CollectiveStage&
       stages.push_back(whole);
       stages.back().among.axis = axis;
       stages.back().members = graph_.axis_size(axis);
+      stages.back().node_members = in_node_along(axis);
     }
   } else if (group.size && group.in_node > 1 && group.in_node < *group.size) {
     for (const bool across : {false, true}) {
       stages.push_back(whole);
       stages.back().among.width = group.in_node;
       stages.back().among.across = across;
+      stages.back().node_members = 1;
       stages.back().members = across ? *group.size / group.in_node : group.in_node;
     }
   }
   for (CollectiveStage& stage : stages) {
     stage.members_max = *stage.members;
-    stage.node_members = 1;
   }
   return stages;
 }

@@ -61,12 +61,15 @@ class CollectiveStages {
   [[nodiscard]] std::vector<CollectiveStage> of(const schema::Node::Reader& node) const;
 
  private:
+  [[nodiscard]] std::vector<CollectiveStage> unsettled(const schema::Node::Reader& node) const;
   struct Group {
     std::vector<std::uint32_t> axes;      // of more than one member; empty: given by lists
     std::optional<std::uint32_t> size;    // of every communicator; none: they differ
     std::uint32_t most = 1;               // members of the largest
     std::uint32_t in_node = 1;            // consecutive positions that fill a node's share
   };
+  // As Group::in_node, of the communicators along one axis.
+  [[nodiscard]] std::uint32_t in_node_along(std::uint32_t axis) const;
   [[nodiscard]] std::vector<CollectiveStage> axis_by_axis_or_whole(
       const CollectiveStage& whole) const;
   [[nodiscard]] std::vector<CollectiveStage> by_dimension(const CollectiveStage& whole) const;
@@ -75,6 +78,7 @@ class CollectiveStages {
   const WorkloadGraph& graph_;
   const Network& network_;
   const CollectiveRules& rules_;
+  std::uint32_t ranks_in_node_;
   std::vector<Group> groups_;
 };
 

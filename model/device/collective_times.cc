@@ -1,3 +1,5 @@
+// Goes through the stepped tasks of all programs and finds the time of each for each class of groups
+// that some device of the program is in. Equal tasks on equal groups are computed once.
 #include "model/device/collective_times.h"
 
 #include <map>

@@ -7,6 +7,7 @@
 #include <memory>
 #include <type_traits>
 
+#include "core/check.h"
 #include "model/device/background_state.h"
 #include "model/device/device_state.h"
 
@@ -149,7 +150,13 @@ struct DeviceParts : NearParts<State> {
   [[nodiscard]] Like<State, core::Time>& rx_free(Interface interface) const {
     const auto i = static_cast<std::size_t>(interface);
     return i < kInterfaceCount ? state.rx_free[i]
-                               : further_clocks()[this->further->count + i - kInterfaceCount];
+                               : further_clocks()[further_count() + further_index(i)];
+  }
+
+  // Of an interface that a message brought. Requires that the device has it.
+  [[nodiscard]] std::size_t further_index(std::size_t interface) const {
+    EXAWARP_CHECK(interface - kInterfaceCount < further_count(), interface, further_count());
+    return interface - kInterfaceCount;
   }
 
   State& state;

@@ -1,8 +1,11 @@
+// A queue of arrivals by time, and a clock for each side of each interface: what devices, ports and
+// the engine do for one collective at message fidelity, in the same order of equal times.
 #include "model/device/group_run.h"
 
 #include <algorithm>
 #include <functional>
 
+#include "model/collective/algorithm.h"
 #include "model/network/message/message.h"
 
 namespace exawarp::model {
@@ -13,7 +16,7 @@ GroupRun::GroupRun(const GroupTask& use, std::uint32_t period)
     : use_(use),
       period_(period),
       interfaces_(kInterfaceCount + use.group.network().further_interfaces()),
-      in_network_(use.c.algorithm == Algorithm::in_network),
+      in_network_(runs_in_network(use.c)),
       lanes_(std::size_t{period} * use.c.lanes),
       sent_(std::size_t{period} * interfaces_),
       received_(std::size_t{period} * interfaces_),

@@ -1,3 +1,5 @@
+// Takes the cheapest way that is right for the group at hand: the formula of equal links, the walk
+// of a ring of one lane, carrying the messages out, and estimates for what is too large for that.
 #include "model/device/group_time.h"
 
 #include <algorithm>
@@ -160,13 +162,13 @@ Time group_time(const Collective& c, const Choice& choice, std::uint32_t connect
                 const GroupNetwork& group, std::uint64_t messages_max) {
   const GroupTask use{c, choice, connection, group};
   if (group.uniform()) return time_on(use, *group.uniform());
-  if (c.algorithm == Algorithm::ring && c.lanes == 1 && !runs_on_tree(c)) return ring_time(use);
+  if (runs_round(c) && c.lanes == 1) return ring_time(use);
   const std::uint64_t messages = collective_messages(c);
   const bool is_large = messages > kGroupMessagesWhole;
   const std::uint32_t period = is_large && turns(c) ? group.period(c.node_members) : c.members;
   if (messages / c.members * period <= messages_max) return GroupRun(use, period).last_end();
   if (runs_on_tree(c)) return time_on(use, group.span());
-  return c.algorithm == Algorithm::ring ? ring_time(use) : exchange_time(use);
+  return runs_round(c) ? ring_time(use) : exchange_time(use);
 }
 
 }  // namespace exawarp::model

@@ -3,12 +3,15 @@
 // lane, phase), as a count: a few entries for what is in flight, whatever the size of the group.
 //
 // A phase's messages all count the same. Handlers bound what they take from a message: a lane or
-// phase that the collective does not have is a check.
+// phase that the collective does not have is a check, for what comes early when its collective
+// begins: nothing is known of it before.
 #include "model/device/stepped.h"
 
 #include <algorithm>
 #include <bit>
 
+#include "core/check.h"
+#include "model/collective/algorithm.h"
 #include "model/device/analytical_port.h"
 #include "model/device/folded_port.h"
 #include "model/device/packet_port.h"
@@ -55,6 +58,7 @@ bool Stepped<Port>::begin(const Task& task) {
   ChannelState& channel = parts_.channels[task.channel];
   auto& lanes = parts_.stepped->lanes;
   const std::uint32_t first = lanes.size();
+  if (!check_early(task, place)) return false;
   ctx_.set(channel.steps, 1u);
   ctx_.set(channel.arrived, place.collective.lanes);
   for (std::uint32_t lane = 0; lane < place.collective.lanes; ++lane) {
@@ -77,17 +81,15 @@ bool Stepped<Port>::arrive(std::uint8_t local, const Task* task, const Chunk& ch
     return false;
   }
   const Place place = place_of(*task);
+  if (!has_phase(place, chunk.lane, chunk.step)) return false;
   const std::uint32_t index = first_lane(local) + chunk.lane;
-  const bool sound = chunk.lane < place.collective.lanes && index < parts_.stepped->lanes.size();
-  ctx_.check(sound, "a message of a collective names a lane that it has not");
-  if (!sound) return false;
+  EXAWARP_CHECK(index < parts_.stepped->lanes.size(), index, parts_.stepped->lanes.size());
   SteppedLane lane = parts_.stepped->lanes[index];
   if (chunk.step > lane.phase) {
     keep_early(chunk);
     return false;
   }
-  const bool expected = chunk.step == lane.phase &&
-                        lane.phase < phase_count(place.collective, place.in.position, chunk.lane);
+  const bool expected = chunk.step == lane.phase;
   ctx_.check(expected, "a message of a collective arrived after its phase");
   if (!expected) return false;
   heard_of(channel, chunk.entry_ps);
@@ -115,7 +117,9 @@ void Stepped<Port>::advance(const Task& task, const Place& place, std::uint32_t 
       send(task, place, lane.lane,
            transfer_of(place.collective, position, lane.lane, lane.phase, i));
     }
-    lane.arrived = phase.receives == 0 ? 0 : take_early(task, lane.lane, lane.phase);
+    lane.arrived = take_early(task, lane.lane, lane.phase);
+    ctx_.check(lane.arrived <= phase.receives,
+               "a phase of a collective received more messages than it waits for");
     if (lane.arrived < phase.receives) break;
   }
   parts_.stepped->lanes.assign(ctx_, index, lane);
@@ -142,7 +146,7 @@ bool Stepped<Port>::finish_if_over(const Task& task) {
 template <class Port>
 void Stepped<Port>::send(const Task& task, const Place& place, std::uint32_t lane,
                          const Transfer& t) {
-  const bool in_network = place.collective.algorithm == Algorithm::in_network;
+  const bool in_network = runs_in_network(place.collective);
   const bool into_network = t.peer == kNoMember;
   const DeviceId peer = into_network ? self() : member(task, t.peer);
   const Tier tier = into_network ? span_of(task, place) : port_.tier_to(peer);
@@ -217,6 +221,31 @@ Tier Stepped<Port>::span_of(const Task& task, const Place& place) const {
 
 // ---- what came early
 
+// Whether the collective has the lane, and the lane the phase.
+template <class Port>
+bool Stepped<Port>::has_phase(const Place& place, std::uint32_t lane, std::uint32_t phase) const {
+  const bool has_lane = lane < place.collective.lanes;
+  ctx_.check(has_lane, "a message of a collective names a lane that the collective does not have");
+  if (!has_lane) return false;
+  const bool has = phase < phase_count(place.collective, place.in.position, lane);
+  ctx_.check(has, "a message of a collective names a phase that the collective does not have");
+  return has;
+}
+
+// Whether all that came before its collective, which begins, belongs to it.
+template <class Port>
+bool Stepped<Port>::check_early(const Task& task, const Place& place) const {
+  const std::uint16_t number = program_.channels[task.channel].number;
+  const std::uint32_t ordinal = parts_.channels[task.channel].ordinal;
+  const auto& early = parts_.stepped->early;
+  for (std::uint32_t i = 0; i < early.size(); ++i) {
+    const EarlySteps e = early[i];
+    const bool mine = e.channel == number && e.ordinal == ordinal;
+    if (mine && !has_phase(place, e.lane, e.phase)) return false;
+  }
+  return true;
+}
+
 template <class Port>
 std::uint32_t Stepped<Port>::take_early(const Task& task, std::uint32_t lane, std::uint32_t phase) {
   ChannelState& channel = parts_.channels[task.channel];
@@ -236,6 +265,9 @@ std::uint32_t Stepped<Port>::take_early(const Task& task, std::uint32_t lane, st
 
 template <class Port>
 void Stepped<Port>::keep_early(const Chunk& chunk) {
+  const bool is_lane = chunk.lane < kLanesMax;
+  ctx_.check(is_lane, "a message of a collective names a lane that no collective has");
+  if (!is_lane) return;
   auto& early = parts_.stepped->early;
   for (std::uint32_t i = 0; i < early.size(); ++i) {
     EarlySteps e = early[i];

@@ -51,6 +51,8 @@ class Stepped {
   [[nodiscard]] Travel leave(const Task& task, const Handed& message, const UsualTransfer& usual);
   std::uint32_t take_early(const Task& task, std::uint32_t lane, std::uint32_t phase);
   void keep_early(const Chunk& chunk);
+  [[nodiscard]] bool has_phase(const Place& place, std::uint32_t lane, std::uint32_t phase) const;
+  [[nodiscard]] bool check_early(const Task& task, const Place& place) const;
   bool finish_if_over(const Task& task);
   [[nodiscard]] Tier span_of(const Task& task, const Place& place) const;
   [[nodiscard]] core::Time wire(const Task& task, std::int64_t bytes, Interface interface) const {

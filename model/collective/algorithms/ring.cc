@@ -80,6 +80,7 @@ const AlgorithmDescription ring{
     .uses_lanes = true,
     .lanes_share_data = true,
     .turns = true,
+    .goes_round = true,
     .tree_types = set_of(T::BROADCAST, T::REDUCE),
     .tree_of = chain,
     .phase_count = phases_of,

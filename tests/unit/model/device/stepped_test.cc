@@ -212,6 +212,32 @@ TEST(Stepped, IsTheSameInEveryModeInGroupsOfNoPowerOfTwo) {
   }
 }
 
+// PAT on nodes of a fat tree, in groups that fill nodes or straddle them: message by message it
+// takes its closed form, and any mode gives one digest.
+TEST(Stepped, PatIsTheSameInEveryModeAndTakesItsClosedFormAcrossNodes) {
+  for (const auto type : {CollectiveType::ALL_GATHER, CollectiveType::REDUCE_SCATTER}) {
+    for (const std::uint32_t n : {5u, 12u, 32u}) {
+      const auto graph = tests::collectives(type, n, 100'003);
+      ClusterOptions options;
+      options.collectives = {CollectiveRule{.choice = {.algorithm = Algorithm::pat}}};
+      const Time alone = simulated(graph, tests::round_fabric(), options);
+      options.analytical_network = true;
+      EXPECT_EQ(simulated(graph, tests::round_fabric(), options), alone) << n;
+      for (const bool analytical : {false, true}) {
+        options.analytical_network = analytical;
+        const Cluster cluster(graph, tests::round_accelerator(), tests::round_fabric(), options);
+        const auto digest = tests::run_cluster(cluster).result.digest;
+        for (const auto sync : {pdes::Sync::conservative, pdes::Sync::optimistic}) {
+          for (const std::uint32_t ranks : {1u, 2u}) {
+            const tests::RunCase run{.sync = sync, .ranks = ranks, .partitions_per_rank = 2};
+            EXPECT_EQ(tests::run_cluster(cluster, run).result.digest, digest) << run.text();
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Stepped, OverheadsAreAddedOnceAndToEachMessage) {
   Choice choice{.algorithm = Algorithm::doubling};
   choice.start = Time{5'000'000};
@@ -240,6 +266,89 @@ TEST(Stepped, LanesOfARingLeaveTheNodeByDifferentMembers) {
     EXPECT_LE(run, 30 * (share + tests::kPodLatency)) << lanes;
   }
 }
+
+// `members` along an axis of `stride` devices.
+WorkloadGraph in_strides(CollectiveType type, std::uint32_t members, std::uint32_t stride,
+                         std::uint64_t bytes) {
+  WorkloadBuilder workload("strides");
+  const auto inner = workload.add_axis("inner", stride);
+  const auto outer = workload.add_axis("outer", members);
+  const auto group = workload.add_group("all", {outer});
+  ProgramBuilder& program = workload.add_program("member");
+  const auto network = program.add_stream("network", StreamKind::COMMUNICATION);
+  program.add_node({.kind = NodeKind::COLLECTIVE,
+                    .stream = network,
+                    .collective = type,
+                    .group = group,
+                    .comm_bytes = bytes});
+  workload.bind_range(0, {.axis = inner, .first = 0, .count = stride});
+  WorkloadGraph graph = workload.build();
+  validate(graph);
+  return graph;
+}
+
+// Nodes of 4 whose interfaces the members of a group own in part: by default a ring has as many
+// lanes, and the bytes leave by all of them.
+TEST(Stepped, ByDefaultARingUsesEachInterfaceOfANodeThatItsMembersOwn) {
+  for (const auto type : {CollectiveType::ALL_REDUCE, CollectiveType::REDUCE_SCATTER,
+                          CollectiveType::ALL_GATHER}) {
+    for (const std::uint32_t stride : {1u, 2u, 4u}) {
+      const std::uint64_t bytes = type == CollectiveType::ALL_GATHER ? 1'000'000 : 16'000'000;
+      const auto graph = in_strides(type, 16, stride, bytes);
+      for (const bool analytical : {false, true}) {
+        ClusterOptions options;
+        options.analytical_network = analytical;
+        const Time run = simulated(graph, tests::round_fabric(), options);
+        options.collectives = {CollectiveRule{.choice = {.channels = 4 / stride}}};
+        EXPECT_EQ(run, simulated(graph, tests::round_fabric(), options)) << stride;
+        options.collectives = {CollectiveRule{.choice = {.channels = 1}}};
+        const Time by_one = simulated(graph, tests::round_fabric(), options);
+        EXPECT_NEAR(core::to_seconds(by_one), core::to_seconds(run) * (4 / stride),
+                    core::to_seconds(by_one) * 0.1)
+            << stride;
+      }
+    }
+  }
+}
+
+TEST(Stepped, ByDefaultARingOfOneNodeOrOfSmallMessagesHasOneLane) {
+  const auto digest = [](const WorkloadGraph& graph, const CollectiveRules& rules) {
+    ClusterOptions options;
+    options.collectives = rules;
+    const Cluster cluster(graph, tests::round_accelerator(), tests::round_fabric(), options);
+    return tests::run_cluster(cluster).result.digest;
+  };
+  const CollectiveRules one{CollectiveRule{.choice = {.channels = 1}}};
+  for (const auto& graph : {tests::collectives(CollectiveType::ALL_REDUCE, 4, 16'000'000),
+                            tests::collectives(CollectiveType::ALL_REDUCE, 16, 100'000),
+                            tests::collectives(CollectiveType::BARRIER, 16, 0)}) {
+    EXPECT_EQ(digest(graph, {}), digest(graph, one));
+  }
+}
+
+// The closed form of rings with lanes through whole nodes: as message by message.
+class LanesAcrossNodes : public testing::TestWithParam<std::uint32_t> {};
+TEST_P(LanesAcrossNodes, TakeTheSameTimeAnalyticallyAsByMessage) {
+  const std::uint32_t members = GetParam();
+  Fabric fabric = tests::round_fabric();
+  fabric.nodes->devices = 8;
+  tests::tree_of(fabric).devices_per_leaf = 32;
+  for (const auto type : {CollectiveType::ALL_REDUCE, CollectiveType::REDUCE_SCATTER,
+                          CollectiveType::ALL_GATHER}) {
+    for (const std::uint64_t bytes : {std::uint64_t{1} << 16, std::uint64_t{1} << 24,
+                                      std::uint64_t{1} << 30}) {
+      const auto graph = tests::collectives(
+          type, members, type == CollectiveType::ALL_GATHER ? bytes / members : bytes);
+      ClusterOptions options;
+      options.collectives = {CollectiveRule{.choice = {.channels = 8}}};
+      const double by_message = core::to_seconds(simulated(graph, fabric, options));
+      options.analytical_network = true;
+      const double analytical = core::to_seconds(simulated(graph, fabric, options));
+      EXPECT_NEAR(analytical, by_message, 0.01 * by_message) << bytes;
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Stepped, LanesAcrossNodes, testing::Values(16u, 64u, 128u));
 
 // Two nodes of 4 below one leaf, 16 MB: reduce-scatter of all in the node, all-reduce of a quarter
 // across, all-gather of quarters. Each member has an interface of its own to the other node.
