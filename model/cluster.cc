@@ -11,6 +11,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "model/compute/rank_noise.h"
 #include "model/device/device.h"
 #include "model/device/supported.h"
 #include "model/switch/packet_switch.h"
@@ -24,13 +25,15 @@ using core::LpId;
 constexpr std::uint32_t kDeviceType = 0;
 constexpr std::uint32_t kSwitchType = 1;  // at packet fidelity: the first of them
 
+void check_deviation(const char* what, const VariationSpec& spec) {
+  const double most = deviation_max(spec.distribution);
+  if (spec.deviation >= 0 && spec.deviation <= most) return;
+  throw core::InputError(fmt::format("{}: \"{}\"; expected 0 to {}", what, spec.deviation, most));
+}
+
 const ClusterOptions& checked(const ClusterOptions& options) {
-  const VariationSpec& jitter = options.compute_jitter;
-  const double most = deviation_max(jitter.distribution);
-  if (!(jitter.deviation >= 0 && jitter.deviation <= most)) {
-    throw core::InputError(
-        fmt::format("compute jitter: \"{}\"; expected 0 to {}", jitter.deviation, most));
-  }
+  check_deviation("compute jitter", options.compute_jitter);
+  check_deviation("rank noise", options.rank_noise);
   return options;
 }
 
@@ -166,7 +169,9 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                                        options.eager_max_bytes, options.analytical_network,
                                        {packets && packets->carries(Interface::node),
                                         packets && packets->carries(Interface::scale_out)},
-                                       packets ? &packets->network : nullptr});
+                                       packets ? &packets->network : nullptr,
+                                       slowest_lag_ppb(options.rank_noise,
+                                                       job.graph->device_count())});
     std::ranges::move(tables, std::back_inserter(programs));
   }
   if (allocation->idle_devices() != 0 || options.only_job) programs.push_back(idle_program());

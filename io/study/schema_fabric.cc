@@ -223,7 +223,12 @@ const SectionSchema& system_schema() {
       "system", "What the devices are and how they are connected; as many as a study needs.",
       {HandReadKeys::note("source"), HandReadKeys::note("description"), name(),
        required("accelerator", ValueShape::mapping(accelerator_keys().schema()), "what computes"),
-       required("fabric", ValueShape::mapping(fabric_schema()), "the network")});
+       required("fabric", ValueShape::mapping(fabric_schema()), "the network"),
+       HandReadKeys::custom("rank_noise",
+                            {ValueShape::real(kJitterRange), ValueShape::mapping(jitter_schema())},
+                            "relative deviation of a device's compute time in a step from that of "
+                            "others; all take what the slowest of them does: docs/guide/faults.md")
+           .otherwise("0")});
   return keys.schema();
 }
 

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "io/study/faults_config.h"
 #include "io/study/quantities.h"
 #include "io/study/topology_config.h"
 
@@ -70,7 +71,8 @@ SystemConfig read_system(const YamlSection& section) {
   skip_documentation(section);
   return {.name = section.name(),
           .accelerator = read_accelerator(section.section("accelerator")),
-          .fabric = read_fabric(section.section("fabric"))};
+          .fabric = read_fabric(section.section("fabric")),
+          .rank_noise = read_variation(section, "rank_noise")};
 }
 
 }  // namespace exawarp::io

@@ -7,6 +7,7 @@
 #include "io/study/keys.h"
 #include "io/study/yaml.h"
 #include "model/compute/accelerator.h"
+#include "model/variation.h"
 #include "model/topology/fabric.h"
 
 namespace exawarp::io {
@@ -15,6 +16,7 @@ struct SystemConfig {
   std::string name;
   model::Accelerator accelerator;
   model::Fabric fabric;
+  model::VariationSpec rank_noise = 0;  // model/compute/rank_noise.h
 };
 
 // Each throws core::InputError naming file, line and key at the first thing that is wrong; what
