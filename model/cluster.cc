@@ -143,6 +143,18 @@ std::vector<PlacedJob> placed(const std::vector<Job>& jobs, const Allocation& al
   return out;
 }
 
+// Groups of devices that each have all of the model, or else devices.
+std::uint32_t replicas_of(const WorkloadGraph& graph) {
+  std::uint32_t replicas = 1;
+  for (std::uint32_t axis = 0; axis < graph.axis_count(); ++axis) {
+    const TimeClass c = class_of_axis(graph, axis);
+    const bool splits =
+        c == TimeClass::tensor || c == TimeClass::context || c == TimeClass::pipeline;
+    if (!splits) replicas *= graph.axis_size(axis);
+  }
+  return replicas;
+}
+
 std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                                           const Accelerator& accelerator, const Fabric& fabric,
                                           const ClusterOptions& options) {
@@ -171,7 +183,7 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                                         packets && packets->carries(Interface::scale_out)},
                                        packets ? &packets->network : nullptr,
                                        slowest_lag_ppb(options.rank_noise,
-                                                       job.graph->device_count())});
+                                                       replicas_of(*job.graph))});
     std::ranges::move(tables, std::back_inserter(programs));
   }
   if (allocation->idle_devices() != 0 || options.only_job) programs.push_back(idle_program());

@@ -226,7 +226,7 @@ const SectionSchema& system_schema() {
        required("fabric", ValueShape::mapping(fabric_schema()), "the network"),
        HandReadKeys::custom("rank_noise",
                             {ValueShape::real(kJitterRange), ValueShape::mapping(jitter_schema())},
-                            "relative deviation of a device's compute time in a step from that of "
+                            "relative deviation of a replica's compute time in a step from that of "
                             "others; all take what the slowest of them does: docs/guide/faults.md")
            .otherwise("0")});
   return keys.schema();

@@ -11,7 +11,7 @@ constexpr std::int64_t kBillion = 1'000'000'000;
 
 double above(double z) { return std::erfc(z / std::numbers::sqrt2) / 2; }  // 1 - Phi(z)
 
-// How far a rank lies above the mean whose noise has the quantile of a standard normal `z`.
+// How far a replica lies above the mean whose noise has the quantile of a standard normal `z`.
 double lag_at(const VariationSpec& noise, double z) {
   const double sigma = noise.deviation;
   switch (noise.distribution) {
@@ -33,10 +33,10 @@ double lag_at(const VariationSpec& noise, double z) {
 
 // By the rule of rectangles, which is exact to rounding for smooth functions that vanish at both
 // ends. Rounding to 1e-9 hides what mathematical libraries differ by.
-std::int64_t slowest_lag_ppb(const VariationSpec& noise, std::uint32_t ranks) {
-  if (noise.deviation == 0 || ranks == 1) return 0;
+std::int64_t slowest_lag_ppb(const VariationSpec& noise, std::uint32_t replicas) {
+  if (noise.deviation == 0 || replicas == 1) return 0;
   constexpr double kFrom = -12, kTo = 12, kStep = 1.0 / 128;
-  const double n = ranks;
+  const double n = replicas;
   double sum = 0;
   for (double z = kFrom; z <= kTo; z += kStep) {
     const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);

@@ -96,6 +96,22 @@ TEST(RankNoise, StretchesWhatComputesWholeOrFolded) {
   }
 }
 
+// All devices compute, so all that stretches a run of two replicas is the lag of two.
+TEST(RankNoise, CountsReplicasAndNotTheirDevices) {
+  WorkloadBuilder workload("compute");
+  const auto tensor = workload.add_axis("tensor", 4);
+  workload.add_axis("data", 2);
+  workload.add_axis("pipeline", 2);
+  ProgramBuilder& program = workload.add_program("p");
+  program.add_stream("compute", schema::StreamKind::COMPUTE);
+  program.add_node({.duration_ps = 1'000'000'000});
+  workload.bind_range(0, {.axis = tensor, .first = 0, .count = 4});
+  WorkloadGraph graph = workload.build();
+  validate(graph);
+  const auto run = tests::simulate(std::move(graph), {.rank_noise = 0.006});
+  EXPECT_EQ(run.outcome.simulated_time(), lagged(Time{1'000'000'000}, slowest_lag_ppb(0.006, 2)));
+}
+
 TEST(RankNoise, IsRefusedBeyondWhatItsDistributionCanBe) {
   const WorkloadGraph graph = tests::small_training_step({});
   EXPECT_THROW(
