@@ -12,6 +12,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "model/compute/rank_noise.h"
 #include "model/device/device.h"
 #include "model/device/supported.h"
 #include "model/switch/packet_switch.h"
@@ -25,13 +26,15 @@ using core::LpId;
 constexpr std::uint32_t kDeviceType = 0;
 constexpr std::uint32_t kSwitchType = 1;  // at packet fidelity: the first of them
 
+void check_deviation(const char* what, const VariationSpec& spec) {
+  const double most = deviation_max(spec.distribution);
+  if (spec.deviation >= 0 && spec.deviation <= most) return;
+  throw core::InputError(fmt::format("{}: \"{}\"; expected 0 to {}", what, spec.deviation, most));
+}
+
 const ClusterOptions& checked(const ClusterOptions& options) {
-  const VariationSpec& jitter = options.compute_jitter;
-  const double most = deviation_max(jitter.distribution);
-  if (!(jitter.deviation >= 0 && jitter.deviation <= most)) {
-    throw core::InputError(
-        fmt::format("compute jitter: \"{}\"; expected 0 to {}", jitter.deviation, most));
-  }
+  check_deviation("compute jitter", options.compute_jitter);
+  check_deviation("rank noise", options.rank_noise);
   return options;
 }
 
@@ -153,6 +156,18 @@ std::vector<PlacedJob> placed(const std::vector<Job>& jobs, const Allocation& al
   return out;
 }
 
+// Groups of devices that each have all of the model, or else devices.
+std::uint32_t replicas_of(const WorkloadGraph& graph) {
+  std::uint32_t replicas = 1;
+  for (std::uint32_t axis = 0; axis < graph.axis_count(); ++axis) {
+    const TimeClass c = class_of_axis(graph, axis);
+    const bool splits =
+        c == TimeClass::tensor || c == TimeClass::context || c == TimeClass::pipeline;
+    if (!splits) replicas *= graph.axis_size(axis);
+  }
+  return replicas;
+}
+
 std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                                           const Accelerator& accelerator, const Fabric& fabric,
                                           const ClusterOptions& options) {
@@ -179,7 +194,9 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                                        options.eager_max_bytes, options.analytical_network,
                                        {packets && packets->carries(Interface::node),
                                         packets && packets->carries(Interface::scale_out)},
-                                       packets ? &packets->network : nullptr});
+                                       packets ? &packets->network : nullptr,
+                                       slowest_lag_ppb(options.rank_noise,
+                                                       replicas_of(*job.graph))});
     std::ranges::move(tables, std::back_inserter(programs));
   }
   if (allocation->idle_devices() != 0 || options.only_job) programs.push_back(idle_program());

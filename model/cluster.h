@@ -59,6 +59,7 @@ struct ClusterOptions {
   CollectiveRules collectives = {};  // which algorithm runs which collective (choice.h)
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();  // point to point
   VariationSpec compute_jitter = 0;  // compute/jitter.h
+  VariationSpec rank_noise = 0;      // compute/rank_noise.h
   std::uint64_t seed = 1;            // of all jitter
   std::vector<Slowdown> slow_devices = {};
   // Not at analytical fidelity: the caller refuses them.

@@ -273,6 +273,7 @@ std::string summary_json(const RunReport& r) {
                {"network_fidelity", core::name_of(study.network_fidelity)},
                {"compute_fidelity", core::name_of(study.compute_fidelity)},
                {"compute_jitter", study.compute_jitter.deviation},
+               {"rank_noise", study.system.rank_noise.deviation},
                {"sync", core::name_of(r.sync)},
                {"ranks", r.ranks},
                {"threads", r.threads},

@@ -271,6 +271,9 @@ std::string text_summary(const RunReport& r) {
   if (study.compute_jitter.deviation > 0) {
     fmt::format_to(append(out), " with {:g} % jitter", 100 * study.compute_jitter.deviation);
   }
+  if (study.system.rank_noise.deviation > 0) {
+    fmt::format_to(append(out), ", {:g} % noise of ranks", 100 * study.system.rank_noise.deviation);
+  }
   out += "\n";
   add_fold(r, out);
   add_step(r, out);

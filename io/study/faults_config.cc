@@ -293,10 +293,14 @@ std::vector<LinkFaultSpec> read_link_faults(const YamlSection& faults) {
 
 // ---- what varies
 
+model::VariationSpec read_variation(const YamlSection& section, const char* key) {
+  if (!section.has(key)) return {};
+  if (section.has_text(key)) return section.real(key, kJitterRange);
+  return jitter_keys().read(section.section(key));
+}
+
 model::VariationSpec read_jitter(const YamlSection& compute) {
-  if (!compute.has("jitter")) return {};
-  if (compute.has_text("jitter")) return compute.real("jitter", kJitterRange);
-  return jitter_keys().read(compute.section("jitter"));
+  return read_variation(compute, "jitter");
 }
 
 model::LatencyJitterSpec read_latency_jitter(const YamlSection& section) {

@@ -18,6 +18,8 @@ std::vector<model::LinkFaultSpec> read_link_faults(const YamlSection& faults);
 
 // `jitter: 0.05`, or a mapping with `distribution` and `deviation`.
 model::VariationSpec read_jitter(const YamlSection& compute);
+// The same of another key.
+model::VariationSpec read_variation(const YamlSection& section, const char* key);
 // The section `latency_jitter`.
 model::LatencyJitterSpec read_latency_jitter(const YamlSection& section);
 

@@ -67,6 +67,7 @@ std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs&
       .collectives = study.collectives,
       .eager_max_bytes = study.eager_max_bytes,
       .compute_jitter = study.compute_jitter,
+      .rank_noise = study.system.rank_noise,
       .seed = study.engine.seed,
       .slow_devices = study.slow_devices,
       .link_faults = study.link_faults,

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "io/study/faults_config.h"
 #include "io/study/quantities.h"
 #include "io/study/topology_config.h"
 
@@ -84,12 +85,19 @@ const Keys<model::SystemPower>& system_power_keys() {
 
 SystemConfig read_system(const YamlSection& section) {
   skip_documentation(section);
+<<<<<<< HEAD
   SystemConfig out{.name = section.name(),
                    .accelerator = read_accelerator(section.section("accelerator")),
                    .fabric = read_fabric(section.section("fabric")),
                    .power = {}};
   if (section.has("power")) out.power = system_power_keys().read(section.section("power"));
   return out;
+=======
+  return {.name = section.name(),
+          .accelerator = read_accelerator(section.section("accelerator")),
+          .fabric = read_fabric(section.section("fabric")),
+          .rank_noise = read_variation(section, "rank_noise")};
+>>>>>>> h-folding
 }
 
 }  // namespace exawarp::io

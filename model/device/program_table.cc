@@ -19,6 +19,7 @@
 #include "core/units.h"
 #include "model/collective/cost.h"
 #include "model/collective/ring.h"
+#include "model/compute/rank_noise.h"
 #include "model/device/collective_times.h"
 #include "model/device/supported.h"
 #include "model/network/packet/packet_network.h"
@@ -140,7 +141,8 @@ class Builder {
 
   [[nodiscard]] core::Time duration_of(std::uint32_t node) const {
     try {
-      return node_duration(in_.accelerator, program_->node(node), in_.fidelity);
+      return lagged(node_duration(in_.accelerator, program_->node(node), in_.fidelity),
+                    in_.lag_ppb);
     } catch (const core::InputError& error) {
       throw core::InputError(node_place(in_.graph, index_, node), error.what());
     }

@@ -120,6 +120,7 @@ struct ProgramTableInputs {
   bool analytical;
   std::array<bool, kInterfaceCount> by_packets;  // interfaces that send packet by packet
   const PacketNetwork* packets;                  // where there are such
+  std::int64_t lag_ppb = 0;  // of what computes, compute/rank_noise.h
 };
 
 // One table for each program of the graph. Requires a graph that passed validate() and

@@ -56,7 +56,7 @@ TEST_F(EndOfTime, AMessageThatTakesLongerIsRefusedAtEveryFidelityAndNamed) {
 // Where the time is not known beforehand, the run reaches its end, in every mode.
 TEST_F(EndOfTime, EveryModeEndsWithTheSameLine) {
   const std::vector<std::string> slow{"workload=group.yaml", "workload.microbenchmark.bytes=1 TB",
-                                      "system.fabric.scale_out.bandwidth=100 KB/s"};
+                                      "system.fabric.scale_out.bandwidth=50 KB/s"};
   for (const std::string fidelity : {"analytical", "message"}) {
     std::vector<std::string> overrides = slow;
     overrides.push_back("network.fidelity=" + fidelity);

@@ -90,6 +90,17 @@ TEST_F(Run, RefusesToFoldWhatDiffersAndSaysWhyWhereItMayNot) {
   EXPECT_EQ(whole["fold"]["why_not"], "messages contend at network.fidelity message and packet");
 }
 
+TEST_F(Run, NoiseOfRanksSlowsItDownByASystemsKey) {
+  const json usual = summary({}), noisy = summary({"--set", "system.rank_noise=0.1"});
+  EXPECT_EQ(usual["rank_noise"], 0);
+  EXPECT_EQ(noisy["rank_noise"], 0.1);
+  // Of two replicas the slower lies 0.1 / sqrt(pi) above the mean; communication takes its time.
+  const double slower = noisy["iteration_time_ps"].get<double>() /
+                        usual["iteration_time_ps"].get<double>();
+  EXPECT_GT(slower, 1.01);
+  EXPECT_LT(slower, 1.0565);
+}
+
 TEST_F(Run, RefusesPacketOptionsInOneLineAndWritesNothing) {
   const Ran ran = workspace.run({"run", "study.yaml", "--set", "network.fidelity=packet", "--set",
                                  "network.packet.flow_control=credit"});

@@ -36,6 +36,13 @@ struct Setting {
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();
 };
 
+// With a rate for every type that a random transformer may ask for.
+Accelerator round_accelerator() {
+  Accelerator accelerator = tests::round_accelerator();
+  accelerator.matrix_flops_per_s[static_cast<std::size_t>(schema::DataType::FP8)] = 2e12;
+  return accelerator;
+}
+
 Said run(const WorkloadGraph& graph, Folding folding, const Setting& setting = {},
          ClusterOptions options = {}) {
   options.analytical_network = true;
@@ -44,7 +51,7 @@ Said run(const WorkloadGraph& graph, Folding folding, const Setting& setting = {
   Fabric fabric = tests::round_fabric();
   tests::tree_of(fabric).devices_per_leaf = setting.leaf_devices;
   const Cluster cluster({Job{.name = "job", .graph = &graph, .placement = setting.placement}},
-                        tests::round_accelerator(), fabric, options);
+                        round_accelerator(), fabric, options);
   const Outcome outcome = tests::run_cluster(cluster).outcome;
   EXPECT_EQ(outcome.unfinished(), 0u);
   return {.step = outcome.iteration_time(),
