@@ -443,4 +443,16 @@ TrainingFigures Outcome::training() const {
   return figures(tokens_per_s, flops_per_s, devices);
 }
 
+Pedigree Outcome::pedigree() const {
+  std::vector<DeviceKernels> programs;
+  for (std::size_t p = 0; p < classes_.size(); ++p) {
+    programs.push_back({classes_[p].devices, cluster_->devices().programs[p].kernels});
+  }
+  return pedigree_of(programs);
+}
+
+double Outcome::step_time_error() const {
+  return pedigree().relative_error() * fraction(total(), TimeClass::compute);
+}
+
 }  // namespace exawarp::model
