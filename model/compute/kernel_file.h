@@ -1,6 +1,6 @@
-// The file of a kernel table (.xkt): lines of text up to `cells`, then 16-bit levels, little-endian.
-// docs/reference/kernel_tables.md has the format. Files may come from anywhere: everything is
-// checked.
+// The file of a kernel table (.xkt): lines of text up to `cells`, then 16-bit levels,
+// little-endian. docs/reference/kernel_tables.md has the format. Files may come from anywhere:
+// everything is checked.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct KernelFile {
   std::vector<std::vector<std::uint32_t>> values;  // of each axis, ascending, 1 or more
   std::vector<std::vector<std::uint32_t>> slices;  // keys, ascending; one empty one without keys
   std::vector<std::uint16_t> levels;               // slice by slice; 0xffff: not measured
-  double log_least = 0, log_step = 0;              // microseconds: exp(log_least + level * log_step)
+  double log_least = 0, log_step = 0;  // exp(log_least + level * log_step) us
 };
 
 // Throws core::InputError at `place`.

@@ -241,6 +241,12 @@ double KernelTable::along(std::size_t slice, std::span<const Bracket> brackets, 
 
 std::optional<KernelTable::Estimate> KernelTable::estimate(std::size_t slice, const Point& point,
                                                            const HeldOut& held) const {
+  const auto found = inside(slice, point, held);
+  return found ? found : nearest(slice, point, held);
+}
+
+std::optional<KernelTable::Estimate> KernelTable::inside(std::size_t slice, const Point& point,
+                                                         const HeldOut& held) const {
   std::array<Bracket, kKernelAxesMax> brackets;
   Index index{};
   double scale = 1;
@@ -258,7 +264,7 @@ std::optional<KernelTable::Estimate> KernelTable::estimate(std::size_t slice, co
     if (const double us = time(slice, index, held); us > 0) return Estimate{us};
   }
   const double us = along(slice, std::span(brackets.data(), axes_.size()), index, 0, held);
-  if (us == 0) return nearest(slice, point, held);
+  if (us == 0) return std::nullopt;
   return Estimate{us * scale, beyond ? Provenance::extrapolated : Provenance::interpolated};
 }
 
@@ -299,7 +305,7 @@ void KernelTable::measure_errors() {
     const std::size_t slice = at / cells_of_slice_, cell = at % cells_of_slice_;
     const double us = measured_us(slice, cell);
     if (us == 0) continue;
-    const auto e = estimate(slice, point_of(cell), {.cell = cell});
+    const auto e = inside(slice, point_of(cell), {.cell = cell});
     if (!e || e->provenance != Provenance::interpolated) continue;
     std::size_t size_class = 0;
     while (size_class < kErrorClassUs.size() && us >= kErrorClassUs[size_class]) ++size_class;

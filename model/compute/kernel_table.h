@@ -1,10 +1,10 @@
 // Measured times of one operation's kernels on one device, and what lies between them.
 //
 // A table has slices, each for one key (say, the width of heads), and a slice is a grid over a few
-// axes (m, n and k of a product). Between the points of a grid times are interpolated, axis by axis:
-// linearly in the amount of work, as a kernel is a start and a loop, or along a power law where the
-// work is not linear. Sizes that are no multiple of 16 run other kernels, so m has two sets of points
-// that are not mixed. Beyond the grid the time at its edge is scaled by the work.
+// axes (m, n and k of a product). Between the points of a grid times are interpolated, axis by
+// axis: linearly in the amount of work, as a kernel is a start and a loop, or along a power law
+// where the work is not linear. Sizes that are no multiple of 16 run other kernels, so m has two
+// sets of points that are not mixed. Beyond the grid the time at its edge is scaled by the work.
 //
 // File format (configs/kernels/*/*.xkt): docs/reference/kernel_tables.md.
 // Thread safety: const methods from any thread.
@@ -98,6 +98,9 @@ class KernelTable {
   [[nodiscard]] double filled(std::size_t slice, const Index& index, const HeldOut& held) const;
   [[nodiscard]] double along(std::size_t slice, std::span<const Bracket> brackets, Index& index,
                              std::size_t axis, const HeldOut& held) const;
+  // None also where too little was measured around the point.
+  [[nodiscard]] std::optional<Estimate> inside(std::size_t slice, const Point& point,
+                                               const HeldOut& held) const;
   [[nodiscard]] std::optional<Estimate> nearest(std::size_t slice, const Point& point,
                                                 const HeldOut& held) const;
   void measure_errors();

@@ -4,8 +4,8 @@
 //   product      m, n, k as measured; a batch counts as so many times m
 //   attention    forward, causal: as measured. What its queries see besides themselves, and what
 //                causal attention leaves out, by the ratio of pairs seen; widths of heads that were
-//                not measured by the ratio of widths. Backward: forward times 2.5, the ratio of FLOPs
-//                of flash attention, marked derived, since no backward pass was measured.
+//                not measured by the ratio of widths. Backward: forward times 2.5, the ratio of
+//                FLOPs of flash attention, marked derived: no backward pass was measured.
 //                Scores that go through memory: not known here.
 //   experts      a layer's kernels were measured together: a product has the share of its FLOPs
 //

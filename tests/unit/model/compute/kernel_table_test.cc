@@ -12,7 +12,10 @@
 
 #include "core/error.h"
 #include "core/mapped_file.h"
+#include "model/compute/compute_models.h"
+#include "model/compute/pedigree.h"
 #include "model/compute/table_model.h"
+#include "tests/support/cluster_fixture.h"
 
 namespace exawarp::model {
 namespace {
@@ -126,13 +129,15 @@ INSTANTIATE_TEST_SUITE_P(
     KernelTable, BadKernelFile,
     testing::Values(
         BadFile{"Empty", "", "1: the file ends in its header; expected \"cells\""},
-        BadFile{"Foreign", "a,b\n", "1: not a kernel table: \"a,b\"; expected \"exawarp-kernels 1\""},
+        BadFile{"Foreign", "a,b\n",
+                "1: not a kernel table: \"a,b\"; expected \"exawarp-kernels 1\""},
         BadFile{"Unknown", "exawarp-kernels 1\nspeed 3\n",
                 "2: unknown line \"speed\"; expected source, licence, operation, type, keys, axis, "
                 "scale, slice or cells"},
         BadFile{"Number", "exawarp-kernels 1\naxis m 1 x\n", "2: \"x\"; expected a whole number"},
         BadFile{"Zero", "exawarp-kernels 1\naxis m 0\n", "2: \"0\"; expected 1 or more"},
-        BadFile{"Order", "exawarp-kernels 1\naxis m 2 2\n", "2: 2 after 2; expected ascending values"},
+        BadFile{"Order", "exawarp-kernels 1\naxis m 2 2\n",
+                "2: 2 after 2; expected ascending values"},
         BadFile{"Scale", "exawarp-kernels 1\nscale 0 1e300\n",
                 "2: a scale from 0 in steps of 1e+300; expected times of 1e-9 to 1e9 us"},
         BadFile{"NaN", "exawarp-kernels 1\nscale nan 1\n",
@@ -222,6 +227,113 @@ TEST(ShippedKernels, HoldOut) {
                100 * plane.at(0.95));
     EXPECT_LT(tenth.at(0.5), 0.10) << name;
   }
+}
+
+
+// The compute model, on a table whose products take 5 us and their FLOPs at 1 TFLOP/s.
+
+struct Tabled {
+  Accelerator accelerator = tests::round_accelerator();
+  Tabled() {
+    auto tables = std::make_shared<KernelTables>("");
+    tables->add(products());
+    Rows rows;
+    for (const std::uint32_t heads : {8u, 16u}) {
+      for (const std::uint32_t tokens : {1024u, 4096u}) {
+        rows.push_back({{128, 0, 0}, {heads, 1, tokens}, 1e-6 * heads * tokens * tokens});
+      }
+    }
+    tables->add(KernelTable::from_rows("rows",
+                                       {.operation = "prefill",
+                                        .data_type = "bfloat16",
+                                        .keys = {"head_dim", "window", "kv_heads"},
+                                        .axes = {"heads", "batch", "new_tokens"}},
+                                       rows));
+    accelerator.tables = std::move(tables);
+  }
+  [[nodiscard]] Priced price(const ComputeOperation& operation,
+                             const ComputeChoice& choice = {
+                                 .fidelity = ComputeFidelity::table}) const {
+    return ComputeModels(accelerator, choice).price(operation);
+  }
+};
+
+ComputeOperation product(const Shape& shape) {
+  return {.operation = schema::Operation::GEMM,
+          .data_type = schema::DataType::BF16,
+          .flops = 1'000'000,
+          .shape = shape};
+}
+
+constexpr GemmShape kMeasured{.m = 64, .n = 256, .k = 128};
+
+TEST(TableModel, TakesTheMeasuredTimeAndTheLaunch) {
+  Tabled tabled;
+  tabled.accelerator.launch_latency = core::Time{2'000'000};
+  const Priced priced = tabled.price(product(kMeasured));
+  EXPECT_EQ(priced.provenance, Provenance::measured);
+  EXPECT_NEAR(static_cast<double>(priced.duration.ps), 1e6 * (2 + product_us(64, 256, 128)), 3e3);
+}
+
+TEST(TableModel, LeavesWhatItDoesNotKnowToTheRoofline) {
+  const Tabled tabled;
+  ComputeOperation fp32 = product(kMeasured);
+  fp32.data_type = schema::DataType::FP16;
+  EXPECT_EQ(tabled.price(fp32).provenance, Provenance::measured) << "as bf16";
+  EXPECT_EQ(tabled.price(product({})).provenance, Provenance::modelled);
+  EXPECT_EQ(tabled.price(product({})).duration, core::Time{1'000'000});
+}
+
+TEST(TableModel, IsChosenForEachKindOfOperation) {
+  const Tabled tabled;
+  ComputeChoice choice{.fidelity = ComputeFidelity::table};
+  choice.by_operation[static_cast<std::size_t>(schema::Operation::GEMM)] =
+      ComputeFidelity::roofline;
+  EXPECT_EQ(tabled.price(product(kMeasured), choice).provenance, Provenance::modelled);
+}
+
+TEST(TableModel, DerivesAttentionsBackwardPass) {
+  const Tabled tabled;
+  AttentionShape shape{.new_tokens = 1024,
+                       .heads = 8,
+                       .key_value_heads = 8,
+                       .head_dim = 128,
+                       .value_dim = 128,
+                       .causal = true};
+  ComputeOperation core = product(shape);
+  core.operation = schema::Operation::ATTENTION;
+  const Priced forward = tabled.price(core);
+  EXPECT_EQ(forward.provenance, Provenance::measured);
+  shape.backward = true;
+  core.shape = shape;
+  const Priced backward = tabled.price(core);
+  EXPECT_EQ(backward.provenance, Provenance::derived);
+  EXPECT_NEAR(static_cast<double>(backward.duration.ps),
+              2.5 * static_cast<double>(forward.duration.ps), 10);
+  shape.unfused = true;
+  core.shape = shape;
+  EXPECT_EQ(tabled.price(core).provenance, Provenance::modelled);
+}
+
+TEST(Pedigree, AddsKernelsAsIndependentAndFormulasAsOne) {
+  const auto use = [](std::uint64_t m, Provenance provenance) {
+    return KernelUse{.operation = product(GemmShape{.m = m}),
+                     .priced = {.duration = core::Time{50},
+                                .provenance = provenance,
+                                .relative_error = 0.1},
+                     .uses = 2,
+                     .ps = 100};
+  };
+  const std::vector<KernelUse> kernels{use(1, Provenance::measured), use(2, Provenance::measured),
+                                       use(3, Provenance::modelled), use(4, Provenance::modelled)};
+  const std::array<DeviceKernels, 1> programs{DeviceKernels{10, kernels}};
+  const Pedigree pedigree = pedigree_of(programs);
+  EXPECT_DOUBLE_EQ(pedigree.total_ps(), 4000);
+  EXPECT_DOUBLE_EQ(pedigree.total_ps(Provenance::measured), 2000);
+  EXPECT_DOUBLE_EQ(pedigree.total_ps(schema::Operation::GEMM), 4000);
+  // 100 and 100 of the kernels, 200 of the formula.
+  EXPECT_NEAR(pedigree.relative_error(), std::sqrt(100. * 100 + 100 * 100 + 200 * 200) / 4000,
+              1e-12);
 }
 
 }  // namespace
