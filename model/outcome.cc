@@ -12,6 +12,7 @@
 #include "core/check.h"
 #include "core/units.h"
 #include "model/compute_times.h"
+#include "model/compute/roofline.h"
 #include "model/device/background_traffic.h"
 #include "model/device/device.h"
 #include "model/network/message/message.h"
@@ -464,6 +465,18 @@ TrainingFigures Outcome::training() const {
     if (placed.runs) add_rates(rates, placed, job(j), peak_of(placed));
   }
   return figures_of(rates);
+}
+
+Pedigree Outcome::pedigree() const {
+  std::vector<DeviceKernels> programs;
+  for (std::size_t p = 0; p < classes_.size(); ++p) {
+    programs.push_back({classes_[p].devices, cluster_->devices().programs[p].kernels});
+  }
+  return pedigree_of(programs);
+}
+
+double Outcome::step_time_error() const {
+  return pedigree().relative_error() * fraction(total(), TimeClass::compute);
 }
 
 }  // namespace exawarp::model

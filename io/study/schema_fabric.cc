@@ -224,17 +224,14 @@ const SectionSchema& system_schema() {
       {HandReadKeys::note("source"), HandReadKeys::note("description"), name(),
        required("accelerator", ValueShape::mapping(accelerator_keys().schema()), "what computes"),
        required("fabric", ValueShape::mapping(fabric_schema()), "the network"),
-<<<<<<< HEAD
        HandReadKeys::custom("power", {ValueShape::mapping(system_power_keys().schema())},
                             "of what is around the devices")
-           .otherwise("not counted")});
-=======
+           .otherwise("not counted"),
        HandReadKeys::custom("rank_noise",
                             {ValueShape::real(kJitterRange), ValueShape::mapping(jitter_schema())},
                             "relative deviation of a replica's compute time in a step from that of "
                             "others; all take what the slowest of them does: docs/guide/faults.md")
            .otherwise("0")});
->>>>>>> h-folding
   return keys.schema();
 }
 

@@ -53,7 +53,7 @@ struct Study {
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();
   model::CollectiveRules collectives;  // empty: the defaults of model/collective/choice.h
   model::Folding folding = model::Folding::off;
-  model::ComputeFidelity compute_fidelity = model::ComputeFidelity::roofline;
+  model::ComputeChoice compute = {.fidelity = model::ComputeFidelity::table};
   model::VariationSpec compute_jitter;
   std::vector<model::Slowdown> slow_devices;
   std::vector<model::LinkFaultSpec> link_faults;

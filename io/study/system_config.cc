@@ -85,19 +85,13 @@ const Keys<model::SystemPower>& system_power_keys() {
 
 SystemConfig read_system(const YamlSection& section) {
   skip_documentation(section);
-<<<<<<< HEAD
   SystemConfig out{.name = section.name(),
                    .accelerator = read_accelerator(section.section("accelerator")),
                    .fabric = read_fabric(section.section("fabric")),
-                   .power = {}};
+                   .power = {},
+                   .rank_noise = read_variation(section, "rank_noise")};
   if (section.has("power")) out.power = system_power_keys().read(section.section("power"));
   return out;
-=======
-  return {.name = section.name(),
-          .accelerator = read_accelerator(section.section("accelerator")),
-          .fabric = read_fabric(section.section("fabric")),
-          .rank_noise = read_variation(section, "rank_noise")};
->>>>>>> h-folding
 }
 
 }  // namespace exawarp::io

@@ -7,11 +7,8 @@
 #include "io/study/keys.h"
 #include "io/study/yaml.h"
 #include "model/compute/accelerator.h"
-<<<<<<< HEAD
 #include "model/energy/power.h"
-=======
 #include "model/variation.h"
->>>>>>> h-folding
 #include "model/topology/fabric.h"
 
 namespace exawarp::io {
@@ -20,11 +17,8 @@ struct SystemConfig {
   std::string name;
   model::Accelerator accelerator;
   model::Fabric fabric;
-<<<<<<< HEAD
   model::SystemPower power;
-=======
   model::VariationSpec rank_noise = 0;  // model/compute/rank_noise.h
->>>>>>> h-folding
 };
 
 // Each throws core::InputError naming file, line and key at the first thing that is wrong; what

@@ -2,6 +2,8 @@
 // which no product of checked sizes overflows, and narrowed once.
 #include "model/generate/transformer_costs.h"
 
+#include <algorithm>
+
 #include "model/workload/validate.h"
 
 namespace exawarp::model {
@@ -94,10 +96,15 @@ class Table {
     const Wide in = rows * inner;
     const Wide weights = matrices * inner * columns;
     const Wide out = rows * columns;
-    return {product(names.forward, flops, in + weights, out),
-            product(names.input_gradient, flops, out + weights, in),
-            product(names.weight_gradient, flops, in + out, weights), cast("cast", in),
-            cast("cast.backward", out)};
+    GemmCosts costs{product(names.forward, flops, in + weights, out),
+                    product(names.input_gradient, flops, out + weights, in),
+                    product(names.weight_gradient, flops, in + out, weights), cast("cast", in),
+                    cast("cast.backward", out)};
+    if (rows == 0) return costs;
+    costs.forward.shape = gemm_shape(rows, columns, inner);
+    costs.input_gradient.shape = gemm_shape(rows, inner, columns);
+    costs.weight_gradient.shape = gemm_shape(inner, columns, rows);
+    return costs;
   }
   // The same, whatever the precision of the products of layers.
   [[nodiscard]] GemmCosts edge_gemm(const Names& names, Wide rows, Wide inner, Wide columns) const {
@@ -113,6 +120,9 @@ class Table {
     return {Op::GEMM,     name, narrow(flops), narrow(read * operand_), narrow(written * element_),
             operand_type_};
   }
+  static Shape gemm_shape(Wide m, Wide n, Wide k) {
+    return GemmShape{.m = narrow(m), .n = narrow(n), .k = narrow(k)};
+  }
   Wide element_, operand_;
   schema::DataType operand_type_ = schema::DataType::NONE;
   bool casts_ = false;
@@ -123,6 +133,33 @@ OperationPair norm_of(const Sizes& s, const Table& table) {
   const Wide residual = s.local_tokens * s.hidden;
   return {table.row(Op::NORM, "norm", 5 * residual, residual, residual),
           table.row(Op::NORM, "norm.backward", 5 * residual, 2 * residual, residual)};
+}
+
+// A rank's share of the core, as one kernel does it. Ulysses: all tokens for fewer heads. Otherwise
+// a rank has tokens from all over the sequence, so that they see as much as those of other ranks:
+// half the sequence on average where attention is causal.
+Shape core_shape(const TransformerSpec& spec, const Sizes& s, const Sizes& memory, bool causal) {
+  const bool whole = spec.parallel.context_method == ContextMethod::kUlysses;
+  const Wide heads = s.heads / s.tensor / (whole ? s.context : 1);
+  const Wide tokens = whole ? s.sequence : s.sequence / s.context;
+  if (heads == 0 || tokens == 0 || memory.sequence < tokens) return {};
+  const Wide key_width = s.query / s.heads;
+  const Wide key_heads = s.key / key_width / s.tensor / (whole ? s.context : 1);
+  const Wide past = (memory.sequence - tokens) / (causal ? 2 : 1);
+  return AttentionShape{.batch = narrow(s.micro_batch),
+                        .new_tokens = narrow(tokens),
+                        .past_tokens = narrow(past),
+                        .heads = narrow(heads),
+                        .key_value_heads = narrow(std::max<Wide>(key_heads, 1)),
+                        .head_dim = narrow(key_width),
+                        .value_dim = narrow(s.query_value / s.heads),
+                        .causal = causal};
+}
+
+OperationCost with_shape(OperationCost cost, Shape shape, bool backward) {
+  if (auto* attention = std::get_if<AttentionShape>(&shape)) attention->backward = backward;
+  cost.shape = shape;
+  return cost;
 }
 
 // Of q's tokens to the keys and values of a memory, which is q's own stack but in
@@ -144,13 +181,17 @@ CoreSizes core_sizes(const TransformerSpec& spec, const Sizes& s, const Sizes& m
           .scores = s.tokens * memory.sequence * s.heads / s.tensor};
 }
 
-void set_flash_core(AttentionCosts& a, const CoreSizes& c, const Table& table, bool causal) {
+void set_flash_core(AttentionCosts& a, const CoreSizes& c, const Table& table, bool causal,
+                    const Shape& shape) {
   const Wide half = causal ? 2 : 1;
-  a.core = {table.row(Op::ATTENTION, "attention", 2 * c.seen * (c.q + c.qv) / half, c.q + c.k + c.v,
-                      c.qv)};
-  a.core_backward = {table.row(Op::ATTENTION, "attention.backward",
-                               2 * c.seen * (3 * c.q + 2 * c.qv) / half, c.q + 2 * c.qv + c.k + c.v,
-                               c.q + c.k + c.v)};
+  a.core = {with_shape(table.row(Op::ATTENTION, "attention", 2 * c.seen * (c.q + c.qv) / half,
+                                 c.q + c.k + c.v, c.qv),
+                       shape, false)};
+  a.core_backward = {
+      with_shape(table.row(Op::ATTENTION, "attention.backward",
+                           2 * c.seen * (3 * c.q + 2 * c.qv) / half,
+                           c.q + 2 * c.qv + c.k + c.v, c.q + c.k + c.v),
+                 shape, true)};
 }
 
 // A mask takes no product away, and no score: the kernels are batched products of whole matrices.
@@ -188,7 +229,7 @@ void set_core(AttentionCosts& a, const TransformerSpec& spec, const Sizes& s, co
   const Table table(spec);
   const CoreSizes sizes = core_sizes(spec, s, memory);
   if (spec.flash_attention) {
-    set_flash_core(a, sizes, table, causal);
+    set_flash_core(a, sizes, table, causal, core_shape(spec, s, memory, causal));
   } else {
     set_plain_core(a, spec, sizes, table);
   }
@@ -297,6 +338,24 @@ FfnCosts ffn_of(const FfnNames& names, const FfnShape& f, const Table& table) {
           table.gemm(names.out, f.rows, f.ffn, f.hidden, f.matrices)};
 }
 
+// The layer of which `rows` are this rank's share, were its experts equally busy.
+void set_expert_shapes(FfnCosts& ffn, const TransformerSpec& spec, Wide rows) {
+  if (rows == 0) return;
+  const MoeSpec& moe = spec.model.moe;
+  const Wide tokens = rows * wide(spec.parallel.expert) / wide(moe.top_k);
+  const ExpertShape shape{.tokens = narrow(std::max<Wide>(tokens, 1)),
+                          .hidden = narrow(wide(spec.model.hidden)),
+                          .inner = narrow(wide(moe.ffn)),
+                          .top_k = narrow(wide(moe.top_k)),
+                          .experts = narrow(wide(moe.experts)),
+                          .tensor = narrow(wide(expert_tensor_of(spec.parallel))),
+                          .expert = narrow(wide(spec.parallel.expert)),
+                          .gated = spec.model.gated_ffn};
+  for (GemmCosts* gemm : {&ffn.in, &ffn.out}) {
+    gemm->forward.shape = gemm->input_gradient.shape = gemm->weight_gradient.shape = shape;
+  }
+}
+
 ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table& table,
                        const ExpertRouting& routing, std::uint32_t rank, std::uint32_t pattern) {
   const MoeSpec& moe = spec.model.moe;
@@ -325,6 +384,7 @@ ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table&
                       .matrices = wide(moe.experts / spec.parallel.expert),
                       .fused = spec.kernels.fused_activation},
                      table);
+  set_expert_shapes(e.experts, spec, split * received);
   e.dispatch_bytes = narrow(s.element * sent * s.hidden);
   e.tensor_shard_bytes = narrow(s.element * received * s.hidden);
   e.tensor_whole_bytes = narrow(s.element * split * received * s.hidden);
