@@ -257,6 +257,7 @@ std::string summary_json(const RunReport& r) {
   add_run(r, summary);
   add_waiting(outcome, summary);
   summary["breakdown"] = breakdown(outcome, outcome.total());
+  if (r.steady_step) summary["steady_step_ps"] = r.steady_step->ps;
   summary["compute"] = compute_json(r);
   summary["classes"] = classes(outcome);
   summary["jobs"] = jobs_json(r);
