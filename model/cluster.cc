@@ -175,7 +175,7 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
     job.first_program = static_cast<std::uint32_t>(programs.size());
     if (!job.runs) continue;
     auto tables = make_program_tables({job, *job.graph, accelerator, network,
-                                       options.compute_fidelity, options.collectives,
+                                       options.compute, options.collectives,
                                        options.eager_max_bytes, options.analytical_network,
                                        {packets && packets->carries(Interface::node),
                                         packets && packets->carries(Interface::scale_out)},

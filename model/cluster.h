@@ -21,7 +21,7 @@
 #include "core/time.h"
 #include "model/collective/choice.h"
 #include "model/compute/accelerator.h"
-#include "model/compute/roofline.h"
+#include "model/compute/compute_models.h"
 #include "model/compute/slowdown.h"
 #include "model/job/job.h"
 #include "model/network/background.h"
@@ -36,7 +36,7 @@
 namespace exawarp::model {
 
 struct ClusterOptions {
-  ComputeFidelity compute_fidelity = ComputeFidelity::roofline;
+  ComputeChoice compute = {};
   bool analytical_network = false;  // closed forms instead of messages (docs/reference/model.md)
   std::optional<PacketOptions> packets = {};  // packets instead of messages, across nodes
   bool packets_inside_nodes = false;          // and inside them

@@ -11,6 +11,7 @@
 
 #include "core/check.h"
 #include "core/units.h"
+#include "model/compute/roofline.h"
 #include "model/compute_times.h"
 #include "model/device/background_traffic.h"
 #include "model/device/device.h"

@@ -127,7 +127,7 @@ EventStream record_stream(const std::string& study_file) {
   const model::WorkloadGraph graph =
       io::generate(std::get<io::WorkloadSpec>(study.jobs[0].workload));
   model::Cluster cluster(graph, study.system.accelerator, study.system.fabric,
-                         {.compute_fidelity = study.compute_fidelity,
+                         {.compute = study.compute,
                           .compute_jitter = study.compute_jitter,
                           .seed = study.engine.seed});
   const Wrapped wrapped(cluster);

@@ -188,7 +188,7 @@ TimedWorkload timed(const model::WorkloadGraph& graph, const model::Accelerator*
       case Unit::roofline_ps:
         try {
           return static_cast<std::uint64_t>(
-              model::node_duration(*accelerator, node, model::ComputeFidelity::roofline).ps);
+              model::Roofline(*accelerator).duration(model::operation_of(node, {})).ps);
         } catch (const core::InputError& error) {
           throw core::InputError(graph.place(), error.what());
         }

@@ -241,7 +241,7 @@ std::string summary_json(const RunReport& r) {
                {"system", study.system.name},
                {"accelerator", study.system.accelerator.name},
                {"network_fidelity", core::name_of(study.network_fidelity)},
-               {"compute_fidelity", core::name_of(study.compute_fidelity)},
+               {"compute_fidelity", core::name_of(study.compute.fidelity)},
                {"compute_jitter", study.compute_jitter.deviation},
                {"sync", core::name_of(r.sync)},
                {"ranks", r.ranks},

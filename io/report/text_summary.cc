@@ -259,7 +259,7 @@ std::string text_summary(const RunReport& r) {
   fmt::format_to(append(out), "\nCluster     {} ({}), {}; network {}, compute {}",
                  plural(r.cluster->device_count(), "device"), study.system.accelerator.name,
                  study.system.name, core::name_of(study.network_fidelity),
-                 core::name_of(study.compute_fidelity));
+                 core::name_of(study.compute.fidelity));
   if (study.compute_jitter.deviation > 0) {
     fmt::format_to(append(out), " with {:g} % jitter", 100 * study.compute_jitter.deviation);
   }

@@ -76,11 +76,13 @@ const Keys<Study>& network_keys() {
   return keys;
 }
 
+model::ComputeFidelity& compute_fidelity(Study& study) { return study.compute.fidelity; }
+
 const Keys<Study>& compute_keys() {
   using K = Keys<Study>;
   static const K keys(
       "compute", "How long operations take.",
-      {K::choice("fidelity", &Study::compute_fidelity,
+      {K::choice("fidelity", compute_fidelity,
                  "`recorded`: durations in the workload where it has them"),
        K::custom("jitter",
                  {ValueShape::real(kJitterRange), ValueShape::mapping(jitter_schema())},

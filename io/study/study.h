@@ -52,7 +52,7 @@ struct Study {
   bool packets_inside_nodes = false;
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();
   model::CollectiveRules collectives;  // empty: the defaults of model/collective/choice.h
-  model::ComputeFidelity compute_fidelity = model::ComputeFidelity::roofline;
+  model::ComputeChoice compute;
   model::VariationSpec compute_jitter;
   std::vector<model::Slowdown> slow_devices;
   std::vector<model::LinkFaultSpec> link_faults;

@@ -61,7 +61,7 @@ std::uint32_t devices_of(const Study& study, const LoadedJobs& loaded) {
 std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs& loaded,
                                            std::optional<std::uint32_t> only_job) {
   model::ClusterOptions options{
-      .compute_fidelity = study.compute_fidelity,
+      .compute = study.compute,
       .analytical_network = study.network_fidelity == NetworkFidelity::analytical,
       .packets_inside_nodes = study.packets_inside_nodes,
       .collectives = study.collectives,

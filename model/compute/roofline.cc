@@ -51,27 +51,43 @@ double peak_flops_per_s(const Accelerator& accelerator, schema::Operation operat
   return accelerator.matrix_flops_per_s.at(static_cast<std::size_t>(type));
 }
 
-core::Time node_duration(const Accelerator& accelerator, schema::Node::Reader node,
-                         ComputeFidelity fidelity) {
-  const bool memory_node = node.getKind() == schema::NodeKind::MEMORY;
-  const std::uint64_t flops = memory_node ? 0 : node.getFlops();
-  const std::uint64_t bytes = node.getBytesRead() + node.getBytesWritten();
-  const bool recorded = node.getDurationPs() != schema::NO_DURATION;
-  if (recorded && (fidelity == ComputeFidelity::recorded || (flops == 0 && bytes == 0))) {
-    return {static_cast<std::int64_t>(node.getDurationPs())};
+ComputeOperation operation_of(const schema::Node::Reader& node, const Shape& shape) {
+  ComputeOperation out;
+  out.moves_memory = node.getKind() == schema::NodeKind::MEMORY;
+  out.operation = out.moves_memory ? schema::Operation::OTHER : node.getOperation();
+  out.data_type = node.getDataType();
+  out.to_host = out.moves_memory && node.getPlace() == schema::MemoryPlace::HOST;
+  out.flops = out.moves_memory ? 0 : node.getFlops();
+  out.bytes = node.getBytesRead() + node.getBytesWritten();
+  if (node.getDurationPs() != schema::NO_DURATION) {
+    out.recorded = core::Time{static_cast<std::int64_t>(node.getDurationPs())};
   }
-  const auto operation = memory_node ? schema::Operation::OTHER : node.getOperation();
-  const Efficiency& efficiency = accelerator.efficiency.at(static_cast<std::size_t>(operation));
-  const bool to_host = memory_node && node.getPlace() == schema::MemoryPlace::HOST;
-  const double clock = uses_matrix_rate(operation) ? accelerator.sustained_clock : 1;
-  const double compute_ps = picoseconds(
-      flops, efficiency.compute * clock, peak_flops_per_s(accelerator, operation, node.getDataType()),
-      uses_matrix_rate(operation) ? "matrix rate of the data type" : "vector rate", accelerator);
+  out.shape = shape;
+  return out;
+}
+
+core::Time Roofline::duration(const ComputeOperation& node) const {
+  if (node.recorded && node.flops == 0 && node.bytes == 0) return *node.recorded;
+  const Efficiency& efficiency =
+      accelerator_.efficiency.at(static_cast<std::size_t>(node.operation));
+  const double clock = uses_matrix_rate(node.operation) ? accelerator_.sustained_clock : 1;
+  const double compute_ps =
+      picoseconds(node.flops, efficiency.compute * clock,
+                  peak_flops_per_s(accelerator_, node.operation, node.data_type),
+                  uses_matrix_rate(node.operation) ? "matrix rate of the data type" : "vector rate",
+                  accelerator_);
   const double memory_ps =
-      to_host ? picoseconds(bytes, 1.0, accelerator.host_bytes_per_s, "host link", accelerator)
-              : picoseconds(bytes, efficiency.memory, accelerator.memory_bytes_per_s,
-                            "memory bandwidth", accelerator);
-  return accelerator.launch_latency + rounded_up(std::max(compute_ps, memory_ps));
+      node.to_host
+          ? picoseconds(node.bytes, 1.0, accelerator_.host_bytes_per_s, "host link", accelerator_)
+          : picoseconds(node.bytes, efficiency.memory, accelerator_.memory_bytes_per_s,
+                        "memory bandwidth", accelerator_);
+  return accelerator_.launch_latency + rounded_up(std::max(compute_ps, memory_ps));
+}
+
+std::optional<Priced> Roofline::price(const ComputeOperation& operation) const {
+  const bool as_recorded = operation.recorded && operation.flops == 0 && operation.bytes == 0;
+  return Priced{.duration = duration(operation),
+                .provenance = as_recorded ? Provenance::recorded : Provenance::modelled};
 }
 
 }  // namespace exawarp::model

@@ -9,36 +9,26 @@
 // never in an event.
 #pragma once
 
-#include <cstdint>
-#include <span>
-
-#include "core/names.h"
-#include "core/time.h"
 #include "model/compute/accelerator.h"
-#include "model/workload/workload.capnp.h"
+#include "model/compute/compute_model.h"
 
 namespace exawarp::model {
-
-enum class ComputeFidelity : std::uint8_t {
-  roofline,  // from operations and bytes
-  recorded,  // a node's recorded duration where it has one, else as roofline
-};
-
-inline constexpr core::Named<ComputeFidelity> kComputeFidelityNames[] = {
-    {"roofline", ComputeFidelity::roofline}, {"recorded", ComputeFidelity::recorded}};
-constexpr std::span<const core::Named<ComputeFidelity>> names_of(ComputeFidelity) {
-  return kComputeFidelityNames;
-}
-static_assert(core::names_each(kComputeFidelityNames));
 
 // Floating-point operations a second that `operation` on `type` peaks at; 0: not offered.
 double peak_flops_per_s(const Accelerator& accelerator, schema::Operation operation,
                         schema::DataType type);
 
-// Requires a compute or memory node. A node with a recorded duration and neither flops nor bytes
-// takes its duration at either fidelity: there is nothing else to go by. Throws core::InputError,
-// without a place (the caller knows it), where the accelerator lacks the rate the node needs.
-core::Time node_duration(const Accelerator& accelerator, schema::Node::Reader node,
-                         ComputeFidelity fidelity);
+// Knows every operation. One with a recorded duration and neither flops nor bytes takes that:
+// there is nothing else to go by.
+class Roofline final : public ComputeModel {
+ public:
+  // The accelerator outlives it.
+  explicit Roofline(const Accelerator& accelerator) : accelerator_(accelerator) {}
+  [[nodiscard]] std::optional<Priced> price(const ComputeOperation& operation) const override;
+  [[nodiscard]] core::Time duration(const ComputeOperation& operation) const;
+
+ private:
+  const Accelerator& accelerator_;
+};
 
 }  // namespace exawarp::model

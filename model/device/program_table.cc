@@ -64,6 +64,7 @@ class Builder {
  public:
   explicit Builder(const ProgramTableInputs& inputs)
       : in_(inputs),
+        compute_(inputs.accelerator, inputs.compute),
         stages_(inputs.job, inputs.network, inputs.rules),
         most_bytes_per_s_(find_most_bytes_per_s()) {
     for (std::uint32_t g = 0; g < in_.graph.group_count(); ++g) {
@@ -140,7 +141,8 @@ class Builder {
 
   [[nodiscard]] core::Time duration_of(std::uint32_t node) const {
     try {
-      return node_duration(in_.accelerator, program_->node(node), in_.fidelity);
+      const auto reader = program_->node(node);
+      return compute_.price(operation_of(reader, in_.graph.shape_of(reader))).duration;
     } catch (const core::InputError& error) {
       throw core::InputError(node_place(in_.graph, index_, node), error.what());
     }
@@ -320,6 +322,7 @@ class Builder {
   }
 
   const ProgramTableInputs& in_;
+  ComputeModels compute_;
   CollectiveStages stages_;
   std::int64_t most_bytes_per_s_;
   std::vector<TimeClass> group_class_;

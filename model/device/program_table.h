@@ -14,7 +14,7 @@
 #include "core/time.h"
 #include "model/collective/choice.h"
 #include "model/compute/accelerator.h"
-#include "model/compute/roofline.h"
+#include "model/compute/compute_models.h"
 #include "model/device/collective_stages.h"
 #include "model/device/group_network.h"
 #include "model/device/task.h"
@@ -114,7 +114,7 @@ struct ProgramTableInputs {
   const WorkloadGraph& graph;  // the job's
   const Accelerator& accelerator;
   const Network& network;
-  ComputeFidelity fidelity;
+  const ComputeChoice& compute;
   const CollectiveRules& rules;
   std::int64_t eager_max_bytes;  // longer messages ask first
   bool analytical;

@@ -29,6 +29,7 @@ std::uint32_t ProgramWriter::compute(const OperationCost& cost, std::initializer
   fields.bytes_read = cost.bytes_read;
   fields.bytes_written = cost.bytes_written;
   if (cost.data_type != schema::DataType::NONE) fields.data_type = cost.data_type;
+  fields.shape = shape(cost);
   const std::uint32_t node = add(fields, after);
   last_compute_ = node;
   return node;
@@ -94,6 +95,18 @@ std::uint8_t ProgramWriter::stream(StreamRole role) {
                                                         : schema::StreamKind::COMMUNICATION);
   }
   return *index;
+}
+
+// An operation's shape is that of the one before it with this name, but where layers differ.
+std::uint16_t ProgramWriter::shape(const OperationCost& cost) {
+  if (std::holds_alternative<std::monostate>(cost.shape)) return 0;
+  for (KnownShape& known : shapes_) {
+    if (known.name != cost.name) continue;
+    if (known.shape == cost.shape) return known.index;
+    known = {cost.name, cost.shape, workload_.add_shape(cost.shape)};
+    return known.index;
+  }
+  return shapes_.emplace_back(cost.name, cost.shape, workload_.add_shape(cost.shape)).index;
 }
 
 // Names are literals, so the same name is the same pointer, or at worst is looked up again.

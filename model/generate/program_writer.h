@@ -80,10 +80,18 @@ class ProgramWriter {
   [[nodiscard]] NodeFields& context() { return context_; }
 
  private:
+  struct KnownShape {
+    const char* name;
+    Shape shape;
+    std::uint16_t index;
+  };
+  std::uint16_t shape(const OperationCost& cost);
+
   WorkloadBuilder& workload_;
   ProgramBuilder& program_;
   std::array<std::optional<std::uint8_t>, kStreamRoles> streams_;
   std::vector<std::pair<const char*, std::uint32_t>> names_;
+  std::vector<KnownShape> shapes_;
   std::vector<std::uint32_t> awaited_;
   NodeFields context_;
   Node last_compute_;

@@ -1,6 +1,8 @@
 // Costs of a transformer's operations; see transformer_costs.h.
 #include "model/generate/transformer_costs.h"
 
+#include <algorithm>
+
 #include "model/generate/transformer_attention.h"
 #include "model/generate/transformer_table.h"
 
@@ -53,6 +55,24 @@ FfnCosts ffn_of(const FfnNames& names, const FfnShape& f, const Table& table) {
           table.gemm(names.out, f.rows, f.ffn, f.hidden, f.matrices)};
 }
 
+// The layer of which `rows` are this rank's share, were its experts equally busy.
+void set_expert_shapes(FfnCosts& ffn, const TransformerSpec& spec, Wide rows) {
+  if (rows == 0) return;
+  const MoeSpec& moe = spec.model.moe;
+  const Wide tokens = rows * wide(spec.parallel.expert) / wide(moe.top_k);
+  const ExpertShape shape{.tokens = to_count(std::max<Wide>(tokens, 1)),
+                          .hidden = to_count(wide(spec.model.hidden)),
+                          .inner = to_count(wide(moe.ffn)),
+                          .top_k = to_count(wide(moe.top_k)),
+                          .experts = to_count(wide(moe.experts)),
+                          .tensor = to_count(wide(expert_tensor_of(spec.parallel))),
+                          .expert = to_count(wide(spec.parallel.expert)),
+                          .gated = spec.model.gated_ffn};
+  for (GemmCosts* gemm : {&ffn.in, &ffn.out}) {
+    gemm->forward.shape = gemm->input_gradient.shape = gemm->weight_gradient.shape = shape;
+  }
+}
+
 ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table& table,
                        const ExpertRouting& routing, std::uint32_t rank, std::uint32_t pattern) {
   const MoeSpec& moe = spec.model.moe;
@@ -81,6 +101,7 @@ ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table&
                       .matrices = wide(moe.experts / spec.parallel.expert),
                       .fused = spec.kernels.fused_activation},
                      table);
+  set_expert_shapes(e.experts, spec, split * received);
   e.dispatch_bytes = to_count(s.element * sent * s.hidden);
   e.tensor_shard_bytes = to_count(s.element * received * s.hidden);
   e.tensor_whole_bytes = to_count(s.element * split * received * s.hidden);

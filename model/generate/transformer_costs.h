@@ -64,6 +64,7 @@
 
 #include "model/generate/expert_routing.h"
 #include "model/generate/transformer_spec.h"
+#include "model/workload/shape.h"
 
 namespace exawarp::model {
 
@@ -74,6 +75,7 @@ struct OperationCost {
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;
   schema::DataType data_type = schema::DataType::NONE;  // NONE: that of the nodes around it
+  Shape shape = {};  // of matrix products and attention
 };
 
 // A matrix product of the forward pass and the two of its backward pass.

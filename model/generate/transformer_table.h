@@ -97,10 +97,15 @@ class Table {
     const Wide in = rows * inner;
     const Wide weights = matrices * inner * columns;
     const Wide out = rows * columns;
-    return {product(names.forward, flops, in + weights, out),
-            product(names.input_gradient, flops, out + weights, in),
-            product(names.weight_gradient, flops, in + out, weights), cast("cast", in),
-            cast("cast.backward", out)};
+    GemmCosts costs{product(names.forward, flops, in + weights, out),
+                    product(names.input_gradient, flops, out + weights, in),
+                    product(names.weight_gradient, flops, in + out, weights), cast("cast", in),
+                    cast("cast.backward", out)};
+    if (rows == 0) return costs;
+    costs.forward.shape = gemm_shape(rows, columns, inner);
+    costs.input_gradient.shape = gemm_shape(rows, inner, columns);
+    costs.weight_gradient.shape = gemm_shape(inner, columns, rows);
+    return costs;
   }
   // The same, whatever the precision of the products of layers.
   [[nodiscard]] GemmCosts edge_gemm(const Names& names, Wide rows, Wide inner, Wide columns) const {
@@ -115,6 +120,9 @@ class Table {
   [[nodiscard]] OperationCost product(const char* name, Wide flops, Wide read, Wide written) const {
     return {Op::GEMM,     name, to_count(flops), to_count(read * operand_), to_count(written * element_),
             operand_type_};
+  }
+  static Shape gemm_shape(Wide m, Wide n, Wide k) {
+    return GemmShape{.m = to_count(m), .n = to_count(n), .k = to_count(k)};
   }
   Wide element_, operand_;
   schema::DataType operand_type_ = schema::DataType::NONE;

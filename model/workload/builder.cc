@@ -15,6 +15,7 @@ namespace exawarp::model {
 namespace {
 
 constexpr std::uint64_t kCountedFurther = 16;  // times bytes_max: what is counted after it
+constexpr std::uint64_t kShapeWords = 10;  // the schema's Shape has 9 and no pointers
 constexpr std::uint64_t kNodeWords = 13;  // generous: the schema's Node has 12 and no pointers
 constexpr std::uint64_t kNodeBytes = 96;  // what it has there
 
@@ -48,6 +49,7 @@ void write_node(schema::Node::Builder out, const NodeFields& in) {
   out.setDurationPs(in.duration_ps);
   out.setRoot(in.root);
   out.setSizes(in.sizes);
+  out.setShape(in.shape);
 }
 
 void write_memory(schema::Memory::Builder out, const ProgramMemory& in) {
@@ -175,6 +177,15 @@ std::uint32_t WorkloadBuilder::add_sizes(std::vector<std::uint64_t> bytes) {
   return 1 + at->second;
 }
 
+std::uint16_t WorkloadBuilder::add_shape(const Shape& shape) {
+  if (std::holds_alternative<std::monostate>(shape)) return 0;
+  if (const auto at = shape_index_.find(shape); at != shape_index_.end()) return at->second;
+  if (shapes_.size() == std::numeric_limits<std::uint16_t>::max()) return 0;
+  const auto index = static_cast<std::uint16_t>(shapes_.size() + 1);
+  shapes_.push_back(&shape_index_.emplace(shape, index).first->first);
+  return index;
+}
+
 std::uint32_t WorkloadBuilder::record(const std::string& bytes) {
   const auto [at, is_new] = record_index_.try_emplace(bytes, size_of(records_));
   if (is_new) records_.push_back(&at->first);
@@ -193,6 +204,7 @@ std::uint64_t WorkloadBuilder::size_words() const {
   for (const std::string* text : names_) words += 1 + text_words(*text);
   for (const std::string* bytes : records_) words += 1 + text_words(*bytes);
   for (const auto* table : sizes_) words += 2 + table->size();
+  words += 1 + kShapeWords * shapes_.size();
   return words;
 }
 
@@ -275,6 +287,10 @@ WorkloadGraph WorkloadBuilder::build() const {
       auto table = tables.init(i, size_of(*sizes_[i]));
       for (unsigned j = 0; j < sizes_[i]->size(); ++j) table.set(j, (*sizes_[i])[j]);
     }
+  }
+  if (!shapes_.empty()) {
+    auto shapes = root.initShapes(size_of(shapes_));
+    for (unsigned i = 0; i < shapes_.size(); ++i) write_shape(shapes[i], *shapes_[i]);
   }
   return WorkloadGraph::from_message(std::move(message));
 }

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "model/workload/graph.h"
+#include "model/workload/shape.h"
 
 namespace exawarp::model {
 
@@ -41,6 +42,7 @@ struct NodeFields {
   std::uint32_t sizes = 0;  // all-to-all: from WorkloadBuilder::add_sizes(); 0: equal shares
   std::uint16_t micro_batch = kNoMicroBatch;
   std::uint16_t layer = kNoLayer;
+  std::uint16_t shape = 0;  // compute: from WorkloadBuilder::add_shape(); 0: unknown
   std::int32_t peer = 0;
   std::uint32_t tag = 0;
   std::uint32_t name = schema::NO_NAME;  // from WorkloadBuilder::name()
@@ -157,6 +159,8 @@ class WorkloadBuilder {
   // Bytes between the members of a group (workload.capnp, Node.sizes); equal tables share one.
   // Returns NodeFields::sizes.
   std::uint32_t add_sizes(std::vector<std::uint64_t> bytes);
+  // Returns NodeFields::shape; equal shapes share one. 0, unknown, past 65,535 different ones.
+  std::uint16_t add_shape(const Shape& shape);
   // The reference stays valid as long as the builder.
   ProgramBuilder& add_program(std::string name);
   void bind_range(std::uint32_t program, Range range);
@@ -199,6 +203,8 @@ class WorkloadBuilder {
   std::vector<Group> groups_;
   std::map<std::vector<std::uint64_t>, std::uint32_t> size_index_;
   std::vector<const std::vector<std::uint64_t>*> sizes_;  // keys of size_index_, by index
+  std::map<Shape, std::uint16_t> shape_index_;
+  std::vector<const Shape*> shapes_;  // keys of shape_index_, by index
   std::deque<ProgramBuilder> programs_;
   std::vector<Binding> bindings_;
   std::map<std::string, std::uint32_t> name_index_;

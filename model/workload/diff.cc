@@ -113,6 +113,10 @@ class Differ {
     if (sizes(a_, m) != sizes(b_, n)) {
       say("device {}: stream {} position {}: other sizes", device.value, s, i);
     }
+    // Formats that others define have no place for shapes.
+    if (m.getShape() != 0 && n.getShape() != 0 && a_.shape_of(m) != b_.shape_of(n)) {
+      say("device {}: stream {} position {}: other shape", device.value, s, i);
+    }
     if (is_message(m)) check("tag", m.getTag(), n.getTag());
     if (a_.node_name(m) != b_.node_name(n)) {
       say("device {}: stream {} position {}: name \"{}\" against \"{}\"", device.value, s, i,

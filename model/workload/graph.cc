@@ -235,6 +235,10 @@ void WorkloadGraph::index() {
       std::vector<std::uint64_t>& bytes = size_tables_.emplace_back();
       for (const std::uint64_t b : table) bytes.push_back(b);
     }
+    shapes_.clear();
+    for (const schema::Shape::Reader shape : root_.getShapes()) {
+      shapes_.push_back(read_shape(shape));
+    }
     index_bindings();
   });
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "model/workload/shape.h"
 #include "model/workload/workload.capnp.h"
 
 namespace capnp {
@@ -191,6 +192,11 @@ class WorkloadGraph {
   [[nodiscard]] const std::vector<std::vector<std::uint64_t>>& size_tables() const {
     return size_tables_;
   }
+  // Of a valid node: what Node.shape says.
+  [[nodiscard]] Shape shape_of(const schema::Node::Reader& node) const {
+    return node.getShape() == 0 ? Shape{} : shapes_[node.getShape() - 1u];
+  }
+  [[nodiscard]] const std::vector<Shape>& shapes() const { return shapes_; }
   // What importers keep of foreign nodes (schema::Origin). Any bytes.
   [[nodiscard]] const std::vector<std::string_view>& records() const { return records_; }
   // Devices by rule, sorted by (axis, first); and by list, sorted by (device, program).
@@ -229,6 +235,7 @@ class WorkloadGraph {
   std::vector<std::string_view> names_;
   std::vector<std::string_view> records_;
   std::vector<std::vector<std::uint64_t>> size_tables_;
+  std::vector<Shape> shapes_;
 };
 
 // `text` of unknown origin for a message: what is not printable becomes '?', what is long is cut.

@@ -144,6 +144,45 @@ void check_size_tables(const WorkloadGraph& graph) {
   }
 }
 
+// Of one shape; each in its range.
+class ShapeCheck {
+ public:
+  ShapeCheck(const WorkloadGraph& graph, std::size_t index) : graph_(graph), index_(index) {}
+
+  void operator()(std::monostate) const {}
+  void operator()(const GemmShape& gemm) const {
+    for (const std::uint64_t size : {gemm.m, gemm.n, gemm.k, gemm.batch}) check(size, 1);
+  }
+  void operator()(const AttentionShape& a) const {
+    for (const std::uint64_t size :
+         {a.batch, a.new_tokens, a.heads, a.key_value_heads, a.head_dim, a.value_dim}) {
+      check(size, 1);
+    }
+    for (const std::uint64_t size : {a.past_tokens, a.window}) check(size, 0);
+  }
+  void operator()(const ExpertShape& e) const {
+    for (const std::uint64_t size :
+         {e.tokens, e.hidden, e.inner, e.top_k, e.experts, e.tensor, e.expert}) {
+      check(size, 1);
+    }
+  }
+
+ private:
+  void check(std::uint64_t size, std::uint64_t least) const {
+    if (size >= least && size < kShapeSizeMax) return;
+    refuse(graph_.place(), "shapes[{}]: out of range: {}; expected {} or more, less than {}",
+           index_, size, least, kShapeSizeMax);
+  }
+  const WorkloadGraph& graph_;
+  std::size_t index_;
+};
+
+void check_shapes(const WorkloadGraph& graph) {
+  for (std::size_t i = 0; i < graph.shapes().size(); ++i) {
+    std::visit(ShapeCheck(graph, i), graph.shapes()[i]);
+  }
+}
+
 void check_groups(const WorkloadGraph& graph) {
   for (std::uint32_t group = 0; group < graph.group_count(); ++group) {
     const GroupTable& table = graph.group(group);
@@ -400,6 +439,7 @@ void validate(WorkloadGraph& graph) {
   decoding(graph.place(), [&graph] {
     check_groups(graph);
     check_size_tables(graph);
+    check_shapes(graph);
     check_bound_once(graph);
     ProgramTables tables = make_tables(graph);
     for (std::uint32_t p = 0; p < graph.program_count(); ++p) check_program(graph, p, tables);

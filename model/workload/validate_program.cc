@@ -78,6 +78,7 @@ class ProgramCheck {
   void check_place_in_stream(const schema::Node::Reader& node) const;
   void check_dependencies(const schema::Node::Reader& node);
   void check_sizes(const schema::Node::Reader& node);
+  void check_shape(const schema::Node::Reader& node) const;
   void check_peer(const schema::Node::Reader& node) const;
   void check_offset(std::int64_t peer, std::uint8_t axis) const;
   void check_collective(const schema::Node::Reader& node) const;
@@ -175,6 +176,7 @@ void ProgramCheck::check_node(const schema::Node::Reader& node) {
   check_place_in_stream(node);
   check_dependencies(node);
   check_sizes(node);
+  check_shape(node);
   const std::uint32_t names = graph_.name_count();
   if (node.getName() != schema::NO_NAME && node.getName() >= names) {
     refuse_node("name: no such name: {}; expected less than {}", node.getName(), names);
@@ -246,6 +248,17 @@ void ProgramCheck::check_sizes(const schema::Node::Reader& node) {
   check_size("commBytes", node.getCommBytes(), kCommBytesMax, comm_bytes_);
   if (node.getDurationPs() != schema::NO_DURATION) {
     check_size("durationPs", node.getDurationPs(), kDurationMaxPs, duration_ps_);
+  }
+}
+
+void ProgramCheck::check_shape(const schema::Node::Reader& node) const {
+  if (node.getShape() == 0) return;
+  if (node.getKind() != schema::NodeKind::COMPUTE) {
+    refuse_node("shape: {} for a node that computes nothing; expected 0", node.getShape());
+  }
+  if (node.getShape() > graph_.shapes().size()) {
+    refuse_node("shape: no such shape: {}; expected at most {}", node.getShape(),
+                graph_.shapes().size());
   }
 }
 

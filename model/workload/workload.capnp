@@ -26,6 +26,7 @@ struct Workload {
   training @8 :Training;
   records @10 :List(Data);    # what importers keep of foreign nodes, see Origin
   sizeTables @9 :List(List(UInt64));  # bytes between members of a group, see Node.sizes
+  shapes @11 :List(Shape);   # shared by index, see Node.shape
 }
 
 struct Axis {
@@ -118,6 +119,42 @@ enum DataType { none @0; bf16 @1; fp16 @2; fp32 @3; fp8 @4; int8 @5; fp64 @6; }
 
 enum MemoryPlace { device @0; host @1; }
 
+# The sizes of a computation, for what has measured kernels of them. Data only.
+struct Shape {
+  union {
+    unknown @0 :Void;
+    # batch times a product of m x k and k x n; the batch shares nothing
+    gemm :group { m @1 :UInt64; n @2 :UInt64; k @3 :UInt64; batch @4 :UInt64; }
+    # Scores, softmax and values of `newTokens` queries a sequence that see themselves (the earlier
+    # of them, if causal) and pastTokens before them.
+    attention :group {
+      batch @5 :UInt64;
+      newTokens @6 :UInt64;
+      pastTokens @7 :UInt64;
+      heads @8 :UInt64;
+      keyValueHeads @9 :UInt64;
+      headDim @10 :UInt64;       # of queries and keys
+      valueDim @11 :UInt64;
+      window @12 :UInt64;        # tokens that a query sees at most; 0: all
+      causal @13 :Bool;
+      backward @14 :Bool;        # the gradients of it
+      unfused @15 :Bool;         # scores go through memory
+    }
+    # One product of a layer of experts, those of a device: `tokens` enter the layer on all devices
+    # that share its experts, each is sent to topK of them.
+    experts :group {
+      tokens @16 :UInt64;
+      hidden @17 :UInt64;
+      inner @18 :UInt64;         # width of an expert, whole
+      topK @19 :UInt64;
+      experts @20 :UInt64;       # of the layer
+      tensor @21 :UInt64;        # devices that each expert is split over
+      expert @22 :UInt64;        # devices that the experts are shared out over
+      gated @23 :Bool;
+    }
+  }
+}
+
 # Data only (no pointers), so that a node is read in place with plain loads.
 struct Node {
   kind @0 :NodeKind;
@@ -147,6 +184,7 @@ struct Node {
   sizes @23 :UInt32;            # all-to-all: 1 + index into Workload.sizeTables; 0: equal shares.
                                 # The table has n entries (bytes by distance, target - source modulo
                                 # n) or n * n (source * n + target), n the members of the group
+  shape @24 :UInt16;            # compute: 1 + index into Workload.shapes; 0: unknown
 }
 
 # What a training report needs; zero where the workload is no training step.

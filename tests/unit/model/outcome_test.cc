@@ -150,7 +150,7 @@ TEST(Outcome, UtilisationIsOfTheTypeThatMostProductsAreIn) {
     Accelerator accelerator = tests::round_accelerator();
     accelerator.matrix_flops_per_s[static_cast<std::size_t>(schema::DataType::FP8)] = 4e12;
     const Cluster cluster(graph, accelerator, tests::round_fabric(),
-                          {.compute_fidelity = ComputeFidelity::recorded});
+                          {.compute = {.fidelity = ComputeFidelity::recorded}});
     return tests::run_cluster(cluster).outcome.training().model_flops_utilisation;
   };
   EXPECT_DOUBLE_EQ(utilisation(500'000'000), 0.25);

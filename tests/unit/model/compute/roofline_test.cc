@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "model/compute/compute_models.h"
 #include "model/compute/jitter.h"
 #include "tests/support/cluster_fixture.h"
 
@@ -33,7 +34,9 @@ WorkloadGraph graph_of(const NodeFields& fields) {
 Time duration(const NodeFields& fields, const Accelerator& accelerator = tests::round_accelerator(),
               ComputeFidelity fidelity = ComputeFidelity::roofline) {
   const WorkloadGraph graph = graph_of(fields);
-  return node_duration(accelerator, graph.program(0).node(0), fidelity);
+  return ComputeModels(accelerator, {.fidelity = fidelity})
+      .price(operation_of(graph.program(0).node(0), {}))
+      .duration;
 }
 
 constexpr NodeFields kGemm{

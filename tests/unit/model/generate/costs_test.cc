@@ -32,6 +32,46 @@ TransformerCosts costs_of(const TransformerSpec& spec) {
   return transformer_costs(spec, route_experts(spec), 0);
 }
 
+TEST(TransformerCosts, GradientsOfAProductPermuteItsShape) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.parallel.tensor = 2;
+  const TransformerCosts costs = costs_of(spec);
+  const GemmCosts& out = costs.layer(0).ffn->out;
+  EXPECT_EQ(out.forward.shape, Shape(GemmShape{.m = 64, .n = 64, .k = 80}));
+  EXPECT_EQ(out.input_gradient.shape, Shape(GemmShape{.m = 64, .n = 80, .k = 64}));
+  EXPECT_EQ(out.weight_gradient.shape, Shape(GemmShape{.m = 80, .n = 64, .k = 64}));
+}
+
+// 2 m n k of every product, and of attention's two, half of them if causal.
+double work_of(const Shape& shape) {
+  if (const auto* gemm = std::get_if<GemmShape>(&shape)) {
+    return 2.0 * static_cast<double>(gemm->m * gemm->n * gemm->k * gemm->batch);
+  }
+  const auto* core = std::get_if<AttentionShape>(&shape);
+  if (core == nullptr || core->backward) return 0;
+  const double own = static_cast<double>(core->new_tokens) / (core->causal ? 2 : 1);
+  return 2.0 * static_cast<double>(core->batch * core->new_tokens * core->heads *
+                                   (core->head_dim + core->value_dim)) *
+         (static_cast<double>(core->past_tokens) + own);
+}
+
+TEST(TransformerCosts, ShapesSayTheFlopsOfTheirOperations) {
+  for (const ContextMethod method :
+       {ContextMethod::kRing, ContextMethod::kAllGather, ContextMethod::kUlysses}) {
+    TransformerSpec spec = tests::tiny_gpt();
+    spec.parallel.tensor = 2;
+    spec.parallel.context = 2;
+    spec.parallel.context_method = method;
+    const TransformerCosts costs = costs_of(spec);
+    const AttentionCosts& attention = costs.layer(0).attention[0];
+    for (const OperationCost* cost :
+         {&attention.in[0].forward, &attention.in[0].weight_gradient, &attention.core[0],
+          &attention.projection.forward, &costs.head.input_gradient}) {
+      EXPECT_EQ(work_of(cost->shape), static_cast<double>(cost->flops)) << cost->name;
+    }
+  }
+}
+
 TEST(TransformerCosts, LlamaForwardWithSequenceParallelismEqualsTheTable) {
   TransformerSpec spec = tests::tiny_llama();
   spec.parallel.tensor = 2;

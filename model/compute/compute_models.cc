@@ -1,0 +1,42 @@
+#include "model/compute/compute_models.h"
+
+#include "core/check.h"
+#include "model/compute/roofline.h"
+
+namespace exawarp::model {
+namespace {
+
+constexpr std::size_t index_of(ComputeFidelity fidelity) {
+  return static_cast<std::size_t>(fidelity);
+}
+
+class Recorded final : public ComputeModel {
+ public:
+  [[nodiscard]] std::optional<Priced> price(const ComputeOperation& operation) const override {
+    if (!operation.recorded) return std::nullopt;
+    return Priced{.duration = *operation.recorded, .provenance = Provenance::recorded};
+  }
+};
+
+}  // namespace
+
+ComputeModels::ComputeModels(const Accelerator& accelerator, const ComputeChoice& choice)
+    : choice_(choice) {
+  models_[index_of(ComputeFidelity::roofline)] = std::make_unique<Roofline>(accelerator);
+  models_[index_of(ComputeFidelity::recorded)] = std::make_unique<Recorded>();
+}
+
+ComputeModels::~ComputeModels() = default;
+
+Priced ComputeModels::price(const ComputeOperation& operation) const {
+  for (const ComputeFidelity fidelity :
+       {choice_.of(operation.operation), ComputeFidelity::roofline}) {
+    const auto& model = models_[index_of(fidelity)];
+    if (model == nullptr) continue;
+    if (const auto priced = model->price(operation)) return *priced;
+  }
+  EXAWARP_CHECK(false);  // the roofline knows every operation
+  return {};
+}
+
+}  // namespace exawarp::model
