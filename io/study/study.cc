@@ -84,6 +84,8 @@ const Keys<Study>& compute_keys() {
       "compute", "How long operations take.",
       {K::choice("fidelity", compute_fidelity,
                  "`recorded`: durations in the workload where it has them"),
+       K::flag("graphs", &Study::launches_graphs,
+               "kernels are launched as graphs (CUDA's, say): `graph_launch_latency`"),
        K::custom("jitter",
                  {ValueShape::real(kJitterRange), ValueShape::mapping(jitter_schema())},
                  "relative deviation of compute times, drawn from the seed",

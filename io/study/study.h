@@ -53,6 +53,7 @@ struct Study {
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();
   model::CollectiveRules collectives;  // empty: the defaults of model/collective/choice.h
   model::ComputeChoice compute;
+  bool launches_graphs = false;  // kernels, without the host between them
   model::VariationSpec compute_jitter;
   std::vector<model::Slowdown> slow_devices;
   std::vector<model::LinkFaultSpec> link_faults;

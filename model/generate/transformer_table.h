@@ -72,7 +72,8 @@ class Table {
 
   [[nodiscard]] OperationCost row(Op operation, const char* name, Wide flops, Wide read,
                                   Wide written) const {
-    return {operation, name, to_count(flops), to_count(read * element_), to_count(written * element_)};
+    return {operation, name, to_count(flops), to_count(read * element_),
+            to_count(written * element_)};
   }
   // Of whole bytes: dropout's masks beside elements.
   [[nodiscard]] OperationCost with_masks(OperationCost cost, Wide read, Wide written) const {
@@ -118,7 +119,11 @@ class Table {
 
  private:
   [[nodiscard]] OperationCost product(const char* name, Wide flops, Wide read, Wide written) const {
-    return {Op::GEMM,     name, to_count(flops), to_count(read * operand_), to_count(written * element_),
+    return {Op::GEMM,
+            name,
+            to_count(flops),
+            to_count(read * operand_),
+            to_count(written * element_),
             operand_type_};
   }
   static Shape gemm_shape(Wide m, Wide n, Wide k) {

@@ -65,6 +65,22 @@ TEST_F(Run, SaysWhatDevicesComputeInEachPhase) {
   EXPECT_NEAR(compute, s["breakdown"]["compute"].get<double>() * seconds, 0.01 * compute);
 }
 
+TEST_F(Run, GraphsLaunchKernelsFaster) {
+  const std::vector<std::string> set{"--set", "system.accelerator.graph_launch_latency=0 ns"};
+  std::vector<std::string> graphs = set;
+  graphs.insert(graphs.end(), {"--set", "compute.graphs=true"});
+  const auto seconds_and_nodes = [&](const std::vector<std::string>& arguments) {
+    std::pair<double, double> sum;
+    for (const json& entry : summary(arguments)["compute"]) {
+      sum.first += entry["time_s"].get<double>();
+      sum.second += entry["nodes"].get<double>();
+    }
+    return sum;
+  };
+  const auto [stream, nodes] = seconds_and_nodes(set);
+  EXPECT_NEAR(stream - seconds_and_nodes(graphs).first, nodes * 1e-6, 1e-9);
+}
+
 TEST_F(Run, ASteadyStepIsWhatOneMoreAdds) {
   const std::vector<std::string> overlap{"--set", "workload.transformer.overlap.parameters=true"};
   const auto with = [&](std::vector<std::string> more) {
