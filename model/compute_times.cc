@@ -63,7 +63,8 @@ schema::DataType products_type(const WorkloadGraph& graph) {
       const schema::Node::Reader node = program.node(i);
       if (node.getKind() != schema::NodeKind::COMPUTE) continue;
       if (node.getOperation() != schema::Operation::GEMM) continue;
-      flops.at(static_cast<std::size_t>(node.getDataType())) += static_cast<double>(node.getFlops());
+      flops.at(static_cast<std::size_t>(node.getDataType())) +=
+          static_cast<double>(node.getFlops());
     }
   }
   const auto most = std::max_element(flops.begin(), flops.end());

@@ -11,8 +11,8 @@
 
 #include "core/check.h"
 #include "core/units.h"
-#include "model/compute_times.h"
 #include "model/compute/roofline.h"
+#include "model/compute_times.h"
 #include "model/device/background_traffic.h"
 #include "model/device/device.h"
 #include "model/network/message/message.h"

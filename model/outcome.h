@@ -68,8 +68,8 @@ struct BackgroundTotals {
 struct TrainingFigures {
   double tokens_per_s = 0;
   double tflops_per_device = 0;          // model FLOPs, 1e12 a second
-  // Of the matrix peak of the type that most products are in (compute_times.h), bf16 where there are
-  // none or the accelerator does not offer it; 0 where that is unknown.
+  // Of the matrix peak of the type that most products are in (compute_times.h), bf16 where there
+  // are none or the accelerator does not offer it; 0 where that is unknown.
   double model_flops_utilisation = 0;
 };
 

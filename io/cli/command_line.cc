@@ -96,6 +96,8 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
   add_counters(app, a.counters);
   app.add_flag("--compare-alone", a.compare_alone,
                "runs each job by itself, too, and tells how much slower it is beside the others");
+  app.add_flag("--steady-step", a.steady_step,
+               "runs with one more training step, too, and tells what that one adds");
   app.add_flag("--json", a.json, "prints summary.json, and nothing else, on standard output");
   app.add_flag("--quiet", a.quiet, "prints neither progress nor summary");
   app.add_flag("--ignore-memory", a.ignore_memory,

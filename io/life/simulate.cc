@@ -15,6 +15,7 @@
 #include "io/life/prepared.h"
 #include "io/report/memory_report.h"
 #include "io/study/in_file.h"
+#include "model/generate/transformer.h"
 #include "partition/metis.h"
 #include "partition/quality.h"
 #include "partition/topology_aware.h"
@@ -187,6 +188,43 @@ std::vector<core::Time> run_alone(const RunReport& report, const Prepared& p,
   return durations;
 }
 
+// The study with one more step of its only job.
+std::unique_ptr<const Study> with_another_step(const Study& study) {
+  auto out = std::make_unique<Study>(study);
+  auto* spec = out->jobs.size() == 1 ? std::get_if<WorkloadSpec>(&out->jobs[0].workload) : nullptr;
+  auto* transformer = spec == nullptr ? nullptr : std::get_if<model::TransformerSpec>(spec);
+  if (transformer == nullptr) {
+    throw core::InputError(study.file,
+                           "--steady-step is of one generated training job: \"" + study.name +
+                               "\"; expected a workload with \"transformer\"");
+  }
+  ++transformer->steps;
+  model::check(*transformer);
+  return out;
+}
+
+// What one more step adds to the time simulated; none where it does not end. Collective.
+std::optional<core::Time> steady_step(const Study& longer, const RunReport& report,
+                                      const Prepared& p, const TimeLimit& limit,
+                                      pdes::Transport& transport) {
+  std::unique_ptr<const model::Cluster> cluster;
+  std::optional<LoadedJobs> jobs;
+  agree(transport, [&] {
+    in_file(longer.file, [&] {
+      jobs.emplace(load_jobs(longer));
+      cluster = cluster_of(longer, *jobs);
+    });
+  });
+  pdes::EngineOptions options = p.engine;
+  options.sample_interval_s = 0;
+  options.time_limit_s = limit.left_s();
+  pdes::Engine engine(*cluster, p.placement, options, transport);
+  const pdes::RunResult result = engine.run();
+  const model::Outcome outcome = outcome_of(longer.file, *cluster, engine, result, transport);
+  if (outcome.unfinished() != 0) return {};
+  return outcome.simulated_time() - report.outcome->simulated_time();
+}
+
 std::unique_ptr<const Study> with_options(const Study& study, const RunOptions& options) {
   auto out = std::make_unique<Study>(study);
   out->engine = with_options(study.engine, options);
@@ -201,6 +239,10 @@ RunReport simulate(const Study& study, const RunOptions& options, pdes::Transpor
   RunReport report;
   report.study = with_options(study, options);
   const TimeLimit limit(report.study->engine.time_limit_s, options.started);
+  std::unique_ptr<const Study> longer;
+  if (options.steady_step) {
+    agree(transport, [&] { longer = with_another_step(*report.study); });
+  }
   Prepared p = prepared(options, limit, report, transport);
   const double prepared_s = seconds_since(start);
   report.counters = std::make_unique<model::PortCounters>(p.placement.partitions(),
@@ -215,6 +257,9 @@ RunReport simulate(const Study& study, const RunOptions& options, pdes::Transpor
   report.status = status_of(report.result, *report.outcome);
   if (options.compare_alone && report.status == RunStatus::finished) {
     report.alone = run_alone(report, p, limit, transport);
+  }
+  if (longer && report.status == RunStatus::finished) {
+    report.steady_step = steady_step(*longer, report, p, limit, transport);
   }
   set_facts(report, p.engine, report.study->engine.time_limit_s, transport);
   if (options.count_ports) {

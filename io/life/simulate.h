@@ -41,6 +41,7 @@ struct RunOptions {
   double sample_interval_s = 0;  // of the time series, in host seconds; 0: none
   bool count_ports = false;      // of a packet network
   bool compare_alone = false;    // of a study: simulates each job by itself, too
+  bool steady_step = false;      // of a study with one transformer: simulates one more step, too
 
   // All may be empty.
   Notify notify = {};  // lines for the user

@@ -313,6 +313,7 @@ std::string summary_json(const RunReport& r) {
   add_waiting(outcome, summary);
   summary["breakdown"] = breakdown(outcome, outcome.total());
   if (const auto energy = energy_of(r)) summary["energy"] = energy_json(*energy, outcome);
+  if (r.steady_step) summary["steady_step_ps"] = r.steady_step->ps;
   summary["compute"] = compute_json(r);
   summary["pedigree"] = pedigree_json(outcome);
   summary["classes"] = classes(outcome);

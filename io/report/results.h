@@ -25,6 +25,7 @@ struct RunReport : Ran {
   std::optional<model::Outcome> outcome;
   std::unique_ptr<model::PortCounters> counters;  // of all ranks, on rank 0; null: not asked for
   std::vector<core::Time> alone;  // each job's duration by itself; empty: not asked for
+  std::optional<core::Time> steady_step;  // what one more step adds; none: not asked for, no end
   std::optional<partition::Quality> quality;  // of the placement; none: there is one partition
   std::uint32_t threads = 1;  // of a rank
   double setup_s = 0;         // host time until the first event

@@ -171,6 +171,10 @@ void add_step(const RunReport& r, std::string& out) {
       fmt::format_to(append(out), " ({} simulated)", core::format_time(outcome.simulated_time()));
     }
     out += "\n";
+    if (r.steady_step) {
+      fmt::format_to(append(out), "Steady step {}: what one more step adds\n",
+                     core::format_time(*r.steady_step));
+    }
     add_training(outcome, out);
     add_compute(r, out);
     return;

@@ -153,6 +153,8 @@ const Keys<Accelerator>& accelerator_keys() {
            .required(),
        K::latency("launch_latency", &S::launch_latency, 0, "added to every operation").required(),
        K::section("power", &S::power, power_keys(), "what it draws").otherwise("not known"),
+       K::latency("graph_launch_latency", &S::graph_launch_latency, 0,
+                  "the same with `compute.graphs`"),
        K::real("sustained_clock", &S::sustained_clock, kShare,
                "of the clock of `matrix_rate`, under the power limit"),
        K::real("overlap_slowdown", &S::overlap_slowdown, {.min = 1, .max = 100},

@@ -54,6 +54,7 @@ struct Study {
   model::CollectiveRules collectives;  // empty: the defaults of model/collective/choice.h
   model::Folding folding = model::Folding::off;
   model::ComputeChoice compute = {.fidelity = model::ComputeFidelity::table};
+  bool launches_graphs = false;  // kernels, without the host between them
   model::VariationSpec compute_jitter;
   std::vector<model::Slowdown> slow_devices;
   std::vector<model::LinkFaultSpec> link_faults;

@@ -80,8 +80,9 @@ std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs&
     options.packets->routing.seed = study.engine.seed;
   }
   if (!only_job) options.backgrounds = backgrounds_of(study);
-  return std::make_unique<model::Cluster>(loaded.jobs, study.system.accelerator,
-                                          study.system.fabric, options);
+  model::Accelerator accelerator = study.system.accelerator;
+  if (study.launches_graphs) accelerator.launch_latency = accelerator.graph_launch_latency;
+  return std::make_unique<model::Cluster>(loaded.jobs, accelerator, study.system.fabric, options);
 }
 
 }  // namespace exawarp::io

@@ -46,6 +46,9 @@ struct Accelerator {
   std::int64_t memory_bytes = 0;
   double host_bytes_per_s = 0;  // link to host memory
   core::Time launch_latency;    // added to every compute node
+  // The same where kernels are launched as a graph, without the host between them. 1 us is what
+  // gaps between short kernels of a graph come to on recent accelerators (unconfirmed).
+  core::Time graph_launch_latency{1'000'000};
   // Share of the peak's clock that matrix units keep under the power limit, in (0, 1]. Beside
   // efficiencies that were measured at the full clock.
   double sustained_clock = 1;

@@ -4,9 +4,9 @@
 //   t = launch + max(flops / (eff_c * peak), bytes / (eff_m * bandwidth)),  rounded up to 1 ps
 //
 // peak is the matrix rate of the node's data type, times the sustained clock, for gemm, attention
-// and convolution, else the vector rate; bytes are read plus written; a memory node has no flops, and moves its bytes over
-// the host link where its place is the host. Computed in double, once per program node and rank,
-// never in an event.
+// and convolution, else the vector rate; bytes are read plus written; a memory node has no flops,
+// and moves its bytes over the host link where its place is the host. Computed in double, once per
+// program node and rank, never in an event.
 #pragma once
 
 #include "model/compute/accelerator.h"

@@ -1,298 +1,15 @@
-// Costs of a transformer's operations; see transformer_costs.h. Sums are taken in 128 bits, in
-// which no product of checked sizes overflows, and narrowed once.
+// Costs of a transformer's operations; see transformer_costs.h.
 #include "model/generate/transformer_costs.h"
 
 #include <algorithm>
 
-#include "model/workload/validate.h"
+#include "model/generate/transformer_attention.h"
+#include "model/generate/transformer_table.h"
 
 namespace exawarp::model {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
-using Op = schema::Operation;
-
-std::uint64_t narrow(Wide value) {
-  if (value >= kSizeMax) {
-    throw SpecProblem("model", "an operation takes 2^62 FLOPs or bytes, or more; expected less");
-  }
-  return static_cast<std::uint64_t>(value);
-}
-
-Wide wide(std::int64_t value) { return static_cast<Wide>(value); }
-
 constexpr int kFp32Bytes = 4;
-
-// Sizes of one stack of blocks (a T5 has two), on one rank.
-struct Sizes {
-  Wide tokens, sequence, hidden, ffn, heads, vocabulary, tensor, context, element, ffn_matrices;
-  Wide query, key, query_value, value;  // widths of all heads: scores' operands, and values
-  Wide local_tokens;                    // T': tokens that a norm sees
-  Wide micro_batch;
-};
-
-Sizes sizes_of(const TransformerSpec& spec, std::int64_t sequence) {
-  const ModelSpec& model = spec.model;
-  Sizes s{};
-  s.sequence = wide(sequence);
-  s.tensor = wide(spec.parallel.tensor);
-  s.context = wide(spec.parallel.context);
-  s.micro_batch = wide(spec.micro_batch_sequences);
-  s.tokens = s.micro_batch * s.sequence / s.context;
-  s.hidden = wide(model.hidden);
-  s.ffn = wide(model.ffn);
-  s.heads = wide(model.heads);
-  s.vocabulary = wide(model.vocabulary);
-  s.element = wide(bytes_of(spec.precision));
-  s.ffn_matrices = model.gated_ffn ? 2 : 1;
-  s.local_tokens = spec.parallel.sequence_parallel ? s.tokens / s.tensor : s.tokens;
-  if (model.mla.key_value_rank != 0) {
-    s.query = s.key = s.heads * wide(model.mla.nope_dim + model.mla.rope_dim);
-    s.query_value = s.value = s.heads * wide(model.mla.value_dim);
-  } else {
-    s.query = s.query_value = s.heads * wide(head_dim_of(model));
-    s.key = s.value = wide(kv_heads_of(model)) * wide(head_dim_of(model));
-  }
-  return s;
-}
-
-// Element counts in, bytes out.
-class Table {
- public:
-  explicit Table(const TransformerSpec& spec)
-      : element_(wide(bytes_of(spec.precision))), operand_(element_) {
-    if (spec.gemm_precision == schema::DataType::NONE) return;
-    operand_type_ = spec.gemm_precision;
-    operand_ = wide(bytes_of(operand_type_));
-    if (operand_type_ != schema::DataType::FP8 || !spec.kernels.casts) return;
-    casts_ = true;
-    copies_ = spec.kernels.transposes ? 2 : 1;
-  }
-
-  [[nodiscard]] OperationCost row(Op operation, const char* name, Wide flops, Wide read,
-                                  Wide written) const {
-    return {operation, name, narrow(flops), narrow(read * element_), narrow(written * element_)};
-  }
-  // Of whole bytes: dropout's masks beside elements.
-  [[nodiscard]] OperationCost with_masks(OperationCost cost, Wide read, Wide written) const {
-    cost.bytes_read = narrow(cost.bytes_read + read);
-    cost.bytes_written = narrow(cost.bytes_written + written);
-    return cost;
-  }
-  // To the operands' precision.
-  [[nodiscard]] std::optional<OperationCost> cast(const char* name, Wide elements) const {
-    if (!casts_) return {};
-    return OperationCost{Op::ELEMENTWISE, name, narrow(elements), narrow(elements * element_),
-                         narrow(elements * operand_ * copies_)};
-  }
-
-  struct Names {
-    const char *forward, *input_gradient, *weight_gradient;
-  };
-  // (rows x inner) times (inner x columns), of `weights` matrices that share the rows.
-  [[nodiscard]] GemmCosts gemm(const Names& names, Wide rows, Wide inner, Wide columns,
-                               Wide matrices = 1) const {
-    const Wide flops = 2 * rows * inner * columns;
-    const Wide in = rows * inner;
-    const Wide weights = matrices * inner * columns;
-    const Wide out = rows * columns;
-    GemmCosts costs{product(names.forward, flops, in + weights, out),
-                    product(names.input_gradient, flops, out + weights, in),
-                    product(names.weight_gradient, flops, in + out, weights), cast("cast", in),
-                    cast("cast.backward", out)};
-    if (rows == 0) return costs;
-    costs.forward.shape = gemm_shape(rows, columns, inner);
-    costs.input_gradient.shape = gemm_shape(rows, inner, columns);
-    costs.weight_gradient.shape = gemm_shape(inner, columns, rows);
-    return costs;
-  }
-  // The same, whatever the precision of the products of layers.
-  [[nodiscard]] GemmCosts edge_gemm(const Names& names, Wide rows, Wide inner, Wide columns) const {
-    Table plain = *this;
-    plain.operand_ = element_;
-    plain.operand_type_ = schema::DataType::NONE;
-    plain.casts_ = false;
-    return plain.gemm(names, rows, inner, columns);
-  }
-
- private:
-  [[nodiscard]] OperationCost product(const char* name, Wide flops, Wide read, Wide written) const {
-    return {Op::GEMM,     name, narrow(flops), narrow(read * operand_), narrow(written * element_),
-            operand_type_};
-  }
-  static Shape gemm_shape(Wide m, Wide n, Wide k) {
-    return GemmShape{.m = narrow(m), .n = narrow(n), .k = narrow(k)};
-  }
-  Wide element_, operand_;
-  schema::DataType operand_type_ = schema::DataType::NONE;
-  bool casts_ = false;
-  Wide copies_ = 1;
-};
-
-OperationPair norm_of(const Sizes& s, const Table& table) {
-  const Wide residual = s.local_tokens * s.hidden;
-  return {table.row(Op::NORM, "norm", 5 * residual, residual, residual),
-          table.row(Op::NORM, "norm.backward", 5 * residual, 2 * residual, residual)};
-}
-
-// A rank's share of the core, as one kernel does it. Ulysses: all tokens for fewer heads. Otherwise
-// a rank has tokens from all over the sequence, so that they see as much as those of other ranks:
-// half the sequence on average where attention is causal.
-Shape core_shape(const TransformerSpec& spec, const Sizes& s, const Sizes& memory, bool causal) {
-  const bool whole = spec.parallel.context_method == ContextMethod::kUlysses;
-  const Wide heads = s.heads / s.tensor / (whole ? s.context : 1);
-  const Wide tokens = whole ? s.sequence : s.sequence / s.context;
-  if (heads == 0 || tokens == 0 || memory.sequence < tokens) return {};
-  const Wide key_width = s.query / s.heads;
-  const Wide key_heads = s.key / key_width / s.tensor / (whole ? s.context : 1);
-  const Wide past = (memory.sequence - tokens) / (causal ? 2 : 1);
-  return AttentionShape{.batch = narrow(s.micro_batch),
-                        .new_tokens = narrow(tokens),
-                        .past_tokens = narrow(past),
-                        .heads = narrow(heads),
-                        .key_value_heads = narrow(std::max<Wide>(key_heads, 1)),
-                        .head_dim = narrow(key_width),
-                        .value_dim = narrow(s.query_value / s.heads),
-                        .causal = causal};
-}
-
-OperationCost with_shape(OperationCost cost, Shape shape, bool backward) {
-  if (auto* attention = std::get_if<AttentionShape>(&shape)) attention->backward = backward;
-  cost.shape = shape;
-  return cost;
-}
-
-// Of q's tokens to the keys and values of a memory, which is q's own stack but in
-// cross-attention. They are those of the whole sequence; Ulysses sees all of it for fewer heads.
-// Elements, on one rank.
-struct CoreSizes {
-  Wide q, qv, k, v;  // queries, what comes out, keys, values
-  Wide seen;         // tokens of the memory
-  Wide scores;
-};
-
-CoreSizes core_sizes(const TransformerSpec& spec, const Sizes& s, const Sizes& memory) {
-  const Wide parts = spec.parallel.context_method == ContextMethod::kUlysses ? 1 : memory.context;
-  return {.q = s.tokens * s.query / s.tensor,
-          .qv = s.tokens * s.query_value / s.tensor,
-          .k = memory.tokens * parts * s.key / s.tensor,
-          .v = memory.tokens * parts * s.value / s.tensor,
-          .seen = memory.sequence,
-          .scores = s.tokens * memory.sequence * s.heads / s.tensor};
-}
-
-void set_flash_core(AttentionCosts& a, const CoreSizes& c, const Table& table, bool causal,
-                    const Shape& shape) {
-  const Wide half = causal ? 2 : 1;
-  a.core = {with_shape(table.row(Op::ATTENTION, "attention", 2 * c.seen * (c.q + c.qv) / half,
-                                 c.q + c.k + c.v, c.qv),
-                       shape, false)};
-  a.core_backward = {
-      with_shape(table.row(Op::ATTENTION, "attention.backward",
-                           2 * c.seen * (3 * c.q + 2 * c.qv) / half,
-                           c.q + 2 * c.qv + c.k + c.v, c.q + c.k + c.v),
-                 shape, true)};
-}
-
-// A mask takes no product away, and no score: the kernels are batched products of whole matrices.
-void set_plain_core(AttentionCosts& a, const TransformerSpec& spec, const CoreSizes& c,
-                    const Table& table) {
-  const Wide z = c.scores;
-  const Wide q_flops = 2 * c.seen * c.q;
-  const Wide v_flops = 2 * c.seen * c.qv;
-  const auto pass = [&](const char* name) { return table.row(Op::ELEMENTWISE, name, z, z, z); };
-  a.core = {table.row(Op::GEMM, "attention.scores", q_flops, c.q + c.k, z)};
-  if (!spec.kernels.fused_softmax) {
-    a.core.push_back(pass("attention.scale"));
-    a.core.push_back(pass("attention.mask"));
-  }
-  a.core.push_back(table.row(Op::SOFTMAX, "attention.softmax", 5 * z, z, z));
-  if (spec.dropout) a.core.push_back(table.with_masks(pass("attention.dropout"), 0, z));
-  a.core.push_back(table.row(Op::GEMM, "attention.values", v_flops, z + c.v, c.qv));
-
-  a.core_backward = {table.row(Op::GEMM, "attention.values.dv", v_flops, z + c.qv, c.v),
-                     table.row(Op::GEMM, "attention.values.dp", v_flops, c.qv + c.v, z)};
-  if (spec.dropout) {
-    a.core_backward.push_back(table.with_masks(pass("attention.dropout.backward"), z, 0));
-  }
-  a.core_backward.push_back(table.row(Op::SOFTMAX, "attention.softmax.backward", 4 * z, 2 * z, z));
-  if (!spec.kernels.fused_softmax) {
-    a.core_backward.push_back(pass("attention.mask.backward"));
-    a.core_backward.push_back(pass("attention.scale.backward"));
-  }
-  a.core_backward.push_back(table.row(Op::GEMM, "attention.scores.dq", q_flops, z + c.k, c.q));
-  a.core_backward.push_back(table.row(Op::GEMM, "attention.scores.dk", q_flops, z + c.q, c.k));
-}
-
-void set_core(AttentionCosts& a, const TransformerSpec& spec, const Sizes& s, const Sizes& memory,
-              bool causal) {
-  const Table table(spec);
-  const CoreSizes sizes = core_sizes(spec, s, memory);
-  if (spec.flash_attention) {
-    set_flash_core(a, sizes, table, causal, core_shape(spec, s, memory, causal));
-  } else {
-    set_plain_core(a, spec, sizes, table);
-  }
-  a.core_model_flops =
-      static_cast<double>(narrow(2 * sizes.seen * (sizes.q + sizes.qv) / (causal ? 2 : 1)));
-}
-
-GemmCosts projection_of(const Sizes& s, const Table& table) {
-  return table.gemm({"projection", "projection.dx", "projection.dw"}, s.tokens,
-                    s.query_value / s.tensor, s.hidden);
-}
-
-void set_common(AttentionCosts& a, const Sizes& s, const Sizes& memory, const Table& table) {
-  a.norm = norm_of(s, table);
-  a.projection = projection_of(s, table);
-  a.gather_bytes = narrow(s.element * s.tokens * s.hidden / s.tensor);
-  a.key_value_bytes = narrow(s.element * memory.tokens * s.key / s.tensor);
-  a.heads_bytes = narrow(s.element * s.tokens * (s.query + s.key + s.value) / s.tensor);
-  a.output_bytes = narrow(s.element * s.tokens * s.query_value / s.tensor);
-}
-
-AttentionCosts self_attention(const TransformerSpec& spec, const Sizes& s, const Table& table,
-                              bool causal) {
-  AttentionCosts a;
-  set_common(a, s, s, table);
-  set_core(a, spec, s, s, causal);
-  const MlaSpec& mla = spec.model.mla;
-  if (mla.key_value_rank == 0) {
-    const Wide turned = s.tokens * (s.query + s.key) / s.tensor;
-    a.rotary = {table.row(Op::ELEMENTWISE, "rotary", 0, turned, turned),
-                table.row(Op::ELEMENTWISE, "rotary.backward", 0, turned, turned)};
-    a.in = {table.gemm({"qkv", "qkv.dx", "qkv.dw"}, s.tokens, s.hidden,
-                       (s.query + s.key + s.value) / s.tensor)};
-    return a;
-  }
-  const Wide turned = s.tokens * (s.heads * wide(mla.rope_dim) / s.tensor + wide(mla.rope_dim));
-  a.rotary = {table.row(Op::ELEMENTWISE, "rotary", 0, turned, turned),
-              table.row(Op::ELEMENTWISE, "rotary.backward", 0, turned, turned)};
-  const Wide latent = wide(mla.query_rank + mla.key_value_rank + mla.rope_dim);
-  a.down = table.gemm({"latent", "latent.dx", "latent.dw"}, s.local_tokens, s.hidden, latent);
-  const bool has_query_latent = mla.query_rank != 0;
-  a.in = {table.gemm({"q", "q.dx", "q.dw"}, s.tokens,
-                     has_query_latent ? wide(mla.query_rank) : s.hidden, s.query / s.tensor),
-          table.gemm({"kv", "kv.dx", "kv.dw"}, s.tokens, wide(mla.key_value_rank),
-                     (s.heads * wide(mla.nope_dim) + s.value) / s.tensor)};
-  const Wide gathered = latent + (has_query_latent ? 0 : s.hidden);
-  a.gather_bytes = narrow(s.element * s.tokens * gathered / s.tensor);
-  return a;
-}
-
-AttentionCosts cross_attention(const TransformerSpec& spec, const Sizes& s, const Sizes& memory,
-                               const Table& table) {
-  AttentionCosts a;
-  a.is_cross = true;
-  set_common(a, s, memory, table);
-  set_core(a, spec, s, memory, false);
-  a.in = {
-      table.gemm({"cross.q", "cross.q.dx", "cross.q.dw"}, s.tokens, s.hidden, s.query / s.tensor),
-      table.gemm({"cross.kv", "cross.kv.dx", "cross.kv.dw"}, memory.tokens, s.hidden,
-                 (s.key + s.value) / s.tensor)};
-  a.memory_bytes = narrow(s.element * memory.tokens * s.hidden / s.tensor);
-  return a;
-}
 
 struct FfnNames {
   Table::Names in, out;
@@ -343,13 +60,13 @@ void set_expert_shapes(FfnCosts& ffn, const TransformerSpec& spec, Wide rows) {
   if (rows == 0) return;
   const MoeSpec& moe = spec.model.moe;
   const Wide tokens = rows * wide(spec.parallel.expert) / wide(moe.top_k);
-  const ExpertShape shape{.tokens = narrow(std::max<Wide>(tokens, 1)),
-                          .hidden = narrow(wide(spec.model.hidden)),
-                          .inner = narrow(wide(moe.ffn)),
-                          .top_k = narrow(wide(moe.top_k)),
-                          .experts = narrow(wide(moe.experts)),
-                          .tensor = narrow(wide(expert_tensor_of(spec.parallel))),
-                          .expert = narrow(wide(spec.parallel.expert)),
+  const ExpertShape shape{.tokens = to_count(std::max<Wide>(tokens, 1)),
+                          .hidden = to_count(wide(spec.model.hidden)),
+                          .inner = to_count(wide(moe.ffn)),
+                          .top_k = to_count(wide(moe.top_k)),
+                          .experts = to_count(wide(moe.experts)),
+                          .tensor = to_count(wide(expert_tensor_of(spec.parallel))),
+                          .expert = to_count(wide(spec.parallel.expert)),
                           .gated = spec.model.gated_ffn};
   for (GemmCosts* gemm : {&ffn.in, &ffn.out}) {
     gemm->forward.shape = gemm->input_gradient.shape = gemm->weight_gradient.shape = shape;
@@ -385,9 +102,9 @@ ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table&
                       .fused = spec.kernels.fused_activation},
                      table);
   set_expert_shapes(e.experts, spec, split * received);
-  e.dispatch_bytes = narrow(s.element * sent * s.hidden);
-  e.tensor_shard_bytes = narrow(s.element * received * s.hidden);
-  e.tensor_whole_bytes = narrow(s.element * split * received * s.hidden);
+  e.dispatch_bytes = to_count(s.element * sent * s.hidden);
+  e.tensor_shard_bytes = to_count(s.element * received * s.hidden);
+  e.tensor_whole_bytes = to_count(s.element * split * received * s.hidden);
   return e;
 }
 
@@ -428,9 +145,9 @@ void set_saved(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
   const Wide blocks = wide(static_cast<std::int64_t>(layer.attention.size())) + 1;
   const Wide masks = spec.dropout ? blocks * residual : 0;
   const Wide dropped = spec.dropout ? (s.element + 1) * scores : 0;
-  layer.saved = {.input = narrow(s.element * residual),
-                 .scores = narrow(s.element * scores + dropped),
-                 .rest = narrow(s.element * rest + masks)};
+  layer.saved = {.input = to_count(s.element * residual),
+                 .scores = to_count(s.element * scores + dropped),
+                 .rest = to_count(s.element * rest + masks)};
 }
 
 Wide attention_parameters(const TransformerSpec& spec, const Sizes& s, const AttentionCosts& a) {
@@ -454,10 +171,11 @@ void set_parameters(LayerCosts& layer, const TransformerSpec& spec, const Sizes&
   }
   if (layer.moe) {
     total += s.hidden * wide(moe.experts);
-    layer.expert_parameters = narrow(wide(moe.experts / spec.parallel.expert) * (g + 1) * s.hidden *
-                                     wide(moe.ffn) / wide(expert_tensor_of(spec.parallel)));
+    layer.expert_parameters =
+        to_count(wide(moe.experts / spec.parallel.expert) * (g + 1) * s.hidden * wide(moe.ffn) /
+                 wide(expert_tensor_of(spec.parallel)));
   }
-  layer.parameters = narrow(total);
+  layer.parameters = to_count(total);
 }
 
 // Dropout, and the conversion of weights, which no routing changes.
@@ -523,8 +241,8 @@ LayerCosts layer_of(const TransformerSpec& spec, const Sizes& s, const Sizes* me
   }
   layer.moe = std::move(experts);
   const Wide whole = s.element * s.tokens * s.hidden;
-  layer.whole_bytes = narrow(whole);
-  layer.shard_bytes = narrow(whole / s.tensor);
+  layer.whole_bytes = to_count(whole);
+  layer.shard_bytes = to_count(whole / s.tensor);
   set_saved(layer, spec, s, memory != nullptr ? *memory : s);
   set_parameters(layer, spec, s);
   set_kernels(layer, spec, s, table);
@@ -560,13 +278,13 @@ void set_edge_costs(TransformerCosts& costs, const TransformerSpec& spec, const 
   costs.head =
       table.edge_gemm({"head", "head.dx", "head.dw"}, s.tokens, s.hidden, s.vocabulary / s.tensor);
   costs.loss_maximum = table.row(Op::SOFTMAX, "loss.maximum", logits, logits, 0);
-  costs.loss_maximum.bytes_written = narrow(kFp32Bytes * s.tokens);  // whatever the precision
+  costs.loss_maximum.bytes_written = to_count(kFp32Bytes * s.tokens);  // whatever the precision
   costs.loss_sum = table.row(Op::SOFTMAX, "loss.sum", 3 * logits, logits, 0);
-  costs.loss_sum.bytes_written = narrow(2 * kFp32Bytes * s.tokens);
+  costs.loss_sum.bytes_written = to_count(2 * kFp32Bytes * s.tokens);
   costs.loss_gradient = table.row(Op::SOFTMAX, "loss.gradient", 2 * logits, logits, logits);
-  costs.loss_bytes = narrow(kFp32Bytes * s.tokens);
-  costs.logits_bytes = narrow(2 * s.element * s.local_tokens * s.hidden + kFp32Bytes * logits);
-  costs.embedding_parameters = narrow(s.vocabulary * s.hidden / s.tensor);
+  costs.loss_bytes = to_count(kFp32Bytes * s.tokens);
+  costs.logits_bytes = to_count(2 * s.element * s.local_tokens * s.hidden + kFp32Bytes * logits);
+  costs.embedding_parameters = to_count(s.vocabulary * s.hidden / s.tensor);
   costs.head_parameters = costs.embedding_parameters;
   costs.edge_model_flops = 3 * flops_of(costs.head.forward);
 }
@@ -584,9 +302,9 @@ void set_vision_edges(TransformerCosts& costs, const TransformerSpec& spec, cons
   const Wide logits = s.micro_batch * classes;
   costs.loss_sum = table.row(Op::SOFTMAX, "loss", 4 * logits, logits, logits);
   costs.loss_gradient = table.row(Op::SOFTMAX, "loss.gradient", 2 * logits, logits, logits);
-  costs.logits_bytes = narrow(2 * s.element * s.local_tokens * s.hidden);
-  costs.embedding_parameters = narrow(inner * s.hidden);
-  costs.head_parameters = narrow(s.hidden * classes);
+  costs.logits_bytes = to_count(2 * s.element * s.local_tokens * s.hidden);
+  costs.embedding_parameters = to_count(inner * s.hidden);
+  costs.head_parameters = to_count(s.hidden * classes);
   costs.edge_model_flops = 3 * flops_of(costs.head.forward) + 2 * flops_of(patches.forward);
 }
 
@@ -603,10 +321,10 @@ TransformerCosts uniform_costs(const TransformerSpec& spec, const ExpertRouting&
     set_edge_costs(costs, spec, s);
   }
   const Wide whole = s.element * s.tokens * s.hidden;
-  costs.whole_bytes = narrow(whole);
-  costs.shard_bytes = narrow(whole / s.tensor);
-  costs.boundary_bytes = narrow(s.element * s.local_tokens * s.hidden);
-  costs.final_norm_parameters = narrow(s.hidden);
+  costs.whole_bytes = to_count(whole);
+  costs.shard_bytes = to_count(whole / s.tensor);
+  costs.boundary_bytes = to_count(s.element * s.local_tokens * s.hidden);
+  costs.final_norm_parameters = to_count(s.hidden);
   if (spec.model.family != ModelFamily::kEncoderDecoder) {
     add_decoder_kinds(costs, spec, s, routing, expert_rank);
     return costs;
@@ -620,9 +338,9 @@ TransformerCosts uniform_costs(const TransformerSpec& spec, const ExpertRouting&
   const Wide read = encoder.tokens * encoder.hidden;
   costs.embedding = {table.row(Op::EMBEDDING, "embedding", 0, read, read),
                      table.row(Op::EMBEDDING, "embedding.backward", read, read, read)};
-  costs.encoder_whole_bytes = narrow(encoder.element * read);
-  costs.encoder_shard_bytes = narrow(encoder.element * read / encoder.tensor);
-  costs.encoder_boundary_bytes = narrow(encoder.element * encoder.local_tokens * encoder.hidden);
+  costs.encoder_whole_bytes = to_count(encoder.element * read);
+  costs.encoder_shard_bytes = to_count(encoder.element * read / encoder.tensor);
+  costs.encoder_boundary_bytes = to_count(encoder.element * encoder.local_tokens * encoder.hidden);
   return costs;
 }
 
@@ -662,6 +380,6 @@ TransformerCosts transformer_costs(const TransformerSpec& spec, const ExpertRout
   return costs;
 }
 
-std::uint64_t parameter_count(const ModelSpec& model) { return narrow(model_matrices(model)); }
+std::uint64_t parameter_count(const ModelSpec& model) { return to_count(model_matrices(model)); }
 
 }  // namespace exawarp::model

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "model/workload/builder.h"
 #include "tests/e2e/workspace.h"
@@ -48,6 +49,59 @@ TEST_F(Run, JsonOnStandardOutputIsTheSummaryFileAndNothingElse) {
   EXPECT_EQ(summary["schema"], "exawarp-summary-1");
   EXPECT_EQ(summary["status"], "finished");
   EXPECT_EQ(summary["devices"], 8);
+}
+
+TEST_F(Run, SaysWhatDevicesComputeInEachPhase) {
+  const json s = summary({"--set", "workload.transformer.recompute=full"});
+  double compute = 0;
+  std::set<std::string> phases;
+  for (const json& entry : s["compute"]) {
+    compute += entry["time_s"].get<double>();
+    phases.insert(entry["phase"].get<std::string>());
+  }
+  EXPECT_EQ(phases, (std::set<std::string>{"accumulate", "backward", "forward", "optimizer",
+                                           "recompute"}));
+  const double seconds = s["simulated_time_ps"].get<double>() * 1e-12;
+  EXPECT_NEAR(compute, s["breakdown"]["compute"].get<double>() * seconds, 0.01 * compute);
+}
+
+TEST_F(Run, GraphsLaunchKernelsFaster) {
+  const std::vector<std::string> set{"--set", "system.accelerator.graph_launch_latency=0 ns"};
+  std::vector<std::string> graphs = set;
+  graphs.insert(graphs.end(), {"--set", "compute.graphs=true"});
+  const auto seconds_and_nodes = [&](const std::vector<std::string>& arguments) {
+    std::pair<double, double> sum;
+    for (const json& entry : summary(arguments)["compute"]) {
+      sum.first += entry["time_s"].get<double>();
+      sum.second += entry["nodes"].get<double>();
+    }
+    return sum;
+  };
+  const auto [stream, nodes] = seconds_and_nodes(set);
+  EXPECT_NEAR(stream - seconds_and_nodes(graphs).first, nodes * 1e-6, 1e-9);
+}
+
+TEST_F(Run, ASteadyStepIsWhatOneMoreAdds) {
+  const std::vector<std::string> overlap{"--set", "workload.transformer.overlap.parameters=true"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), overlap.begin(), overlap.end());
+    return summary(std::move(more));
+  };
+  const json one = with({"--steady-step"});
+  const json two = with({"--set", "workload.transformer.steps=2"});
+  EXPECT_EQ(one["steady_step_ps"].get<std::int64_t>(),
+            two["simulated_time_ps"].get<std::int64_t>() -
+                one["simulated_time_ps"].get<std::int64_t>());
+  EXPECT_FALSE(two.contains("steady_step_ps"));
+}
+
+TEST_F(Run, ASteadyStepIsOfAGeneratedTrainingJob) {
+  const Ran ran = workspace.run({"run", "study.yaml", "--steady-step", "--set",
+                                 "workload={microbenchmark: {kind: collective, collective: "
+                                 "all_reduce, bytes: 1 MiB, devices: 8}}"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_NE(ran.err.find("expected a workload with \"transformer\""), std::string::npos) << ran.err;
+  EXPECT_FALSE(workspace.has("results"));
 }
 
 TEST_F(Run, RunsAtEveryFidelityAndCountsPackets) {

@@ -65,6 +65,7 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
   RunOptions options = with_console(a.options, console);
   options.count_ports = !a.counters.empty();
   options.compare_alone = a.compare_alone;
+  options.steady_step = a.steady_step;
   options.ready = [&](std::uint64_t events_expected) {
     progress.expect(events_expected);
     if (first_rank) files.emplace(ResultFiles::Paths{directory, a.stats.path, a.counters});

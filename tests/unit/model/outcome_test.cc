@@ -129,5 +129,33 @@ TEST(Outcome, TrainingFiguresFollowFromTheStepTime) {
   EXPECT_DOUBLE_EQ(figures.model_flops_utilisation, 0.5);  // of 1 TFLOP/s
 }
 
+// One device, 1 ms; products in fp8 peak at 4 TFLOP/s, others at 1.
+TEST(Outcome, UtilisationIsOfTheTypeThatMostProductsAreIn) {
+  const auto utilisation = [](std::uint64_t fp8_flops) {
+    WorkloadBuilder workload("step");
+    const auto axis = workload.add_axis("data", 1);
+    ProgramBuilder& program = workload.add_program("p");
+    program.add_stream("compute", StreamKind::COMPUTE);
+    program.add_node({.operation = schema::Operation::GEMM,
+                      .data_type = schema::DataType::BF16,
+                      .flops = 400'000'000});
+    program.add_node({.operation = schema::Operation::GEMM,
+                      .data_type = schema::DataType::FP8,
+                      .flops = fp8_flops,
+                      .duration_ps = 600'000'000});
+    workload.bind_range(0, {.axis = axis, .first = 0, .count = 1});
+    workload.set_training({.tokens_per_step = 1, .model_flops_per_step = 1e9, .steps = 1});
+    WorkloadGraph graph = workload.build();
+    validate(graph);
+    Accelerator accelerator = tests::round_accelerator();
+    accelerator.matrix_flops_per_s[static_cast<std::size_t>(schema::DataType::FP8)] = 4e12;
+    const Cluster cluster(graph, accelerator, tests::round_fabric(),
+                          {.compute = {.fidelity = ComputeFidelity::recorded}});
+    return tests::run_cluster(cluster).outcome.training().model_flops_utilisation;
+  };
+  EXPECT_DOUBLE_EQ(utilisation(500'000'000), 0.25);
+  EXPECT_DOUBLE_EQ(utilisation(300'000'000), 1.0);
+}
+
 }  // namespace
 }  // namespace exawarp::model

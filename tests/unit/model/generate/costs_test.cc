@@ -65,7 +65,7 @@ TEST(TransformerCosts, ShapesSayTheFlopsOfTheirOperations) {
     const TransformerCosts costs = costs_of(spec);
     const AttentionCosts& attention = costs.layer(0).attention[0];
     for (const OperationCost* cost :
-         {&attention.in[0].forward, &attention.in[0].weight_gradient, &attention.core.forward,
+         {&attention.in[0].forward, &attention.in[0].weight_gradient, &attention.core[0],
           &attention.projection.forward, &costs.head.input_gradient}) {
       EXPECT_EQ(work_of(cost->shape), static_cast<double>(cost->flops)) << cost->name;
     }

@@ -121,6 +121,26 @@ TEST(Kernels, PlainAttentionIsItsKernels) {
                   {"attention.scores.dk", product, 2 * z + q, k}});
 }
 
+// Of a rank that has half of the sequence and half of the heads, in parts of a ring.
+TEST(Kernels, ProductsOfPlainAttentionHaveShapes) {
+  TransformerSpec spec = plain_attention();
+  spec.parallel.tensor = 2;
+  for (const std::int64_t context : {1, 2}) {
+    spec.parallel.context = context;
+    const WorkloadGraph graph = generate_transformer(spec);
+    std::size_t products = 0;
+    for (const Phase phase : {Phase::FORWARD, Phase::BACKWARD}) {
+      for (const NamedNode& node : core_of(graph, phase)) {
+        if (node.node.getOperation() != schema::Operation::GEMM) continue;
+        const auto shape = std::get<GemmShape>(graph.shape_of(node.node));
+        EXPECT_EQ(node.node.getFlops(), 2 * shape.m * shape.n * shape.k * shape.batch);
+        ++products;
+      }
+    }
+    EXPECT_EQ(products, 6u * static_cast<std::size_t>(context));
+  }
+}
+
 TEST(Kernels, ASoftmaxThatIsNotFusedScalesAndMasksInPassesOfTheirOwn) {
   TransformerSpec spec = plain_attention();
   spec.kernels.fused_softmax = false;

@@ -172,6 +172,13 @@ TEST(LayerSplit, Llama405bIsSplitAsItWasTrained) {
   EXPECT_EQ(layers_of_chunks({.layers = 126, .chunks = 16}), expected);
 }
 
+// MLPerf's Llama 3.1 405B: embedding and loss as positions of their own, 128 over 64 chunks.
+TEST(LayerSplit, FirstAndLastOfManyChunksHaveRoomForEmbeddingAndLoss) {
+  std::vector<std::uint32_t> expected(64, 2);
+  expected.front() = expected.back() = 1;
+  EXPECT_EQ(layers_of_chunks({.layers = 126, .chunks = 64}), expected);
+}
+
 TEST(LayerSplit, GivenFirstAndLastAreKept) {
   EXPECT_EQ(layers_of_chunks({.layers = 10, .chunks = 4, .first = 1, .last = 2}),
             (std::vector<std::uint32_t>{1, 3, 4, 2}));

@@ -1,0 +1,16 @@
+// Inside the transformer generator: what an attention block costs on one rank and micro-batch.
+#pragma once
+
+#include "model/generate/transformer_costs.h"
+#include "model/generate/transformer_table.h"
+
+namespace exawarp::model {
+
+OperationPair norm_of(const Sizes& s, const Table& table);
+AttentionCosts self_attention(const TransformerSpec& spec, const Sizes& s, const Table& table,
+                              bool causal);
+// `memory`: the stack that `s` looks at.
+AttentionCosts cross_attention(const TransformerSpec& spec, const Sizes& s, const Sizes& memory,
+                               const Table& table);
+
+}  // namespace exawarp::model
