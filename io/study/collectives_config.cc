@@ -62,6 +62,10 @@ std::array<core::Time, 2> read_step(const YamlSection& section) {
   return {read_latency(section, "node", 0, 0), read_latency(section, "scale_out", 0, 0)};
 }
 
+std::uint32_t millionths(double share) {
+  return static_cast<std::uint32_t>(std::lround(share * model::kPayloadWhole));
+}
+
 model::Choice read_choice(const YamlSection& rule) {
   model::Choice choice;
   choice.algorithm = rule.choice<Algorithm>("algorithm", algorithms());
@@ -77,7 +81,8 @@ model::Choice read_choice(const YamlSection& rule) {
   choice.start = read_latency(rule, "start", 0, 0);
   if (const auto step = rule.optional_section("step")) choice.step = read_step(*step);
   const double payload = rule.real("payload", {.min = 0.01, .max = 1}, 1.0);
-  choice.payload_ppm = static_cast<std::uint32_t>(std::lround(payload * model::kPayloadWhole));
+  const double in_node = rule.real("node_payload", {.min = 0.01, .max = 1}, payload);
+  choice.payload_ppm = {millionths(in_node), millionths(payload)};
   if (!model::can_use_lanes(choice.algorithm)) {
     for (const char* key : {"channels", "chunk", "both_ways"}) {
       if (!rule.has(key)) continue;

@@ -108,7 +108,9 @@ const SectionSchema& rule_schema() {
        otherwise("step", ValueShape::mapping(step_schema()), "none",
                  "added to each message's latency"),
        key("payload", ValueShape::real({.min = 0.01, .max = 1}), "1",
-           "share of an interface's bytes that is data")});
+           "share of an interface's bytes that is data"),
+       otherwise("node_payload", ValueShape::real({.min = 0.01, .max = 1}), "`payload`",
+                 "the same, of the interface inside a node")});
   return keys.schema();
 }
 

@@ -23,7 +23,7 @@ bool fits(const CollectiveRule& rule, const CollectiveUse& use) {
 
 bool Choice::is_plain_ring() const {
   return description_of(algorithm).goes_round && channels <= 1 && chunk_bytes == 0 && start.ps == 0 &&
-         step[0].ps == 0 && step[1].ps == 0 && payload_ppm == kPayloadWhole;
+         step[0].ps == 0 && step[1].ps == 0 && payload_ppm[0] == kPayloadWhole && payload_ppm[1] == kPayloadWhole;
 }
 
 bool can_be_hierarchical(CollectiveType type, const Choice& choice) {
@@ -63,12 +63,12 @@ Choice default_choice(CollectiveType type) {
   return choice;
 }
 
-std::int64_t carried_bytes(const Choice& choice, std::int64_t bytes) {
-  if (choice.payload_ppm == kPayloadWhole) return bytes;
+std::int64_t carried_bytes(std::uint32_t payload_ppm, std::int64_t bytes) {
+  if (payload_ppm == kPayloadWhole) return bytes;
   __extension__ using Wide = __int128;
   constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();
   const Wide whole =
-      (static_cast<Wide>(bytes) * kPayloadWhole + choice.payload_ppm - 1) / choice.payload_ppm;
+      (static_cast<Wide>(bytes) * kPayloadWhole + payload_ppm - 1) / payload_ppm;
   return static_cast<std::int64_t>(std::min(whole, kMost));
 }
 
@@ -76,6 +76,7 @@ std::uint32_t group_channels(Algorithm algorithm, const CollectiveUse& use,
                              std::uint32_t node_members) {
   const Collective c{.type = use.type, .algorithm = algorithm, .bytes = use.bytes,
                      .members = use.members};
+  if (description_of(algorithm).by_nodes) return node_members;
   if (node_members >= use.members || !runs_round(c)) return 1;
   const std::int64_t message = bytes_of(c, {.first = 0, .count = 1});
   return static_cast<std::uint32_t>(

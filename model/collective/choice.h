@@ -27,7 +27,8 @@ struct Choice {
   Algorithm across = Algorithm::ring;  // hierarchical: along the last dimension
   core::Time start = {};           // before a member's first message
   std::array<core::Time, 2> step = {};  // added to the latency of each message: in the node, beyond
-  std::uint32_t payload_ppm = kPayloadWhole;  // millionths of an interface's bytes that are data
+  // Millionths of an interface's bytes that are data: in the node, beyond.
+  std::array<std::uint32_t, 2> payload_ppm = {kPayloadWhole, kPayloadWhole};
 
   // Nothing but a ring: what devices have a fast path for.
   [[nodiscard]] bool is_plain_ring() const;
@@ -60,13 +61,14 @@ Choice default_choice(schema::CollectiveType type);
 
 // Lanes where the choice leaves them to the group: a ring through `node_members` consecutive members
 // of each of several nodes has as many, so that it leaves a node by all their interfaces, as NCCL's
-// do. Fewer where a message would be under kLaneBytesMin; one for all else.
+// do. Fewer where a message would be under kLaneBytesMin. Trees over nodes have each member as a
+// leader; one for all else.
 constexpr std::int64_t kLaneBytesMin = 4096;  // 0.1 us at 50 GB/s, where steps take microseconds
 std::uint32_t group_channels(Algorithm algorithm, const CollectiveUse& use,
                              std::uint32_t node_members);
 
-// What an interface carries for `bytes` of data.
-std::int64_t carried_bytes(const Choice& choice, std::int64_t bytes);
+// What an interface carries for `bytes` of data, where `payload_ppm` of its bytes are that.
+std::int64_t carried_bytes(std::uint32_t payload_ppm, std::int64_t bytes);
 
 // Lanes of `choice` for `use`: its channels, and a multiple of them where messages would be larger
 // than its chunk; at most kLanesMax.

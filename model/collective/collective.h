@@ -45,7 +45,8 @@ struct Collective {
   bool both_ways = false;         // ring: odd lanes run backwards
   // Ring: this many positions in sequence share a node. Lane c starts each node's stretch of the
   // ring with its (c modulo this)-th member, so that lanes leave the node by different members.
-  // Divides `members`; 1: all lanes in the order of positions.
+  // Divides `members`; 1: all lanes in the order of positions. nvls_tree: lane c has that member
+  // of each node as its leader.
   std::uint32_t node_members = 1;
   // All-to-all: bytes from each member to the one d positions further (n of them), or from member
   // s to member t at s * n + t (n * n). Empty: equal shares.
@@ -74,6 +75,8 @@ struct Transfer {
   std::int64_t bytes = 0;            // that the sender's interface carries
   std::int64_t bytes_received = 0;   // that the receiver's interface carries
   Blocks blocks;
+  // A switch sends it, at once: neither time nor a turn on the sender's interface; `bytes` is 0.
+  bool by_switch = false;
 };
 
 struct Phase {

@@ -100,7 +100,7 @@ class TimeFinder {
 
   using Key = std::tuple<const GroupNetwork*, std::uint16_t, schema::CollectiveType, Algorithm,
                          std::int64_t, std::uint32_t, std::uint32_t, std::uint32_t, bool,
-                         std::uint32_t, const std::uint64_t*, std::array<Time, 2>, std::uint32_t>;
+                         std::uint32_t, const std::uint64_t*, std::array<Time, 2>, std::array<std::uint32_t, 2>>;
 
   const ProgramTableInputs& in_;
   std::vector<ProgramTable>& tables_;

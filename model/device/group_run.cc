@@ -72,12 +72,15 @@ void GroupRun::send(std::uint32_t position, std::uint32_t lane, const Transfer& 
                         : group.network().ends_of(side, group.device(position),
                                                   group.device(into_network ? position : t.peer),
                                                   use_.connection + lane);
-  Time& left = left_[position];
-  Time& busy = clock(sent_, position, ends.out);
-  const Time sent = core::sum_to_end(std::max(now, is_free ? left : busy), wire);
-  if (!is_free) {
-    busy = sent;
-    left = std::max(left, sent);
+  Time sent = now;
+  if (!t.by_switch) {
+    Time& left = left_[position];
+    Time& busy = clock(sent_, position, ends.out);
+    sent = core::sum_to_end(std::max(now, is_free ? left : busy), wire);
+    if (!is_free) {
+      busy = sent;
+      left = std::max(left, sent);
+    }
   }
   if (into_network) return;
   const bool is_notice = in_network_ && t.bytes_received == 0;

@@ -21,7 +21,8 @@ struct GroupTask {
   const GroupNetwork& group;
 
   [[nodiscard]] core::Time wire(std::int64_t bytes, Interface interface) const {
-    return group.network().wire_time(carried_bytes(choice, bytes), interface);
+    const std::uint32_t payload = choice.payload_ppm[static_cast<std::size_t>(interface)];
+    return group.network().wire_time(carried_bytes(payload, bytes), interface);
   }
   // From when a message of `wire` has left to its arrival.
   [[nodiscard]] core::Time travel(Tier tier, core::Time wire) const {

@@ -20,11 +20,12 @@ using schema::CollectiveType;
 // As on equal links, all of which are as long as `tier`.
 Time time_on(const GroupTask& use, Tier tier) {
   StepCost cost = use.group.network().cost_of(tier);
-  cost.latency += use.choice.step[static_cast<std::size_t>(interface_of(tier))];
+  const auto interface = static_cast<std::size_t>(interface_of(tier));
+  cost.latency += use.choice.step[interface];
   __extension__ using Wide = __int128;
   cost.bandwidth_bytes_per_s = std::max<std::int64_t>(
       1, static_cast<std::int64_t>(static_cast<Wide>(cost.bandwidth_bytes_per_s) *
-                                   use.choice.payload_ppm / kPayloadWhole));
+                                   use.choice.payload_ppm[interface] / kPayloadWhole));
   return collective_time(use.c, cost);
 }
 
@@ -149,6 +150,15 @@ Time exchange_time(const GroupTask& use) {
   return total;
 }
 
+// With fewer lanes where there are too many to carry out, so that less of them overlaps.
+Time time_by_nodes(const GroupTask& use, std::uint64_t messages_max) {
+  Collective c = use.c;
+  while (collective_messages(c) > messages_max && c.lanes >= 2 * c.node_members) {
+    c.lanes -= c.node_members;
+  }
+  return GroupRun({c, use.choice, use.connection, use.group}, c.members).last_end();
+}
+
 // Whether members do the same, each from its own position on.
 bool turns(const Collective& c) {
   const bool by_pairs = c.sizes.size() > c.members;
@@ -161,6 +171,9 @@ bool turns(const Collective& c) {
 Time group_time(const Collective& c, const Choice& choice, std::uint32_t connection,
                 const GroupNetwork& group, std::uint64_t messages_max) {
   const GroupTask use{c, choice, connection, group};
+  if (description_of(c.algorithm).by_nodes && c.node_members > 1) {
+    return time_by_nodes(use, messages_max);
+  }
   if (group.uniform()) return time_on(use, *group.uniform());
   if (runs_round(c) && c.lanes == 1) return ring_time(use);
   const std::uint64_t messages = collective_messages(c);

@@ -58,7 +58,7 @@ std::uint64_t bytes_sent(const CollectiveStage& stage) {
 std::int64_t largest_message(const Collective& c, const Choice& choice) {
   const core::WidePs all = bytes_of(c, {.first = 0, .count = c.members});
   return static_cast<std::int64_t>(std::min<core::WidePs>(
-      all * kPayloadWhole / choice.payload_ppm, std::numeric_limits<std::int64_t>::max()));
+      all * kPayloadWhole / std::ranges::min(choice.payload_ppm), std::numeric_limits<std::int64_t>::max()));
 }
 
 class Builder {

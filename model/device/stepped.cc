@@ -151,7 +151,7 @@ void Stepped<Port>::send(const Task& task, const Place& place, std::uint32_t lan
   const DeviceId peer = into_network ? self() : member(task, t.peer);
   const Tier tier = into_network ? span_of(task, place) : port_.tier_to(peer);
   const Interface interface = interface_of(in_network ? span_of(task, place) : tier);
-  if (!in_network && post(task, lane, peer, interface, t)) return;
+  if (!in_network && !t.by_switch && post(task, lane, peer, interface, t)) return;
   const Time wire_out = wire(task, t.bytes, interface);
   const auto step = static_cast<std::size_t>(interface_of(tier));
   const Time usual = port_.step_latency(tier, in_network ? Time{0} : wire_out,
@@ -160,8 +160,9 @@ void Stepped<Port>::send(const Task& task, const Place& place, std::uint32_t lan
   const Ends ends = in_network && !model_.network.has_rails()
                         ? Ends{interface, interface}
                         : model_.network.ends_of(interface, self(), peer, number + lane);
-  const Travel way = leave(task, {peer, ends.out, in_network && t.bytes == 0},
-                           {ctx_.now(), wire_out, usual});
+  const Travel way = t.by_switch ? Travel{ctx_.now(), Time{0}, usual}
+                                 : leave(task, {peer, ends.out, in_network && t.bytes == 0},
+                                         {ctx_.now(), wire_out, usual});
   if (into_network || way.start == Time::max()) return;
   const bool notice = in_network && t.bytes_received == 0;
   const Time received = notice                        ? Time{0}
@@ -182,7 +183,7 @@ bool Stepped<Port>::post(const Task& task, std::uint32_t lane, DeviceId peer, In
   return port_.post_step(
       task.channel, interface,
       {.to = peer,
-       .bytes = carried_bytes(what(task).choice, t.bytes),
+       .bytes = carried_bytes(payload(task, interface), t.bytes),
        .body = std::bit_cast<MessageBody>(
            CarriedBody{.time_ps = channel.last_entry.ps,
                        .first = channel.ordinal,

@@ -56,7 +56,10 @@ class Stepped {
   bool finish_if_over(const Task& task);
   [[nodiscard]] Tier span_of(const Task& task, const Place& place) const;
   [[nodiscard]] core::Time wire(const Task& task, std::int64_t bytes, Interface interface) const {
-    return model_.network.wire_time(carried_bytes(what(task).choice, bytes), interface);
+    return model_.network.wire_time(carried_bytes(payload(task, interface), bytes), interface);
+  }
+  [[nodiscard]] std::uint32_t payload(const Task& task, Interface interface) const {
+    return what(task).choice.payload_ppm[static_cast<std::size_t>(interface)];
   }
   [[nodiscard]] std::uint32_t first_lane(std::uint8_t channel) const;
   void heard_of(ChannelState& channel, std::int64_t entry_ps) {

@@ -115,7 +115,11 @@ class Simulation {
     const Transfer t = model::transfer_of(c_, p, lane, phase, i);
     const bool free = c_.algorithm == Algorithm::in_network && t.bytes == 0;
     Time left = std::max(now_, tx_[p]);
-    if (!free) left = tx_[p] = left + model::wire_time(t.bytes, cost_);
+    if (t.by_switch) {
+      left = now_;
+    } else if (!free) {
+      left = tx_[p] = left + model::wire_time(t.bytes, cost_);
+    }
     if (t.peer == model::kNoMember) return;
     if (t.peer == p || t.peer >= n_) return complain(p, "sends to itself or to nobody");
     ++result_.messages;

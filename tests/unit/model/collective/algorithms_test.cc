@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "model/collective/algorithm.h"
 #include "model/collective/collective.h"
 #include "model/collective/cost.h"
 #include "model/collective/double_tree_time.h"
@@ -30,7 +31,7 @@ std::vector<Collective> all_collectives(std::uint32_t members, std::int64_t byte
       Collective c{.type = type, .algorithm = algorithm, .bytes = bytes, .members = members};
       c.root = is_rooted(type) ? members / 3 : 0;
       c.shift = type == CollectiveType::PERMUTE ? members / 2 : 0;
-      if (algorithm == Algorithm::double_tree) c.lanes = 2;
+      if (description_of(algorithm).lanes_in_pairs) c.lanes = 2;
       all.push_back(c);
       if (!can_use_lanes(algorithm)) continue;
       c.lanes = 6;

@@ -113,7 +113,7 @@ std::vector<ClusterOptions> every_algorithm() {
     Choice choice{.algorithm = static_cast<Algorithm>(a)};
     choice.start = Time{100'000};
     choice.step = {Time{1'000}, Time{20'000}};
-    choice.payload_ppm = 900'000;
+    choice.payload_ppm = {900'000, 900'000};
     ClusterOptions options;
     options.collectives = {CollectiveRule{.choice = choice}};
     all.push_back(options);

@@ -165,7 +165,7 @@ std::vector<CollectiveRules> rule_sets() {
                   .both_ways = true};
     choice.start = Time{a % 2 == 0 ? 0 : 700'000};
     choice.step = {Time{1'000}, Time{2'000}};
-    choice.payload_ppm = 900'000;
+    choice.payload_ppm = {900'000, 900'000};
     sets.push_back({CollectiveRule{.choice = choice}});
     choice.hierarchical = true;
     choice.across = choice.algorithm;
@@ -238,11 +238,35 @@ TEST(Stepped, PatIsTheSameInEveryModeAndTakesItsClosedFormAcrossNodes) {
   }
 }
 
+// Leaders in nodes of 4, with parts of nodes' shares and chunks in a pipeline; one node as well.
+TEST(Stepped, TreesOverNodesAreTheSameInEveryModeAndTakeTheirAnalyticalTime) {
+  for (const std::uint32_t n : {4u, 8u, 20u, 64u}) {
+    const auto graph = tests::collectives(CollectiveType::ALL_REDUCE, n, 8'000'003);
+    for (const std::uint32_t channels : {2u, 4u}) {
+      Choice choice{.algorithm = Algorithm::nvls_tree, .channels = channels};
+      choice.chunk_bytes = 500'000;
+      choice.payload_ppm = {800'000, 950'000};
+      ClusterOptions options;
+      options.collectives = {CollectiveRule{.choice = choice}};
+      const Time alone = simulated(graph, tests::round_fabric(), options);
+      options.analytical_network = true;
+      EXPECT_EQ(simulated(graph, tests::round_fabric(), options), alone) << n;
+      options.analytical_network = false;
+      const Cluster cluster(graph, tests::round_accelerator(), tests::round_fabric(), options);
+      const auto digest = tests::run_cluster(cluster).result.digest;
+      for (const auto sync : {pdes::Sync::conservative, pdes::Sync::optimistic}) {
+        const tests::RunCase run{.sync = sync, .ranks = 2, .partitions_per_rank = 2};
+        EXPECT_EQ(tests::run_cluster(cluster, run).result.digest, digest) << run.text();
+      }
+    }
+  }
+}
+
 TEST(Stepped, OverheadsAreAddedOnceAndToEachMessage) {
   Choice choice{.algorithm = Algorithm::doubling};
   choice.start = Time{5'000'000};
   choice.step = {Time{300'000}, Time{0}};
-  choice.payload_ppm = 500'000;
+  choice.payload_ppm = {500'000, 500'000};
   const auto graph = tests::collectives(CollectiveType::ALL_REDUCE, 8, 1'000);
   ClusterOptions options;
   options.collectives = {CollectiveRule{.choice = choice}};
