@@ -28,10 +28,18 @@ using schema = model::schema::CollectiveType;
 constexpr std::size_t kMembersMax = 128;
 using Members = std::bitset<kMembersMax>;
 
-// All-to-all: (sender, receiver) pairs. Else: contributions to each block.
+using Pairs = std::set<std::pair<std::uint32_t, std::uint32_t>>;
+
+// What a member has. All-to-all: (sender, receiver) pairs. Else: contributions to each block.
 struct Data {
   std::vector<Members> blocks;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  Pairs pairs;
+};
+
+// What a message carries of it: the blocks that it moves, not all there are.
+struct Cargo {
+  std::vector<std::pair<std::uint32_t, Members>> blocks;  // (block, contributions)
+  Pairs pairs;
 };
 
 struct Message {
@@ -41,7 +49,7 @@ struct Message {
   std::uint32_t to, lane, phase;
   Time wire;
   bool received = false;
-  Data data;
+  Cargo cargo;
   friend bool operator>(const Message& a, const Message& b) {
     return std::tie(a.time, a.from, a.number) > std::tie(b.time, b.from, b.number);
   }
@@ -50,7 +58,7 @@ struct Message {
 struct LaneState {
   std::uint32_t phase = 0;
   std::uint32_t arrived = 0;
-  std::map<std::uint32_t, std::vector<Data>> early = {};
+  std::map<std::uint32_t, std::vector<Cargo>> early = {};
   Data data;
 };
 
@@ -101,7 +109,7 @@ class Simulation {
       const model::Phase phase = model::phase_of(c_, p, lane, state.phase);
       if (state.arrived == 0) {
         for (std::uint32_t i = 0; i < phase.sends; ++i) send(p, lane, state.phase, i);
-        for (Data& d : state.early[state.phase]) take(p, lane, d);
+        for (const Cargo& early : state.early[state.phase]) take(p, lane, early);
       }
       if (state.arrived < phase.receives) return;
       if (state.arrived > phase.receives) complain(p, "received more than it expects");
@@ -130,13 +138,13 @@ class Simulation {
   }
 
   // What the message carries; all-to-all: it leaves the sender.
-  Data cut(std::uint32_t p, std::uint32_t lane, const Transfer& t) {
+  Cargo cut(std::uint32_t p, std::uint32_t lane, const Transfer& t) {
     Data& mine = lanes_[p][lane].data;
-    Data out{std::vector<Members>(n_), {}};
+    Cargo out;
     for (std::uint32_t i = 0; !exchanges() && i < t.blocks.count; ++i) {
       const std::uint32_t b = (t.blocks.first + i * t.blocks.stride) % n_;
-      out.blocks[b] = mine.blocks[b];
-      if (t.blocks.without_own) out.blocks[b].reset(p);
+      out.blocks.emplace_back(b, mine.blocks[b]);
+      if (t.blocks.without_own) out.blocks.back().second.reset(p);
     }
     for (auto it = mine.pairs.begin(); it != mine.pairs.end();) {
       const std::uint32_t distance = (it->second + n_ - it->first) % n_;
@@ -166,25 +174,26 @@ class Simulation {
       return complain(m.to, "received a message of a phase that is over, or that it has not");
     }
     if (m.phase > state.phase) {
-      state.early[m.phase].push_back(std::move(m.data));
+      state.early[m.phase].push_back(std::move(m.cargo));
       return;
     }
-    take(m.to, m.lane, m.data);
+    take(m.to, m.lane, m.cargo);
     enter(m.to, m.lane);
   }
 
   // A part of a reduction adds what is not there yet; anything else is the finished block.
-  void take(std::uint32_t p, std::uint32_t lane, const Data& d) {
+  void take(std::uint32_t p, std::uint32_t lane, const Cargo& cargo) {
     LaneState& state = lanes_[p][lane];
     ++state.arrived;
-    for (const auto& pair : d.pairs) {
+    for (const auto& pair : cargo.pairs) {
       if (!state.data.pairs.insert(pair).second) complain(p, "received data twice");
     }
-    for (std::uint32_t b = 0; b < n_; ++b) {
-      const bool apart = (state.data.blocks[b] & d.blocks[b]).none();
-      const bool all = (state.data.blocks[b] & ~d.blocks[b]).none();
+    for (const auto& [b, contributions] : cargo.blocks) {
+      Members& mine = state.data.blocks[b];
+      const bool apart = (mine & contributions).none();
+      const bool all = (mine & ~contributions).none();
       if (!apart && !all && c_.type != schema::BARRIER) complain(p, "counts a contribution twice");
-      state.data.blocks[b] |= d.blocks[b];
+      mine |= contributions;
     }
   }
 
