@@ -184,6 +184,23 @@ void add_schema(CLI::App& app, SchemaArguments& a) {
       ->excludes(kind);
 }
 
+void add_validate(CLI::App& app, ValidateArguments& a, RawOptions& raw) {
+  app.add_option("--mine", a.mine, "your own rows, a CSV file of the columns of the suite");
+  app.add_option("--suite", a.suite, "the published rows")->capture_default_str();
+  app.add_option("--study", a.study_file, "what every row is a variant of")->capture_default_str();
+  app.add_option("--family", a.families, "these families of rows alone (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--accelerator", a.system, "rows on systems whose name contains it, e.g. h100");
+  app.add_option("--set", raw.lists, "replaces a key of every study: path=value (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--threads", a.threads, "rows at a time (default: every core it may use)")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--out", a.out_directory, "folder for validation.json and validation.svg");
+  app.add_flag("--json", a.json, "prints one JSON object");
+}
+
 void add_topology(CLI::App& app, TopologyArguments& a, RawOptions& raw) {
   app.require_subcommand(1);
   CLI::App* show = app.add_subcommand("show", "says or draws what a study's network looks like");
@@ -279,6 +296,7 @@ struct CommandArguments {
   GoalArguments goal;
   AstraArguments astra;
   SchemaArguments schema;
+  ValidateArguments validate;
 };
 
 void add_commands(CLI::App& app, CommandArguments& a) {
@@ -293,6 +311,8 @@ void add_commands(CLI::App& app, CommandArguments& a) {
   add_goal(add("goal", "simulates a GOAL schedule under LogGOPS"), a.goal, a.raw);
   add_astra(add("astra", "runs the files of an ASTRA-sim set-up with its semantics"), a.astra,
             a.raw);
+  add_validate(add("validate", "compares published training runs with what is predicted for them"),
+               a.validate, a.raw);
   add_schema(add("schema", "prints the keys of configuration files as JSON Schema"), a.schema);
 }
 
@@ -326,6 +346,10 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     return a.astra;
   }
   if (app.got_subcommand("schema")) return Information{schema_text(a.schema)};
+  if (app.got_subcommand("validate")) {
+    a.validate.overrides = raw.lists;
+    return a.validate;
+  }
   a.run.overrides = raw.lists;
   finish_sync(raw, a.run.options);
   if (!raw.placement.empty()) {

@@ -1,0 +1,70 @@
+#include "io/cli/commands/validate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <ostream>
+#include <set>
+
+#include "core/error.h"
+#include "core/machine.h"
+#include "core/output_file.h"
+#include "io/life/validation.h"
+#include "io/report/results.h"
+#include "io/report/validation_report.h"
+
+namespace exawarp::io {
+namespace {
+
+// The rows that are asked for, in the file's order.
+std::vector<ValidationRow> chosen(const ValidateArguments& a) {
+  const std::string& file = a.mine.empty() ? a.suite : a.mine;
+  std::vector<ValidationRow> rows = read_validation(file);
+  std::set<std::string> known;
+  for (const ValidationRow& row : rows) known.insert(row.family);
+  for (const std::string& family : a.families) {
+    if (known.contains(family)) continue;
+    throw core::InputError("--family", fmt::format("\"{}\" is none of {}; expected one of: {}",
+                                                   family, file, fmt::join(known, ", ")));
+  }
+  std::erase_if(rows, [&](const ValidationRow& row) {
+    const bool other_family =
+        !a.families.empty() && std::ranges::find(a.families, row.family) == a.families.end();
+    return other_family || row.system.find(a.system) == std::string::npos;
+  });
+  if (rows.empty()) {
+    throw core::InputError("--accelerator", fmt::format("no row of {} is on \"{}\"; expected part "
+                                                        "of a system's name, e.g. h100",
+                                                        file, a.system));
+  }
+  return rows;
+}
+
+}  // namespace
+
+int run_validate(const ValidateArguments& a, const Console& console, pdes::Transport& transport) {
+  if (transport.ranks() > 1) {
+    throw core::InputError("validate", "runs on one rank; expected --threads N without mpirun");
+  }
+  Validation validation{.rows = chosen(a), .results = {}};
+  if (!a.out_directory.empty()) prepare_directory(a.out_directory);
+  ValidationOptions options{.study_file = a.study_file, .overrides = a.overrides};
+  options.threads = a.threads != 0 ? a.threads : core::discover_machine().workers_max;
+  options.progress = [&](std::size_t done, std::size_t all) {
+    if (done % 20 == 0 || done == all) {
+      console.err << fmt::format("validate: {} of {} rows\n", done, all) << std::flush;
+    }
+  };
+  validation.results = validate(validation.rows, options);
+  if (!a.out_directory.empty()) {
+    core::OutputFiles files;
+    files.add(a.out_directory + "/validation.json", validation_json(validation));
+    files.add(a.out_directory + "/validation.svg", validation_svg(validation));
+    files.commit();
+  }
+  console.out << (a.json ? validation_json(validation) : validation_text(validation)) << std::flush;
+  return 0;
+}
+
+}  // namespace exawarp::io

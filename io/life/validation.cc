@@ -1,0 +1,234 @@
+// The rows of the file become overrides of the study, by one table of columns; then each is a
+// simulation of its own on a single rank, taken by whichever thread is free.
+#include "io/life/validation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "core/error.h"
+#include "io/life/simulate.h"
+#include "io/study/suggest.h"
+#include "io/study/text_file.h"
+
+namespace exawarp::io {
+namespace {
+
+// Columns that replace a key of the workload where they are not empty.
+struct KeyColumn {
+  const char* column;
+  const char* key;
+};
+constexpr KeyColumn kKeyColumns[] = {{"tensor", "parallel.tensor"},
+                                     {"context", "parallel.context"},
+                                     {"pipeline", "parallel.pipeline"},
+                                     {"expert", "parallel.expert"},
+                                     {"data", "parallel.data"},
+                                     {"chunks", "schedule.virtual_stages"},
+                                     {"micro_batch", "micro_batch_sequences"},
+                                     {"global_batch", "global_batch_sequences"},
+                                     {"sequence", "sequence_length"}};
+constexpr const char* kWorkload = "workload.transformer.";
+
+// The fields of a line: separated by commas, in quotes where they hold some, a quote doubled.
+std::vector<std::string> fields_of(std::string_view line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == '"') {
+      if (quoted && i + 1 < line.size() && line[i + 1] == '"') {
+        fields.back() += line[++i];
+      } else {
+        quoted = !quoted;
+      }
+    } else if (c == ',' && !quoted) {
+      fields.emplace_back();
+    } else if (c != '\r') {
+      fields.back() += c;
+    }
+  }
+  return fields;
+}
+
+class RowReader {
+ public:
+  RowReader(std::string file, const std::vector<std::string>& header) : file_(std::move(file)) {
+    for (std::size_t i = 0; i < header.size(); ++i) columns_[header[i]] = i;
+    for (const char* needed : {"family", "row", "system", "model", "measured_s"}) {
+      if (!columns_.contains(needed)) {
+        throw core::InputError(
+            file_ + ":1",
+            fmt::format("has no column \"{}\"; expected it in the first line", needed));
+      }
+    }
+  }
+
+  ValidationRow read(std::string_view line, std::size_t number) {
+    place_ = fmt::format("{}:{}", file_, number);
+    fields_ = fields_of(line);
+    if (fields_.size() > columns_.size()) {
+      throw core::InputError(place_, fmt::format("has {} columns; expected at most {}",
+                                                 fields_.size(), columns_.size()));
+    }
+    ValidationRow row{.place = place_,
+                      .family = text("family"),
+                      .name = text("row"),
+                      .system = text("system"),
+                      .model = text("model"),
+                      .settings = {},
+                      .measured_s = seconds("measured_s"),
+                      .noise_percent = seconds("noise_percent"),
+                      .reason = text("reason"),
+                      .source = text("source")};
+    if (row.reason.empty()) check(row);
+    add_settings(row);
+    return row;
+  }
+
+ private:
+  [[nodiscard]] std::string text(const std::string& column) const {
+    const auto at = columns_.find(column);
+    return at == columns_.end() || at->second >= fields_.size() ? "" : fields_[at->second];
+  }
+  [[nodiscard]] double seconds(const std::string& column) const {
+    const std::string value = text(column);
+    if (value.empty()) return 0;
+    double number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error != std::errc{} || end != value.data() + value.size() || !(number >= 0)) {
+      throw core::InputError(
+          place_, fmt::format("column {}: \"{}\" is no number; expected e.g. 1.5", column,
+                              printable(value)));
+    }
+    return number;
+  }
+  void check(const ValidationRow& row) const {
+    if (!(row.measured_s > 0)) {
+      throw core::InputError(place_,
+                             "column measured_s: is empty; expected seconds of a step, or a "
+                             "reason why it cannot be simulated");
+    }
+    for (const auto& [column, value] : {std::pair{"model", row.model}, {"system", row.system}}) {
+      if (value.empty()) {
+        throw core::InputError(place_, fmt::format("column {}: is empty; expected a name", column));
+      }
+    }
+  }
+  void add_settings(ValidationRow& row) const {
+    for (const KeyColumn& key : kKeyColumns) {
+      if (const std::string value = text(key.column); !value.empty()) {
+        row.settings.push_back(fmt::format("{}{}={}", kWorkload, key.key, value));
+      }
+    }
+    // Eight bits are for products alone: what is between them stays in bf16.
+    if (const std::string precision = text("precision"); precision == "fp8") {
+      row.settings.push_back(fmt::format("{}precision=bf16", kWorkload));
+      row.settings.push_back(fmt::format("{}gemm_precision=fp8", kWorkload));
+    } else if (!precision.empty()) {
+      row.settings.push_back(fmt::format("{}precision={}", kWorkload, precision));
+    }
+    std::string settings = text("settings");
+    for (std::size_t from = 0; from < settings.size();) {
+      const std::size_t end = std::min(settings.find(';', from), settings.size());
+      const std::string setting = settings.substr(from, end - from);
+      if (!setting.empty()) row.settings.push_back(kWorkload + setting);
+      from = end + 1;
+    }
+  }
+
+  std::string file_;
+  std::string place_;
+  std::map<std::string, std::size_t> columns_;
+  std::vector<std::string> fields_;
+};
+
+std::vector<std::string> overrides_of(const ValidationRow& row, const ValidationOptions& options) {
+  const std::filesystem::path beside = std::filesystem::path(options.study_file).parent_path();
+  std::vector<std::string> all = options.overrides;
+  all.push_back(fmt::format("{}model={}", kWorkload,
+                            (beside / "../models" / (row.model + ".yaml")).string()));
+  all.push_back(
+      fmt::format("system={}", (beside / "../systems" / (row.system + ".yaml")).string()));
+  all.insert(all.end(), row.settings.begin(), row.settings.end());
+  return all;
+}
+
+ValidationResult simulated(const ValidationRow& row, const ValidationOptions& options) {
+  if (!row.reason.empty()) return {.predicted_s = 0, .problem = row.reason};
+  try {
+    const Study study = read_study(options.study_file, overrides_of(row, options));
+    const auto transport = pdes::make_single_transport();
+    const RunReport report =
+        simulate(study, {.sync = pdes::Sync::sequential, .threads = 1}, *transport);
+    if (report.status != RunStatus::finished) return {.predicted_s = 0, .problem = "deadlocked"};
+    return {.predicted_s = core::to_seconds(report.outcome->iteration_time()), .problem = ""};
+  } catch (const core::InputError& error) {
+    return {.predicted_s = 0, .problem = error.what()};
+  }
+}
+
+}  // namespace
+
+std::vector<ValidationRow> read_validation(const std::string& path) {
+  const core::MappedFile file(path);
+  const std::string_view text = text_of(file);
+  std::optional<RowReader> reader;
+  std::vector<ValidationRow> rows;
+  std::size_t number = 0;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    const std::string_view line = text.substr(from, end - from);
+    from = end + 1;
+    ++number;
+    if (line.empty() || line.front() == '#') continue;
+    if (!reader) {
+      reader.emplace(path, fields_of(line));
+    } else {
+      rows.push_back(reader->read(line, number));
+    }
+  }
+  if (rows.empty()) throw core::InputError(path, "has no rows; expected a header and rows");
+  return rows;
+}
+
+std::vector<ValidationResult> validate(const std::vector<ValidationRow>& rows,
+                                       const ValidationOptions& options) {
+  std::vector<ValidationResult> results(rows.size());
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::size_t done = 0;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < rows.size(); i = next++) {
+      try {
+        results[i] = simulated(rows[i], options);
+      } catch (...) {
+        const std::scoped_lock lock(mutex);
+        if (!failure) failure = std::current_exception();
+        next = rows.size();
+        return;
+      }
+      const std::scoped_lock lock(mutex);
+      ++done;
+      if (options.progress) options.progress(done, rows.size());
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::uint32_t t = 1; t < options.threads; ++t) others.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+  return results;
+}
+
+}  // namespace exawarp::io
