@@ -56,14 +56,14 @@ void add_left_out(const Validation& v, std::string& out) {
 
 // ---- the picture
 
-constexpr double kSize = 560, kMargin = 60;
-constexpr std::array<const char*, 8> kColours{"#4878a8", "#c06030", "#508848", "#8858a0",
-                                              "#b04860", "#887030", "#308890", "#707070"};
+constexpr double kPlotSize = 560, kPlotMargin = 60;
+constexpr std::array<const char*, 8> kFamilyColours{"#4878a8", "#c06030", "#508848", "#8858a0",
+                                                    "#b04860", "#887030", "#308890", "#707070"};
 
 struct Axis {
   double low = 0, high = 1;  // decimal logarithms
   [[nodiscard]] double at(double seconds) const {
-    return (std::log10(seconds) - low) / (high - low) * kSize;
+    return (std::log10(seconds) - low) / (high - low) * kPlotSize;
   }
 };
 
@@ -80,10 +80,10 @@ Axis axis_of(const Validation& v) {
 }
 
 void add_line(const Axis& axis, double factor, const char* style, std::string& out) {
-  const double up = std::log10(factor) / (axis.high - axis.low) * kSize;
-  fmt::format_to(append(out),
-                 "<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{2:.1f}\" y2=\"{3:.1f}\" {4}/>\n",
-                 kMargin, kMargin + kSize - up, kMargin + kSize, kMargin - up, style);
+  const double up = std::log10(factor) / (axis.high - axis.low) * kPlotSize;
+  fmt::format_to(
+      append(out), "<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{2:.1f}\" y2=\"{3:.1f}\" {4}/>\n",
+      kPlotMargin, kPlotMargin + kPlotSize - up, kPlotMargin + kPlotSize, kPlotMargin - up, style);
 }
 
 void add_scale(const Axis& axis, std::string& out) {
@@ -92,14 +92,15 @@ void add_scale(const Axis& axis, std::string& out) {
     fmt::format_to(append(out),
                    "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:g}</text>\n"
                    "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:g}</text>\n",
-                   kMargin + at, kMargin + kSize + 18, std::pow(10, decade), kMargin - 6,
-                   kMargin + kSize - at + 4, std::pow(10, decade));
+                   kPlotMargin + at, kPlotMargin + kPlotSize + 18, std::pow(10, decade),
+                   kPlotMargin - 6, kPlotMargin + kPlotSize - at + 4, std::pow(10, decade));
   }
   fmt::format_to(append(out),
                  "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">measured, seconds a step"
                  "</text>\n<text x=\"{:.1f}\" y=\"{:.1f}\">predicted, seconds; lines at 10 %"
                  "</text>\n",
-                 kMargin + kSize / 2, kMargin + kSize + 40, kMargin, kMargin - 16);
+                 kPlotMargin + kPlotSize / 2, kPlotMargin + kPlotSize + 40, kPlotMargin,
+                 kPlotMargin - 16);
 }
 
 }  // namespace
@@ -164,7 +165,7 @@ std::string validation_json(const Validation& v) {
 std::string validation_svg(const Validation& v) {
   const Axis axis = axis_of(v);
   const auto families = v.families();
-  const double width = 2 * kMargin + kSize + 120, height = 2 * kMargin + kSize;
+  const double width = 2 * kPlotMargin + kPlotSize + 120, height = 2 * kPlotMargin + kPlotSize;
   std::string out = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
       "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0:.0f}\" height=\"{1:.0f}\" "
@@ -178,17 +179,18 @@ std::string validation_svg(const Validation& v) {
   std::size_t index = 0;
   for (const auto& [name, f] : families) {
     if (f.rows == 0) continue;
-    const char* colour = kColours[index % kColours.size()];
-    const double legend = kMargin + 16 * static_cast<double>(index++);
+    const char* colour = kFamilyColours[index % kFamilyColours.size()];
+    const double legend = kPlotMargin + 16 * static_cast<double>(index++);
     fmt::format_to(append(out),
                    "<circle cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"4\" fill=\"{2}\"/>"
                    "<text x=\"{3:.1f}\" y=\"{4:.1f}\">{5}</text>\n",
-                   kMargin + kSize + 16, legend, colour, kMargin + kSize + 26, legend + 4, name);
+                   kPlotMargin + kPlotSize + 16, legend, colour, kPlotMargin + kPlotSize + 26,
+                   legend + 4, name);
     for (std::size_t i = 0; i < v.rows.size(); ++i) {
       if (v.rows[i].family != name || !v.results[i].known()) continue;
       fmt::format_to(append(out), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n",
-                     kMargin + axis.at(v.rows[i].measured_s),
-                     kMargin + kSize - axis.at(v.results[i].predicted_s), colour);
+                     kPlotMargin + axis.at(v.rows[i].measured_s),
+                     kPlotMargin + kPlotSize - axis.at(v.results[i].predicted_s), colour);
     }
   }
   return out + "</svg>\n";
