@@ -1,5 +1,5 @@
-// The keys of a study that replays a traffic pattern, each described once: the reader, the schema and
-// the reference page follow from the tables here.
+// The keys of a study that replays a traffic pattern, each described once: the reader, the schema
+// and the reference page follow from the tables here.
 #include "io/study/traffic_study.h"
 
 #include "io/study/counters_config.h"

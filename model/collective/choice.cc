@@ -22,8 +22,9 @@ bool fits(const CollectiveRule& rule, const CollectiveUse& use) {
 }  // namespace
 
 bool Choice::is_plain_ring() const {
-  return description_of(algorithm).goes_round && channels <= 1 && chunk_bytes == 0 && start.ps == 0 &&
-         step[0].ps == 0 && step[1].ps == 0 && payload_ppm[0] == kPayloadWhole && payload_ppm[1] == kPayloadWhole;
+  constexpr std::array kWhole{kPayloadWhole, kPayloadWhole};
+  return description_of(algorithm).goes_round && channels <= 1 && chunk_bytes == 0 &&
+         start.ps == 0 && step[0].ps == 0 && step[1].ps == 0 && payload_ppm == kWhole;
 }
 
 bool can_be_hierarchical(CollectiveType type, const Choice& choice) {

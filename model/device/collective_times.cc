@@ -1,5 +1,5 @@
-// Goes through the stepped tasks of all programs and finds the time of each for each class of groups
-// that some device of the program is in. Equal tasks on equal groups are computed once.
+// Goes through the stepped tasks of all programs and finds the time of each for each class of
+// groups that some device of the program is in. Equal tasks on equal groups are computed once.
 #include "model/device/collective_times.h"
 
 #include <map>
@@ -100,7 +100,8 @@ class TimeFinder {
 
   using Key = std::tuple<const GroupNetwork*, std::uint16_t, schema::CollectiveType, Algorithm,
                          std::int64_t, std::uint32_t, std::uint32_t, std::uint32_t, bool,
-                         std::uint32_t, const std::uint64_t*, std::array<Time, 2>, std::array<std::uint32_t, 2>>;
+                         std::uint32_t, const std::uint64_t*, std::array<Time, 2>,
+                         std::array<std::uint32_t, 2>>;
 
   const ProgramTableInputs& in_;
   std::vector<ProgramTable>& tables_;

@@ -1,5 +1,5 @@
-// Groups are told apart by a hash: of which members share a node, leaf and pod on a fat tree, of all
-// pairs' paths and interfaces on a topology.
+// Groups are told apart by a hash: of which members share a node, leaf and pod on a fat tree, of
+// all pairs' paths and interfaces on a topology.
 #include "model/device/group_network.h"
 
 #include <algorithm>

@@ -14,8 +14,8 @@
 //                    p apart do the same at the same time, and p of them stand for all, up to
 //                    kGroupMessagesMax; exact but for messages that come at one time, which
 //                    devices receive in the order of their senders' ids: 2 % at most where tested
-//   by nodes         (AlgorithmDescription::by_nodes) always carried out; above kGroupMessagesMax with
-//                    fewer lanes
+//   by nodes         (AlgorithmDescription::by_nodes) always carried out; above kGroupMessagesMax
+//                    with fewer lanes
 //   above that       ring with lanes: as one lane, with the lanes of an interface one after the
 //                    other; exchanges: phase by phase, the longest message of up to 16 members;
 //                    trees: as on equal links, those between the first and the last member

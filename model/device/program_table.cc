@@ -17,6 +17,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "model/collective/algorithm.h"
 #include "model/collective/cost.h"
 #include "model/collective/ring.h"
 #include "model/compute/rank_noise.h"
@@ -54,11 +55,15 @@ std::uint64_t bytes_sent(const CollectiveStage& stage) {
   }
 }
 
-// Or more: no message has more than all of the data, and what the payload's share adds to it.
+// Or more: no message has more than all of the data, and what the payload's share adds to it. By
+// nodes, what a leader puts in counts with the others' (algorithms/nvls_tree.cc), of which is one
+// at least.
 std::int64_t largest_message(const Collective& c, const Choice& choice) {
-  const core::WidePs all = bytes_of(c, {.first = 0, .count = c.members});
-  return static_cast<std::int64_t>(std::min<core::WidePs>(
-      all * kPayloadWhole / std::ranges::min(choice.payload_ppm), std::numeric_limits<std::int64_t>::max()));
+  const core::WidePs most = description_of(c.algorithm).by_nodes ? 3 : 1;
+  const core::WidePs all = most * bytes_of(c, {.first = 0, .count = c.members});
+  return static_cast<std::int64_t>(
+      std::min<core::WidePs>(all * kPayloadWhole / std::ranges::min(choice.payload_ppm),
+                             std::numeric_limits<std::int64_t>::max()));
 }
 
 class Builder {

@@ -60,7 +60,7 @@ ClusterOptions options_of(bool general, std::uint64_t seed) {
   ClusterOptions options;
   constexpr std::int64_t kNoMessage = std::int64_t{1} << 40;
   options.collectives = {
-      CollectiveRule{.choice = {.chunk_bytes = general ? kNoMessage : std::int64_t{0}}}};
+      CollectiveRule{.choice = {.channels = 1, .chunk_bytes = general ? kNoMessage : 0}}};
   options.compute_jitter = 0.25;
   options.seed = seed;
   return options;
