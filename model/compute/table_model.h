@@ -35,6 +35,10 @@ class TableModel final : public ComputeModel {
   [[nodiscard]] std::optional<Time> of(const AttentionShape& shape, schema::DataType type) const;
   [[nodiscard]] std::optional<Time> of(const ExpertShape& shape,
                                        const ComputeOperation& operation) const;
+  [[nodiscard]] std::optional<Time> latent(const AttentionShape& shape,
+                                           schema::DataType type) const;
+  [[nodiscard]] std::optional<Time> plain(const AttentionShape& shape,
+                                          schema::DataType type) const;
   [[nodiscard]] std::optional<Time> forward(const AttentionShape& shape,
                                             schema::DataType type) const;
   [[nodiscard]] const KernelTable* find(const char* operation, schema::DataType type) const;
