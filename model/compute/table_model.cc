@@ -169,11 +169,11 @@ std::optional<TableModel::Time> TableModel::of(const ExpertShape& shape,
   const auto work = [](const auto& v) { return 1.0 * v[0] * v[1] * v[2] / v[4] / v[5]; };
   const auto key = table->key(*slice);
   const double ratio = work(wanted) / work(key);
-  if (!std::ranges::equal(key, wanted)) {
-    time->us *= ratio;
-    worsen(time->provenance, time->relative_error, Provenance::derived,
-           std::hypot(kDerivedError, kDerivedError * std::log(ratio)));
-  }
+  time->us *= ratio;
+  // Also where the layer is the measured one: of its products no one was measured by itself, and
+  // none of the backward pass.
+  worsen(time->provenance, time->relative_error, Provenance::derived,
+         std::hypot(kDerivedError, kDerivedError * std::log(ratio)));
   // All products of the layer: gate, up and down.
   const double whole = 2 * work(wanted) * real(shape.tokens) * (shape.gated ? 3 : 2);
   time->us *= std::min(1.0, real(operation.flops) / whole);

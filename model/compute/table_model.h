@@ -7,7 +7,8 @@
 //                not measured by the ratio of widths. Backward: forward times 2.5, the ratio of
 //                FLOPs of flash attention, marked derived: no backward pass was measured.
 //                Scores that go through memory: not known here.
-//   experts      a layer's kernels were measured together: a product has the share of its FLOPs
+//   experts      a layer's kernels were measured together, forward: a product, of the backward
+//                pass too, has the share of its FLOPs, marked derived
 //
 // To each comes the accelerator's launch latency: kernels were timed back to back.
 #pragma once
