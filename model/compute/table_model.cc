@@ -82,35 +82,53 @@ std::optional<TableModel::Time> TableModel::of(const GemmShape& shape,
   return estimate(*table, 0, {real(shape.m) * real(shape.batch), real(shape.n), real(shape.k)});
 }
 
+// Of heads of 192 for queries and keys (of them 64 rotary) and 128 for values; no keys.
+std::optional<TableModel::Time> TableModel::latent(const AttentionShape& shape,
+                                                   schema::DataType type) const {
+  if (shape.head_dim != 192 || shape.value_dim != 128 || shape.new_tokens == 1) {
+    return std::nullopt;
+  }
+  const KernelTable* table = find("mla", type);
+  if (table == nullptr) return std::nullopt;
+  return estimate(*table, 0, {real(shape.heads), real(shape.batch), real(shape.new_tokens)});
+}
+
 // Keys: width of heads, window, key-value heads (0: as many as heads).
-std::optional<TableModel::Time> TableModel::forward(const AttentionShape& shape,
-                                                    schema::DataType type) const {
+std::optional<TableModel::Time> TableModel::plain(const AttentionShape& shape,
+                                                  schema::DataType type) const {
   const bool decodes = shape.new_tokens == 1;
   const KernelTable* table = find(decodes ? "decode" : "prefill", type);
   if (table == nullptr) return std::nullopt;
   const double width = 0.5 * (real(shape.head_dim) + real(shape.value_dim));
-  const double pairs = shape.key_value_heads == shape.heads ? 0 : real(shape.key_value_heads);
+  const bool grouped = shape.key_value_heads != shape.heads;
   const auto slice = best_slice(*table, [&](std::span<const std::uint32_t> key) {
     if (key.size() != 3 || key[0] == 0 || key[1] != shape.window) {
       return std::numeric_limits<double>::infinity();
     }
     const double own = key[2] == 0 ? real(shape.heads) : key[2];
-    const double wanted = pairs == 0 ? real(shape.heads) : pairs;
-    const bool same_kind = (key[2] == 0) == (pairs == 0);
-    return 10 * distance(key[0], width) + distance(own, wanted) + (same_kind ? 0 : 0.01);
+    const bool same_kind = (key[2] != 0) == grouped;
+    return 10 * distance(key[0], width) + distance(own, real(shape.key_value_heads)) +
+           (same_kind ? 0 : 0.01);
   });
   if (!slice) return std::nullopt;
   const double tokens = decodes ? std::max(real(shape.past_tokens), 1.0) : real(shape.new_tokens);
   auto time = estimate(*table, *slice, {real(shape.heads), real(shape.batch), tokens});
-  if (!time) return std::nullopt;
-  const auto key = table->key(*slice);
-  if (key[0] != width) {
-    time->us *= width / key[0];
+  const double measured_width = table->key(*slice)[0];
+  if (time && measured_width != width) {
+    time->us *= width / measured_width;
     worsen(time->provenance, time->relative_error, Provenance::derived, kDerivedError);
   }
-  if (decodes) return time;
-  const double measured_pairs = 0.5 * tokens;
-  const double seen = real(shape.past_tokens) + (shape.causal ? 0.5 : 1.0) * tokens;
+  return time;
+}
+
+std::optional<TableModel::Time> TableModel::forward(const AttentionShape& shape,
+                                                    schema::DataType type) const {
+  auto time = latent(shape, type);
+  if (!time) time = plain(shape, type);
+  if (!time || shape.new_tokens == 1) return time;
+  const double measured_pairs = 0.5 * real(shape.new_tokens);
+  const double seen =
+      real(shape.past_tokens) + (shape.causal ? 0.5 : 1.0) * real(shape.new_tokens);
   if (seen != measured_pairs) {
     time->us *= seen / measured_pairs;
     worsen(time->provenance, time->relative_error, Provenance::derived, kDerivedError);
@@ -150,11 +168,11 @@ std::optional<TableModel::Time> TableModel::of(const ExpertShape& shape,
   const auto work = [](const auto& v) { return 1.0 * v[0] * v[1] * v[2] / v[4] / v[5]; };
   const auto key = table->key(*slice);
   const double ratio = work(wanted) / work(key);
-  if (!std::ranges::equal(key, wanted)) {
-    time->us *= ratio;
-    worsen(time->provenance, time->relative_error, Provenance::derived,
-           std::hypot(kDerivedError, kDerivedError * std::log(ratio)));
-  }
+  time->us *= ratio;
+  // Also where the layer is the measured one: of its products no one was measured by itself, and
+  // none of the backward pass.
+  worsen(time->provenance, time->relative_error, Provenance::derived,
+         std::hypot(kDerivedError, kDerivedError * std::log(ratio)));
   // All products of the layer: gate, up and down.
   const double whole = 2 * work(wanted) * real(shape.tokens) * (shape.gated ? 3 : 2);
   time->us *= std::min(1.0, real(operation.flops) / whole);

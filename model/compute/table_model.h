@@ -7,7 +7,8 @@
 //                not measured by the ratio of widths. Backward: forward times 2.5, the ratio of
 //                FLOPs of flash attention, marked derived: no backward pass was measured.
 //                Scores that go through memory: not known here.
-//   experts      a layer's kernels were measured together: a product has the share of its FLOPs
+//   experts      a layer's kernels were measured together, forward: a product, of the backward
+//                pass too, has the share of its FLOPs, marked derived
 //
 // To each comes the accelerator's launch latency: kernels were timed back to back.
 #pragma once
@@ -35,6 +36,10 @@ class TableModel final : public ComputeModel {
   [[nodiscard]] std::optional<Time> of(const AttentionShape& shape, schema::DataType type) const;
   [[nodiscard]] std::optional<Time> of(const ExpertShape& shape,
                                        const ComputeOperation& operation) const;
+  [[nodiscard]] std::optional<Time> latent(const AttentionShape& shape,
+                                           schema::DataType type) const;
+  [[nodiscard]] std::optional<Time> plain(const AttentionShape& shape,
+                                          schema::DataType type) const;
   [[nodiscard]] std::optional<Time> forward(const AttentionShape& shape,
                                             schema::DataType type) const;
   [[nodiscard]] const KernelTable* find(const char* operation, schema::DataType type) const;

@@ -85,6 +85,8 @@ def whole(path):
             return {key: expand(item, directory) for key, item in value.items()}
         if isinstance(value, str) and value.endswith(".yaml"):
             return whole(directory / value)
+        if isinstance(value, str) and value.startswith("../"):
+            return str((directory / value).resolve())  # a folder: of kernel tables
         return value
     return expand(load(path), path.parent)
 
