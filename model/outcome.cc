@@ -459,4 +459,16 @@ TrainingFigures Outcome::training() const {
   return figures_of(rates);
 }
 
+Pedigree Outcome::pedigree() const {
+  std::vector<DeviceKernels> programs;
+  for (std::size_t p = 0; p < classes_.size(); ++p) {
+    programs.push_back({classes_[p].devices, cluster_->devices().programs[p].kernels});
+  }
+  return pedigree_of(programs);
+}
+
+double Outcome::step_time_error() const {
+  return pedigree().relative_error() * fraction(total(), TimeClass::compute);
+}
+
 }  // namespace exawarp::model

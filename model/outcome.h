@@ -14,6 +14,7 @@
 
 #include "core/ids.h"
 #include "core/time.h"
+#include "model/compute/pedigree.h"
 #include "model/cluster.h"
 #include "model/device/time_class.h"
 #include "model/network/packet/packet_totals.h"
@@ -126,6 +127,11 @@ class Outcome {
   // of all, each over its own step time; per device of these jobs.
   [[nodiscard]] TrainingFigures training() const;
   [[nodiscard]] TrainingFigures training_of(std::size_t job) const;
+  // Of what all devices computed, jitter and slow devices left out.
+  [[nodiscard]] Pedigree pedigree() const;
+  // By how much errors of compute times may move the simulated time, relative: those of the compute
+  // time, times its share of the devices' time.
+  [[nodiscard]] double step_time_error() const;
 
  private:
   [[nodiscard]] JobTotals job(std::size_t index) const;

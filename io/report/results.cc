@@ -189,6 +189,30 @@ Json packets_json(const RunReport& r) {
   return json;
 }
 
+// Shares of the compute time of all devices.
+Json pedigree_json(const Outcome& outcome) {
+  const model::Pedigree pedigree = outcome.pedigree();
+  const double all = pedigree.total_ps();
+  const auto share = [all](double ps) { return all > 0 ? ps / all : 0; };
+  Json operations = Json::array();
+  for (const auto& [name, operation] : names_of(model::schema::Operation{})) {
+    if (pedigree.total_ps(operation) == 0) continue;
+    Json entry{{"operation", std::string(name)}, {"share", share(pedigree.total_ps(operation))}};
+    for (const auto& [how, provenance] : names_of(model::Provenance{})) {
+      entry[std::string(how)] = share(pedigree.ps.at(static_cast<std::size_t>(operation))
+                                          .at(static_cast<std::size_t>(provenance)));
+    }
+    operations.push_back(std::move(entry));
+  }
+  Json json{{"compute_time_error", pedigree.relative_error()},
+            {"step_time_error", outcome.step_time_error()}};
+  for (const auto& [how, provenance] : names_of(model::Provenance{})) {
+    json[std::string(how)] = share(pedigree.total_ps(provenance));
+  }
+  json["operations"] = std::move(operations);
+  return json;
+}
+
 void add_waiting(const Outcome& outcome, Json& summary) {
   if (outcome.unfinished() == 0) return;
   Json waiting = Json::array();
@@ -259,6 +283,7 @@ std::string summary_json(const RunReport& r) {
   summary["breakdown"] = breakdown(outcome, outcome.total());
   if (r.steady_step) summary["steady_step_ps"] = r.steady_step->ps;
   summary["compute"] = compute_json(r);
+  summary["pedigree"] = pedigree_json(outcome);
   summary["classes"] = classes(outcome);
   summary["jobs"] = jobs_json(r);
   if (!study.backgrounds.empty()) summary["background"] = background_json(outcome.background());

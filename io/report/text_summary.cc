@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <vector>
 
@@ -172,6 +173,37 @@ void add_step(const RunReport& r, std::string& out) {
                  core::format_time(r.result.last_event));
 }
 
+std::string provenances(const std::function<double(model::Provenance)>& share_of) {
+  std::string line;
+  for (const auto& [name, provenance] : names_of(model::Provenance{})) {
+    const double share = share_of(provenance);
+    if (share < 0.0005) continue;
+    fmt::format_to(append(line), "{}{:.1f} % {}", line.empty() ? "" : ", ", 100 * share, name);
+  }
+  return line;
+}
+
+// How compute times are known.
+void add_pedigree(const Outcome& outcome, std::string& out) {
+  const model::Pedigree pedigree = outcome.pedigree();
+  const double all = pedigree.total_ps();
+  if (all <= 0) return;
+  fmt::format_to(append(out), "Compute     {}\n", provenances([&](model::Provenance provenance) {
+                   return pedigree.total_ps(provenance) / all;
+                 }));
+  for (const auto& [name, operation] : names_of(model::schema::Operation{})) {
+    const double of_kind = pedigree.total_ps(operation);
+    if (of_kind / all < 0.0005) continue;
+    const auto& shares = pedigree.ps.at(static_cast<std::size_t>(operation));
+    fmt::format_to(append(out), "  {:<12} {:>5.1f} %: {}\n", name, 100 * of_kind / all,
+                   provenances([&](model::Provenance provenance) {
+                     return shares.at(static_cast<std::size_t>(provenance)) / of_kind;
+                   }));
+  }
+  fmt::format_to(append(out), "  errors of compute times move the step by {:.1f} %\n",
+                 100 * outcome.step_time_error());
+}
+
 void add_packets(const RunReport& r, std::string& out) {
   if (!r.cluster->has_packets()) return;
   const model::PacketTotals& n = r.outcome->packets();
@@ -271,6 +303,8 @@ std::string text_summary(const RunReport& r) {
   if (study.by_jobs || !r.alone.empty() || !study.backgrounds.empty()) out += "\n";
   if (r.status == RunStatus::finished) {  // shares of an unfinished step would mean nothing
     add_breakdown(*r.outcome, out);
+    out += "\n";
+    add_pedigree(*r.outcome, out);
     out += "\n";
   }
   add_packets(r, out);

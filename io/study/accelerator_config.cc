@@ -1,6 +1,9 @@
 // The keys of an accelerator (configs/accelerators/*.yaml).
+#include <filesystem>
+
 #include "io/study/keys.h"
 #include "io/study/system_config.h"
+#include "model/compute/kernel_tables.h"
 #include "model/workload/names.h"
 
 namespace exawarp::io {
@@ -87,6 +90,17 @@ const Keys<Accelerator>& efficiencies_keys() {
   return keys;
 }
 
+void read_tables(const YamlSection& section, Accelerator& out, const KeySchema& key) {
+  if (!section.has(key.name)) return;
+  const std::string folder = section.path(key.name);
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    section.fail(key.name, "there is no folder \"" + folder +
+                               "\"; expected one of kernel tables, OPERATION_TYPE.xkt");
+  }
+  out.tables = std::make_shared<const model::KernelTables>(folder);
+}
+
 }  // namespace
 
 const Keys<Accelerator>& accelerator_keys() {
@@ -120,7 +134,10 @@ const Keys<Accelerator>& accelerator_keys() {
                "accelerator"),
        K::section("efficiency", whole_accelerator, efficiencies_keys(),
                   "shares of the peaks reached")
-           .required()});
+           .required(),
+       K::custom("tables", {ValueShape::text()},
+                 "a folder of measured kernels (docs/reference/kernel_tables.md)", read_tables)
+           .otherwise("none")});
   return keys;
 }
 

@@ -78,14 +78,39 @@ const Keys<Study>& network_keys() {
 
 model::ComputeFidelity& compute_fidelity(Study& study) { return study.compute.fidelity; }
 
+const Keys<Study>& by_operation_keys() {
+  using K = Keys<Study>;
+  static const K keys("compute.by_operation", "Of kinds of operation that differ.", [] {
+    std::vector<K::Key> all;
+    for (const auto& [name, operation] : names_of(model::schema::Operation{})) {
+      all.push_back(K::custom(
+                        std::string(name),
+                        {ValueShape::choice(core::names_in(names_of(ComputeFidelity{})))},
+                        "of such operations",
+                        [operation](const YamlSection& section, Study& out, const KeySchema& key) {
+                          if (!section.has(key.name)) return;
+                          out.compute.by_operation[static_cast<std::size_t>(operation)] =
+                              section.choice(key.name, names_of(ComputeFidelity{}));
+                        })
+                        .otherwise("`fidelity`"));
+    }
+    return all;
+  }());
+  return keys;
+}
+
+Study& same_study(Study& study) { return study; }
+
 const Keys<Study>& compute_keys() {
   using K = Keys<Study>;
   static const K keys(
       "compute", "How long operations take.",
       {K::choice("fidelity", compute_fidelity,
-                 "`recorded`: durations in the workload where it has them"),
-       K::flag("graphs", &Study::launches_graphs,
-               "kernels are launched as graphs (CUDA's, say): `graph_launch_latency`"),
+                 "`table`: measured kernels where the accelerator has them; `recorded`: durations "
+                 "in the workload where it has them; else `roofline`"),
+       K::section("by_operation", same_study, by_operation_keys(),
+                  "kinds of operation that differ")
+           .otherwise("none"),
        K::custom("jitter",
                  {ValueShape::real(kJitterRange), ValueShape::mapping(jitter_schema())},
                  "relative deviation of compute times, drawn from the seed",
@@ -255,6 +280,10 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   out.file = path;
   out = study_keys().read(root, std::move(out));
   document.finish();
+  if (out.system.accelerator.tables == nullptr &&
+      out.compute.fidelity == ComputeFidelity::table) {
+    out.compute.fidelity = ComputeFidelity::roofline;  // what every operation falls back to
+  }
   out.settings = document.settings();
   // Machines may differ in threads, as with --threads.
   std::erase_if(out.settings, [](const Setting& s) { return s.key == "engine.threads"; });

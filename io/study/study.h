@@ -52,7 +52,7 @@ struct Study {
   bool packets_inside_nodes = false;
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();
   model::CollectiveRules collectives;  // empty: the defaults of model/collective/choice.h
-  model::ComputeChoice compute;
+  model::ComputeChoice compute = {.fidelity = model::ComputeFidelity::table};
   bool launches_graphs = false;  // kernels, without the host between them
   model::VariationSpec compute_jitter;
   std::vector<model::Slowdown> slow_devices;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "core/time.h"
@@ -12,6 +13,8 @@ namespace exawarp::model {
 
 constexpr std::size_t kOperationCount = 9;  // schema::Operation
 constexpr std::size_t kDataTypeCount = 7;   // schema::DataType
+
+class KernelTables;
 
 // Share of a peak that a kind of operation reaches, each in (0, 1].
 struct Efficiency {
@@ -38,6 +41,7 @@ struct Accelerator {
   // bandwidth, also while they wait for other members.
   double overlap_slowdown = 1;
   std::array<Efficiency, kOperationCount> efficiency{};  // by schema::Operation
+  std::shared_ptr<const KernelTables> tables = {};       // measured kernels; null: none
 };
 
 }  // namespace exawarp::model

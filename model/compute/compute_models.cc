@@ -2,6 +2,7 @@
 
 #include "core/check.h"
 #include "model/compute/roofline.h"
+#include "model/compute/table_model.h"
 
 namespace exawarp::model {
 namespace {
@@ -24,6 +25,10 @@ ComputeModels::ComputeModels(const Accelerator& accelerator, const ComputeChoice
     : choice_(choice) {
   models_[index_of(ComputeFidelity::roofline)] = std::make_unique<Roofline>(accelerator);
   models_[index_of(ComputeFidelity::recorded)] = std::make_unique<Recorded>();
+  if (accelerator.tables != nullptr) {
+    models_[index_of(ComputeFidelity::table)] =
+        std::make_unique<TableModel>(accelerator, *accelerator.tables);
+  }
 }
 
 ComputeModels::~ComputeModels() = default;

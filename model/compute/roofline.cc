@@ -11,6 +11,9 @@
 namespace exawarp::model {
 namespace {
 
+// By which one efficiency for a kind of operation misses: published runs imply 0.60 where the best
+// kernels reach 0.72 (docs/reference/kernel_tables.md).
+constexpr double kRooflineError = 0.15;
 // 11 days: beyond any node, and a few of them still fit a Time.
 constexpr double kDurationMaxPs = 1e18;
 
@@ -86,8 +89,12 @@ core::Time Roofline::duration(const ComputeOperation& node) const {
 
 std::optional<Priced> Roofline::price(const ComputeOperation& operation) const {
   const bool as_recorded = operation.recorded && operation.flops == 0 && operation.bytes == 0;
+  if (as_recorded) {
+    return Priced{.duration = duration(operation), .provenance = Provenance::recorded};
+  }
   return Priced{.duration = duration(operation),
-                .provenance = as_recorded ? Provenance::recorded : Provenance::modelled};
+                .provenance = Provenance::modelled,
+                .relative_error = kRooflineError};
 }
 
 }  // namespace exawarp::model

@@ -79,6 +79,7 @@ class Builder {
     table_.graph = &in_.graph;
     table_.ranks = in_.job.ranks.get();
     sends_.clear();
+    kernels_ = {};
     local_channel_.clear();
     table_.first_task.push_back(0);
     place_tasks();
@@ -91,6 +92,7 @@ class Builder {
     for (const auto& [peer, sends] : sends_) {
       table_.sends.push_back({.peer = peer.second, .absolute = peer.first, .sent = sends});
     }
+    table_.kernels = kernels_.all();
     return std::move(table_);
   }
 
@@ -139,10 +141,16 @@ class Builder {
     table_.tasks.push_back(task);
   }
 
-  [[nodiscard]] core::Time duration_of(std::uint32_t node) const {
+  [[nodiscard]] core::Time duration_of(std::uint32_t node) {
     try {
       const auto reader = program_->node(node);
-      return compute_.price(operation_of(reader, in_.graph.shape_of(reader))).duration;
+      const ComputeOperation operation = operation_of(reader, in_.graph.shape_of(reader));
+      if (const Priced* known = kernels_.find(operation, reader.getShape())) {
+        return known->duration;
+      }
+      const Priced priced = compute_.price(operation);
+      kernels_.add(operation, reader.getShape(), priced);
+      return priced.duration;
     } catch (const core::InputError& error) {
       throw core::InputError(node_place(in_.graph, index_, node), error.what());
     }
@@ -323,6 +331,7 @@ class Builder {
 
   const ProgramTableInputs& in_;
   ComputeModels compute_;
+  KernelUses kernels_;  // of the program being built
   CollectiveStages stages_;
   std::int64_t most_bytes_per_s_;
   std::vector<TimeClass> group_class_;

@@ -15,6 +15,7 @@
 #include "model/collective/choice.h"
 #include "model/compute/accelerator.h"
 #include "model/compute/compute_models.h"
+#include "model/compute/pedigree.h"
 #include "model/device/collective_stages.h"
 #include "model/device/group_network.h"
 #include "model/device/task.h"
@@ -79,6 +80,7 @@ struct ProgramTable {
   // At analytical fidelity: what a collective takes once its last member has come, by class of its
   // channel's groups; those of one collective follow each other.
   std::vector<core::Time> times;
+  std::vector<KernelUse> kernels;  // what it computes, for reports
   std::uint64_t events = 0;  // a device executes, without waits for an interface
 
   [[nodiscard]] std::uint32_t streams() const {

@@ -160,6 +160,17 @@ std::vector<std::string> chakra_words() {
           "\xff\xff\xff\xff\x0f", std::string(1, '\0')};
 }
 
+std::vector<std::string> kernel_table_seeds() {
+  const std::string head = "exawarp-kernels 1\nsource here\noperation gemm\ntype bfloat16\n";
+  return {head + "axis m 1 2 16\naxis n 8\nscale 0.5 0.0001\ncells\nabcdef",
+          head + "keys a b\naxis tokens 1 64\nscale 0 0.0001\nslice 0 1\nslice 2 1\ncells\n"
+                 "ab\xff\xff" "cdef"};
+}
+
+std::vector<std::string> kernel_table_words() {
+  return {"keys ", "axis ", "slice ", "scale ", "cells\n", "source", "4294967295", "nan", "1e308"};
+}
+
 std::vector<std::string> unit_seeds() {
   return {"400 Gb/s", "3.6 us", "16 MiB", "989.4 TFLOP/s", "1e-3 us", "0.5 KiB", " 2 h "};
 }

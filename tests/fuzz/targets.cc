@@ -26,6 +26,7 @@
 #include "io/study/study_cluster.h"
 #include "io/study/suggest.h"
 #include "io/study/traffic_study.h"
+#include "model/compute/kernel_table.h"
 #include "model/guests/goal/host.h"
 #include "model/network/packet/traffic.h"
 #include "model/network/packet/traffic_outcome.h"
@@ -378,6 +379,18 @@ bool run_stablehlo(std::string_view bytes) {
   });
 }
 
+// What is said within the grid, at its edge and far beyond.
+bool run_kernel_table(std::string_view bytes) {
+  return accepts([&] {
+    const auto table = model::KernelTable::parse("kernels.xkt", bytes);
+    for (const double size : {1.0, 3.0, 16.0, 1e6, 1e12}) {
+      const auto e = table.estimate(table.slice_count() - 1, {size, size, size, size});
+      EXAWARP_CHECK(!e || e->us > 0, e->us);
+    }
+    EXAWARP_CHECK(table.error(1) >= 0, table.error(1));
+  });
+}
+
 bool run_units(std::string_view bytes) {
   bool any = false;
   for (const core::Dimension dimension : {core::Dimension::time, core::Dimension::size,
@@ -413,6 +426,7 @@ constexpr Target kTargets[] = {
     {"astra_files", run_astra_files, astra_file_seeds, astra_file_words},
     {"goal", run_goal, goal_seeds, goal_words},
     {"stablehlo", run_stablehlo, stablehlo_seeds, stablehlo_words},
+    {"kernel_table", run_kernel_table, kernel_table_seeds, kernel_table_words},
     {"units", run_units, unit_seeds, unit_words},
     {"command_line", run_command_line, command_line_seeds, command_line_words},
 };

@@ -1,0 +1,184 @@
+#include "model/compute/table_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+namespace exawarp::model {
+namespace {
+
+// Of a measured time itself, by which the same kernel on another day differs.
+constexpr double kMeasuredError = 0.02;
+// Beyond the grid, and by a ratio of work: added to the error of interpolation.
+constexpr double kExtrapolatedError = 0.05;
+constexpr double kDerivedError = 0.10;
+constexpr double kBackwardRatio = 2.5;  // 10 FLOPs a pair and element of flash attention for 4
+constexpr double kBackwardError = 0.15;
+
+double real(std::uint64_t value) { return static_cast<double>(value); }
+
+// The names of tables that hold `type`, the first one first.
+std::span<const char* const> table_types(schema::DataType type) {
+  static constexpr const char* kHalf[] = {"bfloat16"};
+  static constexpr const char* kEighth[] = {"fp8", "fp8_block"};
+  switch (type) {
+    case schema::DataType::BF16:
+    case schema::DataType::FP16: return kHalf;
+    case schema::DataType::FP8: return kEighth;
+    default: return {};
+  }
+}
+
+void worsen(Provenance& provenance, double& error, Provenance to, double by) {
+  provenance = std::max(provenance, to);
+  error = std::hypot(error, by);
+}
+
+// The slice of the least cost; `cost` says infinity for what does not fit.
+template <class Cost>
+std::optional<std::size_t> best_slice(const KernelTable& table, const Cost& cost) {
+  std::optional<std::size_t> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t s = 0; s < table.slice_count(); ++s) {
+    const double c = cost(table.key(s));
+    if (c < least) {
+      least = c;
+      best = s;
+    }
+  }
+  return best;
+}
+
+double distance(double a, double b) { return std::abs(std::log(a / b)); }
+
+}  // namespace
+
+const KernelTable* TableModel::find(const char* operation, schema::DataType type) const {
+  for (const char* name : table_types(type)) {
+    if (const KernelTable* table = tables_.find(operation, name)) return table;
+  }
+  return nullptr;
+}
+
+std::optional<TableModel::Time> TableModel::estimate(const KernelTable& table, std::size_t slice,
+                                                     const KernelTable::Point& point) {
+  const auto found = table.estimate(slice, point);
+  if (!found) return std::nullopt;
+  Time time{.us = found->us, .provenance = found->provenance, .relative_error = kMeasuredError};
+  if (found->provenance != Provenance::measured) {
+    time.relative_error = std::max(table.error(found->us), kMeasuredError);
+  }
+  if (found->provenance == Provenance::extrapolated) {
+    time.relative_error = std::hypot(time.relative_error, kExtrapolatedError);
+  }
+  return time;
+}
+
+std::optional<TableModel::Time> TableModel::of(const GemmShape& shape,
+                                               schema::DataType type) const {
+  const KernelTable* table = find("gemm", type);
+  if (table == nullptr) return std::nullopt;
+  return estimate(*table, 0, {real(shape.m) * real(shape.batch), real(shape.n), real(shape.k)});
+}
+
+// Keys: width of heads, window, key-value heads (0: as many as heads).
+std::optional<TableModel::Time> TableModel::forward(const AttentionShape& shape,
+                                                    schema::DataType type) const {
+  const bool decodes = shape.new_tokens == 1;
+  const KernelTable* table = find(decodes ? "decode" : "prefill", type);
+  if (table == nullptr) return std::nullopt;
+  const double width = 0.5 * (real(shape.head_dim) + real(shape.value_dim));
+  const double pairs = shape.key_value_heads == shape.heads ? 0 : real(shape.key_value_heads);
+  const auto slice = best_slice(*table, [&](std::span<const std::uint32_t> key) {
+    if (key.size() != 3 || key[0] == 0 || key[1] != shape.window) {
+      return std::numeric_limits<double>::infinity();
+    }
+    const double own = key[2] == 0 ? real(shape.heads) : key[2];
+    const double wanted = pairs == 0 ? real(shape.heads) : pairs;
+    const bool same_kind = (key[2] == 0) == (pairs == 0);
+    return 10 * distance(key[0], width) + distance(own, wanted) + (same_kind ? 0 : 0.01);
+  });
+  if (!slice) return std::nullopt;
+  const double tokens = decodes ? std::max(real(shape.past_tokens), 1.0) : real(shape.new_tokens);
+  auto time = estimate(*table, *slice, {real(shape.heads), real(shape.batch), tokens});
+  if (!time) return std::nullopt;
+  const auto key = table->key(*slice);
+  if (key[0] != width) {
+    time->us *= width / key[0];
+    worsen(time->provenance, time->relative_error, Provenance::derived, kDerivedError);
+  }
+  if (decodes) return time;
+  const double measured_pairs = 0.5 * tokens;
+  const double seen = real(shape.past_tokens) + (shape.causal ? 0.5 : 1.0) * tokens;
+  if (seen != measured_pairs) {
+    time->us *= seen / measured_pairs;
+    worsen(time->provenance, time->relative_error, Provenance::derived, kDerivedError);
+  }
+  return time;
+}
+
+std::optional<TableModel::Time> TableModel::of(const AttentionShape& shape,
+                                               schema::DataType type) const {
+  if (shape.unfused) return std::nullopt;
+  auto time = forward(shape, type);
+  if (time && shape.backward) {
+    time->us *= kBackwardRatio;
+    worsen(time->provenance, time->relative_error, Provenance::derived, kBackwardError);
+  }
+  return time;
+}
+
+// Keys: hidden, inner, top_k, experts, tensor, expert.
+std::optional<TableModel::Time> TableModel::of(const ExpertShape& shape,
+                                               const ComputeOperation& operation) const {
+  const KernelTable* table = find("experts", operation.data_type);
+  if (table == nullptr) return std::nullopt;
+  const std::array<double, 6> wanted{real(shape.hidden), real(shape.inner),  real(shape.top_k),
+                                     real(shape.experts), real(shape.tensor), real(shape.expert)};
+  const auto slice = best_slice(*table, [&](std::span<const std::uint32_t> key) {
+    double sum = 0;
+    if (key.size() != wanted.size()) return std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (key[i] == 0) return std::numeric_limits<double>::infinity();
+      sum += distance(key[i], wanted[i]);
+    }
+    return sum;
+  });
+  if (!slice) return std::nullopt;
+  auto time = estimate(*table, *slice, {real(shape.tokens)});
+  if (!time) return std::nullopt;
+  const auto work = [](const auto& v) { return 1.0 * v[0] * v[1] * v[2] / v[4] / v[5]; };
+  const auto key = table->key(*slice);
+  const double ratio = work(wanted) / work(key);
+  if (!std::ranges::equal(key, wanted)) {
+    time->us *= ratio;
+    worsen(time->provenance, time->relative_error, Provenance::derived,
+           std::hypot(kDerivedError, kDerivedError * std::log(ratio)));
+  }
+  // All products of the layer: gate, up and down.
+  const double whole = 2 * work(wanted) * real(shape.tokens) * (shape.gated ? 3 : 2);
+  time->us *= std::min(1.0, real(operation.flops) / whole);
+  return time;
+}
+
+std::optional<Priced> TableModel::price(const ComputeOperation& operation) const {
+  std::optional<Time> time;
+  if (operation.moves_memory) return std::nullopt;
+  if (const auto* gemm = std::get_if<GemmShape>(&operation.shape)) {
+    time = of(*gemm, operation.data_type);
+  } else if (const auto* attention = std::get_if<AttentionShape>(&operation.shape)) {
+    time = of(*attention, operation.data_type);
+  } else if (const auto* experts = std::get_if<ExpertShape>(&operation.shape)) {
+    time = of(*experts, operation);
+  }
+  constexpr double kPsPerUs = 1e6;
+  constexpr double kDurationMaxPs = 1e18;
+  if (!time || !(time->us * kPsPerUs < kDurationMaxPs)) return std::nullopt;
+  const core::Time runs{static_cast<std::int64_t>(std::ceil(time->us * kPsPerUs))};
+  return Priced{.duration = accelerator_.launch_latency + runs,
+                .provenance = time->provenance,
+                .relative_error = time->relative_error};
+}
+
+}  // namespace exawarp::model

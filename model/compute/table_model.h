@@ -1,0 +1,48 @@
+// Measured kernels as a compute model: products, attention cores and layers of experts whose shape
+// is known, on devices that have tables.
+//
+//   product      m, n, k as measured; a batch counts as so many times m
+//   attention    forward, causal: as measured. What its queries see besides themselves, and what
+//                causal attention leaves out, by the ratio of pairs seen; widths of heads that were
+//                not measured by the ratio of widths. Backward: forward times 2.5, the ratio of
+//                FLOPs of flash attention, marked derived: no backward pass was measured.
+//                Scores that go through memory: not known here.
+//   experts      a layer's kernels were measured together: a product has the share of its FLOPs
+//
+// To each comes the accelerator's launch latency: kernels were timed back to back.
+#pragma once
+
+#include "model/compute/accelerator.h"
+#include "model/compute/compute_model.h"
+#include "model/compute/kernel_tables.h"
+
+namespace exawarp::model {
+
+class TableModel final : public ComputeModel {
+ public:
+  // Both outlive it.
+  TableModel(const Accelerator& accelerator, const KernelTables& tables)
+      : accelerator_(accelerator), tables_(tables) {}
+  [[nodiscard]] std::optional<Priced> price(const ComputeOperation& operation) const override;
+
+ private:
+  struct Time {
+    double us = 0;
+    Provenance provenance = Provenance::measured;
+    double relative_error = 0;
+  };
+  [[nodiscard]] std::optional<Time> of(const GemmShape& shape, schema::DataType type) const;
+  [[nodiscard]] std::optional<Time> of(const AttentionShape& shape, schema::DataType type) const;
+  [[nodiscard]] std::optional<Time> of(const ExpertShape& shape,
+                                       const ComputeOperation& operation) const;
+  [[nodiscard]] std::optional<Time> forward(const AttentionShape& shape,
+                                            schema::DataType type) const;
+  [[nodiscard]] const KernelTable* find(const char* operation, schema::DataType type) const;
+  static std::optional<Time> estimate(const KernelTable& table, std::size_t slice,
+                                      const KernelTable::Point& point);
+
+  const Accelerator& accelerator_;
+  const KernelTables& tables_;
+};
+
+}  // namespace exawarp::model
