@@ -111,6 +111,8 @@ const Keys<Study>& compute_keys() {
        K::section("by_operation", same_study, by_operation_keys(),
                   "kinds of operation that differ")
            .otherwise("none"),
+       K::flag("graphs", &Study::launches_graphs,
+               "kernels are launched as graphs (CUDA's, say): `graph_launch_latency`"),
        K::custom("jitter",
                  {ValueShape::real(kJitterRange), ValueShape::mapping(jitter_schema())},
                  "relative deviation of compute times, drawn from the seed",
