@@ -205,6 +205,7 @@ const Keys<model::KernelSpec>& kernels_keys() {
        K::flag("fused_residual", &S::fused_residual, "dropout and sum are one kernel"),
        K::flag("casts", &S::casts, "kernels convert operands of `gemm_precision: fp8`"),
        K::flag("transposes", &S::transposes, "and write them transposed, too, as Hopper needs"),
+       K::flag("fused_casts", &S::fused_casts, "norms write fp8 where products read it"),
        K::flag("unscale", &S::unscale, "with `precision: fp16`: the loss scale is taken out"),
        K::flag("clip", &S::clip, "gradients are multiplied once more after their norm"),
        K::flag("copies", &S::copies, "new weights are copied from the fp32 ones")});

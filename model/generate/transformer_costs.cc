@@ -178,6 +178,14 @@ void set_parameters(LayerCosts& layer, const TransformerSpec& spec, const Sizes&
   layer.parameters = to_count(total);
 }
 
+// Of what a norm wrote in the operands' precision, a byte an element.
+void fuse_cast(std::optional<OperationCost>& cast, const TransformerSpec& spec) {
+  if (!cast) return;
+  if (!spec.kernels.transposes) return cast.reset();
+  const std::uint64_t elements = cast->flops;
+  cast = OperationCost{Op::ELEMENTWISE, "transpose", 0, elements, elements};
+}
+
 // Dropout, and the conversion of weights, which no routing changes.
 void set_kernels(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
                  const Table& table) {
@@ -191,6 +199,12 @@ void set_kernels(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
     }
     layer.dropout_backward = table.with_masks(
         table.row(Op::ELEMENTWISE, "dropout.backward", residual, residual, residual), residual, 0);
+  }
+  if (spec.kernels.fused_casts) {
+    for (AttentionCosts& a : layer.attention) {
+      if (!a.down && !a.is_cross) fuse_cast(a.in.front().cast, spec);
+    }
+    if (layer.ffn) fuse_cast(layer.ffn->in.cast, spec);
   }
   if (parameter_precision_of(spec) != schema::DataType::FP8) {
     layer.weight_cast =

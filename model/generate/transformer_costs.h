@@ -37,10 +37,10 @@
 // residual with dropout: fused d T' H bytes more written; else dropout: e n read, (e + 1) n written
 //   backward           n                               (e + 1) n               e n
 // activation.parts     0                               e T F/t                 e T F/t
-//   backward           0                               e T F/t, gated 2 e      gated e T F/t
+//   backward           0                               e T F/t, gated twice    gated: e T F/t
 // cast, of a product's input; of the gradient of its output; of its weights, once a step:
-//                      n                               e n                     n, transposed too 2
-//                      n
+//                      n                               e n                     n; transposed: 2 n
+// transpose, of what a norm wrote in fp8: 0            n                       n
 //
 // Experts (E of them, K a token, x ranks share them, each split t_e ways; width F'):
 // router               2 T' H E                        GEMM                    GEMM

@@ -59,7 +59,8 @@ KernelSpec kernels_of(KernelPreset preset) {
   return {.accumulation = Accumulation::kSeparate,
           .fused_softmax = false,
           .fused_activation = false,
-          .fused_residual = false};
+          .fused_residual = false,
+          .fused_casts = false};
 }
 
 bool reduces_each_micro_batch(const TransformerSpec& spec) {

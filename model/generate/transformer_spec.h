@@ -225,6 +225,9 @@ struct KernelSpec {
   // kernels.transposes: and written a second time, transposed: Hopper's fp8 products take operands
   // of one layout alone (Transformer Engine, cast_transpose).
   bool transposes = true;
+  // kernels.fused_casts: norms write what the products after them read in fp8 themselves; only the
+  // transposing is left (Transformer Engine, LayerNormLinear).
+  bool fused_casts = true;
   // Once a step, of the share of the gradients that a rank updates (Megatron-LM, optimizer.py).
   bool unscale = true;  // kernels.unscale: fp16's loss scale is taken out, overflows looked for
   bool clip = true;     // kernels.clip: multiplied, where there is a gradient norm

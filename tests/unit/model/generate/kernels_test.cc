@@ -193,6 +193,7 @@ TransformerSpec fp8_llama() {
   spec.gemm_precision = schema::DataType::FP8;
   spec.kernels.casts = true;
   spec.kernels.transposes = true;
+  spec.kernels.fused_casts = false;
   return spec;
 }
 
@@ -219,6 +220,19 @@ TEST(Kernels, Fp8ProductsHaveTheirOperandsConverted) {
                   {"cast.backward", 2 * f, 4 * f, 4 * f},
                   {"cast.backward", n, 2 * n, 2 * n},
                   {"cast.backward", 64 * 96, 2 * 64 * 96, 2 * 64 * 96}});
+}
+
+TEST(Kernels, NormsThatWriteFp8LeaveTheTransposing) {
+  TransformerSpec spec = fp8_llama();
+  spec.kernels.fused_casts = true;
+  WorkloadGraph graph = generate_transformer(spec);
+  EXPECT_EQ(casts_of(graph, Phase::FORWARD, 1).size(), 2u);
+  const std::uint64_t n = 64 * 64;
+  expect_kernels({nodes_named(graph, 0, "transpose").front()}, {{"transpose", 0, n, n}});
+  EXPECT_EQ(nodes_named(graph, 0, "transpose").size(), 2u * 4 * 4);  // layers and micro-batches
+  spec.kernels.transposes = false;
+  graph = generate_transformer(spec);
+  EXPECT_TRUE(nodes_named(graph, 0, "transpose").empty());
 }
 
 TEST(Kernels, WithoutTransposesEachOperandIsWrittenOnce) {
