@@ -17,7 +17,6 @@
 #include <span>
 
 #include "core/names.h"
-#include "core/time.h"
 #include "model/workload/shape.h"
 
 namespace exawarp::model {
@@ -70,17 +69,5 @@ struct ConvolutionShape {
   std::uint64_t filters = 1, kernel_height = 1, kernel_width = 1, channels = 1;
 };
 GemmShape product_of(const ConvolutionShape& shape);
-
-// The arrays of an accelerator, and how their cycles become time:
-//   slope * cycles / frequency + offset
-struct SystolicUnit {
-  SystolicArray array;
-  std::uint64_t arrays = 1;      // a product's n is split over them
-  double frequency_mhz = 0;      // > 0
-  std::int64_t bytes_per_s = 0;  // of all arrays together; 0: the array never waits
-  std::int64_t sram_bytes = 0;   // of all arrays together
-  double slope = 1;              // > 0
-  core::Time offset;
-};
 
 }  // namespace exawarp::model
