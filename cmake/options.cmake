@@ -52,14 +52,12 @@ if(EXAWARP_LTO)
   target_link_options(exawarp_options INTERFACE -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 
-# The sources of a folder compile as one file where EXAWARP_UNITY says so (ON, or the one room that
-# does), because half of the compiler's time goes to headers. Names in unnamed namespaces are then
-# shared by a folder.
-function(exawarp_compile_by_folder room)
-  if(NOT EXAWARP_UNITY STREQUAL "ON" AND NOT EXAWARP_UNITY STREQUAL room)
+# The sources of a folder compile as one file where EXAWARP_UNITY says so, because half of the
+# compiler's time goes to headers. Names in unnamed namespaces are then shared by a folder.
+function(exawarp_compile_by_folder target)
+  if(NOT EXAWARP_UNITY)
     return()
   endif()
-  set(target exawarp_${room})
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
@@ -75,5 +73,5 @@ function(exawarp_room name)
   add_library(exawarp_${name} STATIC ${ROOM_SOURCES})
   target_link_libraries(exawarp_${name} PUBLIC exawarp_options ${ROOM_USES}
                         PRIVATE ${ROOM_PRIVATE})
-  exawarp_compile_by_folder(${name})
+  exawarp_compile_by_folder(exawarp_${name})
 endfunction()

@@ -1,3 +1,5 @@
+// The first rule that fits a collective says how it runs; where none does, by what its type and
+// group allow.
 #include "model/collective/choice.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// A header of text, then the grid as 16-bit levels; everything that a file says is checked before
+// it is used.
 #include "model/compute/kernel_file.h"
 
 #include <fmt/core.h>

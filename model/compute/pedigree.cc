@@ -1,3 +1,5 @@
+// Adds up what each kernel took by how its time is known, and propagates the errors: kernels count
+// as independent, formulas as one.
 #include "model/compute/pedigree.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Folds of a product over the array, and the cycles of each; the closed forms are SCALE-Sim's.
 #include "model/compute/systolic.h"
 
 #include <algorithm>

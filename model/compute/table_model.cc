@@ -1,3 +1,5 @@
+// Prices operations by measured kernels: which table an operation belongs to, and what is derived
+// from a measured neighbour by its work.
 #include "model/compute/table_model.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// What a rank holds: parameters and their state, then activations as micro-batches come and go.
 #include "model/generate/transformer_memory.h"
 
 #include <algorithm>
