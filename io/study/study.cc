@@ -87,9 +87,10 @@ const Keys<Study>& by_operation_keys() {
                         std::string(name),
                         {ValueShape::choice(core::names_in(names_of(ComputeFidelity{})))},
                         "of such operations",
-                        [operation](const YamlSection& section, Study& out, const KeySchema& key) {
+                        [index = static_cast<std::size_t>(operation)](
+                            const YamlSection& section, Study& out, const KeySchema& key) {
                           if (!section.has(key.name)) return;
-                          out.compute.by_operation[static_cast<std::size_t>(operation)] =
+                          out.compute.by_operation[index] =
                               section.choice(key.name, names_of(ComputeFidelity{}));
                         })
                         .otherwise("`fidelity`"));

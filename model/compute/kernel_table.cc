@@ -28,7 +28,7 @@ constexpr double kErrorWithoutSamples = 0.1;
 // Ascending, each once.
 void sort_unique(std::vector<std::uint32_t>& values) {
   std::ranges::sort(values);
-  values.erase(std::ranges::unique(values).begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
 void check_row(const std::string& place, const KernelTable::Layout& layout,

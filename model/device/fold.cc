@@ -235,8 +235,7 @@ class Refinement {
     classes.reserve(ranks.size());
     for (const std::uint32_t r : ranks) classes.push_back(class_of_[r]);
     std::ranges::sort(classes);
-    const auto rest = std::ranges::unique(classes);
-    classes.erase(rest.begin(), rest.end());
+    classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
     return classes;
   }
 
@@ -284,8 +283,7 @@ Fold::Fold(const PlacedJob& job, const std::vector<ProgramTable>& tables, const 
 
 void Fold::set_ways(std::vector<Way> ways) {
   std::ranges::sort(ways);
-  const auto rest = std::ranges::unique(ways);
-  ways.erase(rest.begin(), rest.end());
+  ways.erase(std::unique(ways.begin(), ways.end()), ways.end());
   const auto two = std::ranges::adjacent_find(
       ways, [](const Way& a, const Way& b) { return a.from == b.from && a.to == b.to; });
   if (two != ways.end() && why_not_.empty()) {

@@ -106,7 +106,8 @@ std::uint16_t ProgramWriter::shape(const OperationCost& cost) {
     known = {cost.name, cost.shape, workload_.add_shape(cost.shape)};
     return known.index;
   }
-  return shapes_.emplace_back(cost.name, cost.shape, workload_.add_shape(cost.shape)).index;
+  shapes_.push_back({cost.name, cost.shape, workload_.add_shape(cost.shape)});
+  return shapes_.back().index;
 }
 
 // Names are literals, so the same name is the same pointer, or at worst is looked up again.
