@@ -54,24 +54,5 @@ TEST(Rails, MessagesOfDifferentConnectionsLeaveAndArriveSideBySide) {
   EXPECT_EQ(time_of(four, planes(8)), latency + wire);
 }
 
-TEST(Rails, ARingOfFourChannelsUsesFourInterfacesInEveryMode) {
-  // Of 8 members' chunks of 100,000 bytes each channel carries a quarter, on an interface of its
-  // own: 2 (n - 1) steps of two latencies and 25 us.
-  const WorkloadGraph graph = tests::collectives(schema::CollectiveType::ALL_REDUCE, 8, 800'000);
-  const Cluster cluster(
-      graph, tests::round_accelerator(), planes(4),
-      {.collectives = {{.choice = {.algorithm = Algorithm::ring, .channels = 4}}}});
-  const tests::ClusterRun expected = tests::run_cluster(cluster);
-  EXPECT_EQ(expected.outcome.simulated_time(), 14 * Time{2'000'000 + 25'000'000});
-  for (const tests::RunCase& run : tests::differential_cases(Time{500'000})) {
-    EXPECT_EQ(to_hex(tests::run_cluster(cluster, run).result.digest),
-              to_hex(expected.result.digest))
-        << run.text();
-  }
-  const tests::ClusterRun audited =
-      tests::run_cluster(cluster, tests::audited_case(Time{50'000'000}, 0.5));
-  EXPECT_EQ(to_hex(audited.result.digest), to_hex(expected.result.digest));
-}
-
 }  // namespace
 }  // namespace exawarp::model

@@ -1,4 +1,4 @@
-// Jobs that share a cluster: their times, their rank spaces, every mode the same.
+// Jobs that share a cluster: their times, their rank spaces.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -24,7 +24,7 @@ using model::WorkloadGraph;
 constexpr PlacementSpec kRandom{.kind = PlacementKind::random, .seed = 3};
 
 tests::ClusterRun run(const std::vector<Job>& jobs, const ClusterOptions& options = {},
-                     const tests::RunCase& how = {}) {
+                      const tests::RunCase& how = {}) {
   const model::Cluster cluster(jobs, tests::round_accelerator(), tests::round_fabric(), options);
   tests::ClusterRun done = tests::run_cluster(cluster, how);
   EXPECT_EQ(done.outcome.unfinished(), 0u);
@@ -152,83 +152,6 @@ TEST(Jobs, TheTextOfADeadlockNamesJobAndRank) {
   EXPECT_EQ(outcome.waiting()[0].text,
             "device 9 (job \"stuck\" rank 0, program): stream \"s\" waits at node 0 for a message "
             "from device 5, tag 5");
-}
-
-class JobsDifferential : public testing::Test {
- protected:
-  const WorkloadGraph training_ =
-      tests::small_training_step({.tensor = 2, .data = 2, .pipeline = 2});
-  const WorkloadGraph wide_ = tests::small_training_step({.tensor = 4, .data = 1, .pipeline = 2});
-  const WorkloadGraph gather_ =
-      tests::collectives(model::schema::CollectiveType::ALL_TO_ALL, 7, 50'000, 3);
-  const std::vector<Job> jobs_{
-      {.name = "random", .graph = &training_, .placement = kRandom},
-      {.name = "linear", .graph = &wide_, .placement = {.first = 5}},
-      {.name = "dealt",
-       .graph = &training_,
-       .placement = {.kind = PlacementKind::nodes,
-                     .order = NodeOrder::random,
-                     .round_robin = true,
-                     .seed = 2},
-       .start = Time{3'000'000}},
-      {.name = "scattered", .graph = &gather_, .placement = {.kind = PlacementKind::random}}};
-  // With messages that ask first, jitter, a slow device and two kinds of background.
-  const ClusterOptions options_{
-      .eager_max_bytes = 10'000,
-      .compute_jitter = 0.1,
-      .slow_devices = {{.devices = {6}, .factor_ppm = 2'000'000}},
-      .devices = 48,
-      .backgrounds = {
-          {.sizes = {.kind = model::SizeKind::pareto, .min_bytes = 20'000, .max_bytes = 200'000},
-           .load_ppm = 100'000},
-          {.pattern = model::BackgroundPattern::hotspot,
-           .targets = {5, 7},
-           .load_ppm = 50'000,
-           .from = Time{1'000'000},
-           .seed = 9}}};
-  const model::Cluster cluster_{jobs_, tests::round_accelerator(), tests::round_fabric(), options_};
-};
-
-TEST_F(JobsDifferential, EveryModeGivesTheSequentialDigest) {
-  const tests::ClusterRun expected = tests::run_cluster(cluster_);
-  ASSERT_EQ(expected.outcome.unfinished(), 0u);
-  EXPECT_GT(expected.outcome.background().sent_messages, 200u);
-  std::uint64_t rolled_back = 0;
-  for (const tests::RunCase& how : tests::differential_cases(Time{500'000})) {
-    const tests::ClusterRun result = tests::run_cluster(cluster_, how);
-    EXPECT_EQ(result.result.digest, expected.result.digest) << how.text();
-    for (std::size_t j = 0; j < jobs_.size(); ++j) {
-      EXPECT_EQ(result.outcome.jobs()[j].duration, expected.outcome.jobs()[j].duration)
-          << how.text();
-    }
-    EXPECT_EQ(result.outcome.background().received_bytes,
-              expected.outcome.background().received_bytes);
-    rolled_back += result.result.total.rolled_back_events;
-  }
-  EXPECT_GT(rolled_back, 0u);
-}
-
-TEST_F(JobsDifferential, PassesTheRollbackAudit) {
-  const auto expected = tests::run_cluster(cluster_).result.digest;
-  const auto audited = tests::run_cluster(cluster_, {.sync = pdes::Sync::optimistic,
-                                                    .ranks = 2,
-                                                    .threads = 2,
-                                                    .partitions_per_rank = 2,
-                                                    .audit_probability = 0.3});
-  EXPECT_EQ(audited.result.digest, expected);
-  EXPECT_GT(audited.result.total.audited_events, 500u);
-}
-
-TEST_F(JobsDifferential, AnalyticalFidelityHasJobsToo) {
-  const ClusterOptions closed{.analytical_network = true, .devices = 48};
-  const auto expected = run(jobs_, closed).result.digest;
-  EXPECT_EQ(
-      run(jobs_, closed, {.sync = pdes::Sync::optimistic, .threads = 2, .partitions_per_rank = 3})
-          .result.digest,
-      expected);
-  ClusterOptions contended = closed;
-  contended.backgrounds = options_.backgrounds;
-  EXPECT_THROW(run(jobs_, contended), core::InputError);
 }
 
 }  // namespace

@@ -109,44 +109,5 @@ TEST(MessageFaults, WhatHappensLaterChangesNothingBefore) {
   EXPECT_EQ(all_reduce(torus_of({4, 4}), 16, 16'000, options).time, usual.time);
 }
 
-class FaultyTraining : public testing::Test {
- protected:
-  static ClusterOptions options() {
-    ClusterOptions o{.compute_jitter = {0.3, Distribution::lognormal}, .seed = 5};
-    LinkFaultSpec slow = on_link({true, 9}, {false, 1}, 4'000'000);
-    slow.from = Time{3'000'000};
-    LinkFaultSpec down{.switches = {4}, .place = "test"};
-    down.from = Time{20'000'000};
-    down.until = Time{90'000'000};
-    LinkFaultSpec host = on_link({true, 2}, {false, 0});
-    host.from = Time{30'000'000};
-    host.until = Time{60'000'000};
-    o.link_faults = {slow, down, host};
-    o.latency_jitter.mean = Time{300'000};
-    return o;
-  }
-  WorkloadGraph graph_ = tests::small_training_step({.tensor = 4, .data = 3, .pipeline = 3});
-  Cluster cluster_{graph_, tests::round_accelerator(), tests::round_fabric(), options()};
-};
-
-TEST_F(FaultyTraining, GivesOneDigestInEveryMode) {
-  const tests::ClusterRun expected = tests::run_cluster(cluster_);
-  EXPECT_EQ(expected.outcome.unfinished(), 0u);
-  const Cluster well(graph_, tests::round_accelerator(), tests::round_fabric(), {});
-  EXPECT_GT(expected.outcome.simulated_time(), tests::run_cluster(well).outcome.simulated_time());
-  for (const tests::RunCase& run : tests::differential_cases(Time{500'000})) {
-    const tests::ClusterRun result = tests::run_cluster(cluster_, run);
-    EXPECT_EQ(to_hex(result.result.digest), to_hex(expected.result.digest)) << run.text();
-  }
-}
-
-TEST_F(FaultyTraining, PassesTheRollbackAudit) {
-  const tests::ClusterRun expected = tests::run_cluster(cluster_);
-  const tests::ClusterRun result =
-      tests::run_cluster(cluster_, tests::audited_case(Time{50'000'000}, 0.5));
-  EXPECT_EQ(result.result.digest, expected.result.digest);
-  EXPECT_GT(result.result.total.audited_events, 1'000u);
-}
-
 }  // namespace
 }  // namespace exawarp::model
