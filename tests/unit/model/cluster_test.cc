@@ -31,8 +31,9 @@ TEST(Cluster, MakesEveryDeviceAnAtomWhereANodeIsNoPowerOfTwo) {
   const Cluster cluster(graph, tests::round_accelerator(), fabric, {});
   EXPECT_EQ(cluster.atom_shift(), 0u);
   EXPECT_EQ(cluster.lookahead(), tests::kNodeLatency);
-  EXPECT_EQ(tests::run_cluster(
-                cluster, {.sync = pdes::Sync::conservative, .threads = 1, .partitions_per_rank = 4})
+  EXPECT_EQ(tests::run_cluster(cluster, {.sync = pdes::Sync::conservative,
+                                        .threads = 1,
+                                        .partitions_per_rank = 4})
                 .outcome.unfinished(),
             0u);
 }

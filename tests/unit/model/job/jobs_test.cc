@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/error.h"
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 
@@ -15,7 +14,6 @@ using core::Time;
 using model::ClusterOptions;
 using model::Job;
 using model::JobTotals;
-using model::NodeOrder;
 using model::PlacementKind;
 using model::PlacementSpec;
 using model::TimeClass;
