@@ -7,7 +7,9 @@
 
 #include <cmath>
 
+#include "io/study/keys.h"
 #include "io/study/quantities.h"
+#include "io/study/schema_sections.h"
 #include "model/collective/algorithm.h"
 #include "model/workload/names.h"
 
@@ -16,7 +18,9 @@ namespace {
 
 using core::Dimension;
 using model::Algorithm;
+using model::CollectiveRule;
 using model::schema::CollectiveType;
+using RuleKeys = Keys<CollectiveRule>;
 
 std::vector<Choice<Algorithm>> algorithms() {
   std::vector<Choice<Algorithm>> all;
@@ -47,98 +51,171 @@ std::string algorithms_by_dimension(CollectiveType type) {
   const std::string algorithms = algorithms_by_dimension(type);
   if (!algorithms.empty()) {
     rule.fail("hierarchical", fmt::format("cannot run this type by these algorithms; expected "
-                                          "one of: {}", algorithms));
+                                          "one of: {}",
+                                          algorithms));
   }
   std::vector<std::string_view> types;
   for (const auto& able : names_of(CollectiveType{})) {
     if (!algorithms_by_dimension(able.value).empty()) types.push_back(able.name);
   }
-  rule.fail("hierarchical", fmt::format("cannot run this type; expected one of: {}",
-                                        fmt::join(types, ", ")));
+  rule.fail("hierarchical",
+            fmt::format("cannot run this type; expected one of: {}", fmt::join(types, ", ")));
 }
 
 // How members of one node, and of different ones, differ.
-std::array<core::Time, 2> read_step(const YamlSection& section) {
-  return {read_latency(section, "node", 0, 0), read_latency(section, "scale_out", 0, 0)};
+const Keys<std::array<core::Time, 2>>& step_keys() {
+  using S = std::array<core::Time, 2>;
+  using K = Keys<S>;
+  static const K keys(
+      "collectives.step", "Added to each message's latency.",
+      {K::latency("node", [](S& step) -> auto& { return step[0]; }, 0, "inside a node"),
+       K::latency("scale_out", [](S& step) -> auto& { return step[1]; }, 0, "beyond")});
+  return keys;
 }
 
-std::uint32_t millionths(double share) {
-  return static_cast<std::uint32_t>(std::lround(share * model::kPayloadWhole));
+RuleKeys::Key algorithm_key(std::string name, Algorithm model::Choice::*at, std::string meaning) {
+  std::vector<std::string> names;
+  for (const Choice<Algorithm>& choice : algorithms()) names.push_back(choice.name);
+  return RuleKeys::custom(
+      std::move(name), {ValueShape::choice(std::move(names))}, std::move(meaning),
+      [at](const YamlSection& section, CollectiveRule& rule, const KeySchema& key) {
+        std::optional<Algorithm> fallback;
+        if (!key.required) fallback = rule.choice.algorithm;
+        rule.choice.*at = section.choice<Algorithm>(key.name, algorithms(), fallback);
+      });
 }
 
-model::Choice read_choice(const YamlSection& rule) {
-  model::Choice choice;
-  choice.algorithm = rule.choice<Algorithm>("algorithm", algorithms());
-  choice.channels =
-      static_cast<std::uint32_t>(rule.integer("channels", {1, model::kLanesMax},
-                                              model::kChannelsOfGroup));
-  choice.chunk_bytes = rule.quantity("chunk", Dimension::size, 1, 0);
-  choice.both_ways = rule.flag("both_ways", false);
-  choice.hierarchical = rule.flag("hierarchical", false);
-  if (choice.hierarchical) {
-    choice.across = rule.choice<Algorithm>("across", algorithms(), choice.algorithm);
-  }
-  choice.start = read_latency(rule, "start", 0, 0);
-  if (const auto step = rule.optional_section("step")) choice.step = read_step(*step);
-  const double payload = rule.real("payload", {.min = 0.01, .max = 1}, 1.0);
-  const double in_node = rule.real("node_payload", {.min = 0.01, .max = 1}, payload);
-  choice.payload_ppm = {millionths(in_node), millionths(payload)};
+// Share of what an interface inside a node (0) or beyond (1) carries that is data; where the key is
+// absent, that of the one beyond.
+RuleKeys::Key payload_key(std::string name, std::size_t at, std::string meaning) {
+  constexpr RealRange kShare{.min = 0.01, .max = 1};
+  return RuleKeys::custom(
+      std::move(name), {ValueShape::real(kShare)}, std::move(meaning),
+      [at](const YamlSection& section, CollectiveRule& rule, const KeySchema& key) {
+        auto& ppm = rule.choice.payload_ppm;
+        const double usual = static_cast<double>(ppm[1]) / model::kPayloadWhole;
+        ppm[at] = static_cast<std::uint32_t>(
+            std::lround(section.real(key.name, kShare, usual) * model::kPayloadWhole));
+      });
+}
+
+void check_lanes(const YamlSection& section, const model::Choice& choice) {
   if (!model::can_use_lanes(choice.algorithm)) {
     for (const char* key : {"channels", "chunk", "both_ways"}) {
-      if (!rule.has(key)) continue;
-      rule.fail(key, fmt::format("has no meaning here; expected algorithm {}",
-                                 names_where(model::can_use_lanes, " or ")));
+      if (!section.has(key)) continue;
+      section.fail(key, fmt::format("has no meaning here; expected algorithm {}",
+                                    names_where(model::can_use_lanes, " or ")));
     }
   }
   const auto goes_round = [](Algorithm a) { return model::description_of(a).goes_round; };
   if (choice.both_ways && !goes_round(choice.algorithm)) {
-    rule.fail("both_ways", fmt::format("has no meaning here; expected algorithm {}",
-                                       names_where(goes_round, " or ")));
+    section.fail("both_ways", fmt::format("has no meaning here; expected algorithm {}",
+                                          names_where(goes_round, " or ")));
   }
-  return choice;
 }
 
-model::CollectiveRule read_rule(const YamlSection& section) {
-  constexpr IntegerRange kMembers{1, std::int64_t{1} << 24};
-  model::CollectiveRule rule;
-  section.skip("source");
-  section.skip("description");
-  if (section.has("type")) {
-    rule.type = section.choice<CollectiveType>("type", names_of(CollectiveType{}));
-  }
-  rule.min_bytes = section.quantity("min_bytes", Dimension::size, 0, rule.min_bytes);
-  rule.max_bytes = section.quantity("max_bytes", Dimension::size, 0, rule.max_bytes);
-  rule.min_group = static_cast<std::uint32_t>(section.integer("min_group", kMembers, 1));
-  rule.max_group = static_cast<std::uint32_t>(
-      section.integer("max_group", kMembers, rule.max_group));
-  rule.choice = read_choice(section);
+void check_rule(const YamlSection& section, const CollectiveRule& rule) {
+  check_lanes(section, rule.choice);
   if (rule.min_bytes > rule.max_bytes) {
     section.fail("max_bytes", "is below min_bytes, so that the rule fits nothing");
   }
   if (rule.min_group > rule.max_group) {
     section.fail("max_group", "is below min_group, so that the rule fits nothing");
   }
-  if (rule.type && rule.choice.hierarchical &&
-      !model::can_be_hierarchical(*rule.type, rule.choice)) {
+  if (!rule.type) return;
+  if (rule.choice.hierarchical && !model::can_be_hierarchical(*rule.type, rule.choice)) {
     fail_hierarchical(section, *rule.type);
   }
-  if (rule.type && !model::can_run(*rule.type, rule.choice.algorithm)) {
+  if (!model::can_run(*rule.type, rule.choice.algorithm)) {
     const auto able = [&](Algorithm a) { return model::can_run(*rule.type, a); };
-    section.fail("algorithm", fmt::format("cannot run this type; expected one of: {}",
-                                          names_where(able, ", ")));
+    section.fail("algorithm",
+                 fmt::format("cannot run this type; expected one of: {}", names_where(able, ", ")));
   }
-  return rule;
+}
+
+const RuleKeys& collective_rule_keys() {
+  using K = RuleKeys;
+  constexpr QuantityRange kBytes{Dimension::size, 0};
+  constexpr IntegerRange kMembers{1, kDevicesMax};
+  static const K keys(
+      "collectives.rule", "The first that fits decides which algorithm a collective runs by.",
+      {K::note("source"), K::note("description"),
+       K::custom("type", {ValueShape::choice(core::names_in(names_of(CollectiveType{})))},
+                 "of the collective",
+                 [](const YamlSection& section, CollectiveRule& rule, const KeySchema& key) {
+                   if (!section.has(key.name)) return;
+                   rule.type = section.choice<CollectiveType>(key.name, names_of(CollectiveType{}));
+                 })
+           .otherwise("all it can run"),
+       K::quantity("min_bytes", &CollectiveRule::min_bytes, kBytes,
+                   "of a device's buffer or input, inclusive")
+           .otherwise("any"),
+       K::quantity("max_bytes", &CollectiveRule::max_bytes, kBytes,
+                   "of a device's buffer or input, inclusive")
+           .otherwise("any"),
+       K::integer("min_group", &CollectiveRule::min_group, kMembers, "members, inclusive")
+           .otherwise("any"),
+       K::integer("max_group", &CollectiveRule::max_group, kMembers, "members, inclusive")
+           .otherwise("any"),
+       algorithm_key("algorithm", &model::Choice::algorithm,
+                     "docs/reference/collectives.md says what each does")
+           .required(),
+       K::integer(
+           "channels", [](CollectiveRule& rule) -> auto& { return rule.choice.channels; },
+           {1, model::kLanesMax}, "lanes that run side by side")
+           .otherwise("as many as a ring's group has interfaces"),
+       K::quantity(
+           "chunk", [](CollectiveRule& rule) -> auto& { return rule.choice.chunk_bytes; },
+           {Dimension::size, 1}, "largest message wanted; longer ones take more lanes")
+           .otherwise("none"),
+       K::flag(
+           "both_ways", [](CollectiveRule& rule) -> auto& { return rule.choice.both_ways; },
+           "every second lane of a ring runs backwards"),
+       K::flag(
+           "hierarchical", [](CollectiveRule& rule) -> auto& { return rule.choice.hierarchical; },
+           "dimension by dimension"),
+       algorithm_key("across", &model::Choice::across, "along the last dimension")
+           .otherwise("`algorithm`")
+           .when([](const CollectiveRule& rule) { return rule.choice.hierarchical; },
+                 "with `hierarchical`"),
+       K::latency(
+           "start", [](CollectiveRule& rule) -> auto& { return rule.choice.start; }, 0,
+           "before a member's first message"),
+       K::section(
+           "step", [](CollectiveRule& rule) -> auto& { return rule.choice.step; }, step_keys(),
+           "added to each message's latency")
+           .otherwise("none"),
+       payload_key("payload", 1, "share of an interface's bytes that is data").usually("1"),
+       payload_key("node_payload", 0, "the same, of the interface inside a node")
+           .otherwise("`payload`"),
+       K::then(check_rule)});
+  return keys;
+}
+
+const Keys<model::CollectiveRules>& collectives_keys() {
+  using S = model::CollectiveRules;
+  using K = Keys<S>;
+  static const K keys(
+      "collectives", "docs/reference/collectives.md explains them.",
+      {K::note("name"), K::note("source"), K::note("description"),
+       K::custom("rules",
+                 {ValueShape::list_of(ValueShape::mapping(collective_rule_keys().schema()))},
+                 "the first that fits is taken",
+                 [](const YamlSection& section, S& rules, const KeySchema& key) {
+                   for (const YamlSection& rule : section.sections(key.name)) {
+                     rules.push_back(collective_rule_keys().read(rule));
+                   }
+                 })
+           .required()});
+  return keys;
 }
 
 }  // namespace
 
+const SectionSchema& collectives_schema() { return collectives_keys().schema(); }
+
 model::CollectiveRules read_collectives(const YamlSection& section) {
-  section.skip("name");
-  section.skip("source");
-  section.skip("description");
-  model::CollectiveRules rules;
-  for (const YamlSection& rule : section.sections("rules")) rules.push_back(read_rule(rule));
-  return rules;
+  return collectives_keys().read(section);
 }
 
 }  // namespace exawarp::io

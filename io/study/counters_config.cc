@@ -4,21 +4,37 @@
 
 #include <bit>
 
+#include "io/study/keys.h"
+#include "io/study/schema_sections.h"
+
 namespace exawarp::io {
+namespace {
+
+const Keys<model::PortCountersOptions>& counters_keys() {
+  using S = model::PortCountersOptions;
+  using K = Keys<S>;
+  static const K keys(
+      "counters", "Counters of ports over time: docs/guide/faults.md.",
+      {K::quantity("bucket", &S::bucket, {core::Dimension::time, 1'000}, "width at first"),
+       K::then([](const YamlSection& section, S& out) {
+         constexpr core::Time kBucketMax{86'400 * core::kPicosecondsPerSecond};
+         if (out.bucket > kBucketMax) section.fail("bucket", "is longer than a day");
+       }),
+       K::integer("buckets", &S::buckets_max, {2, 1 << 16}, "at most; a power of two"),
+       K::then([](const YamlSection& section, S& out) {
+         if (std::has_single_bit(out.buckets_max)) return;
+         section.fail("buckets", fmt::format("{} is no power of two; expected e.g. {}",
+                                             out.buckets_max, std::bit_ceil(out.buckets_max)));
+       })});
+  return keys;
+}
+
+}  // namespace
+
+const SectionSchema& counters_schema() { return counters_keys().schema(); }
 
 model::PortCountersOptions read_port_counters(const YamlSection& section) {
-  model::PortCountersOptions out;
-  out.bucket = core::Time{section.quantity("bucket", core::Dimension::time, 1'000, out.bucket.ps)};
-  constexpr core::Time kBucketMax{86'400 * core::kPicosecondsPerSecond};
-  if (out.bucket > kBucketMax) section.fail("bucket", "is longer than a day");
-  constexpr std::int64_t kBucketsMax = 1 << 16;
-  const std::int64_t buckets = section.integer("buckets", {2, kBucketsMax}, out.buckets_max);
-  out.buckets_max = static_cast<std::uint32_t>(buckets);
-  if (!std::has_single_bit(out.buckets_max)) {
-    section.fail("buckets", fmt::format("{} is no power of two; expected e.g. {}", buckets,
-                                        std::bit_ceil(out.buckets_max)));
-  }
-  return out;
+  return counters_keys().read(section);
 }
 
 }  // namespace exawarp::io

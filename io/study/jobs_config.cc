@@ -37,42 +37,72 @@ std::variant<WorkloadSpec, std::string> read_workload(const YamlSection& section
   return read_workload_spec(section.section("workload"));
 }
 
-void read_placement(const YamlSection& section, std::string_view key, JobConfig& job) {
-  if (!section.has(key)) return;
-  PlacementSpec& out = job.placement;
-  job.place = section.where(key);
-  if (section.has_text(key)) {
-    out.kind = section.choice<PlacementKind>(key, names_of(PlacementKind{}));
-    if (out.kind == PlacementKind::list) {
-      section.fail(key, "list names no devices; expected e.g. {devices: [0-7, 16-23]}");
-    }
-    return;
-  }
-  const YamlSection how = section.section(key);
+void read_placement_kind(const YamlSection& how, JobConfig& job, const KeySchema& key) {
   const bool listed = how.has("devices");
-  out.kind = how.choice<PlacementKind>("kind", names_of(PlacementKind{}),
-                                       listed ? PlacementKind::list : PlacementKind::linear);
-  if (listed && out.kind != PlacementKind::list) {
+  PlacementKind& kind = job.placement.kind;
+  kind = how.choice<PlacementKind>(key.name, names_of(PlacementKind{}),
+                                   listed ? PlacementKind::list : PlacementKind::linear);
+  if (listed && kind != PlacementKind::list) {
     how.fail("devices", "are for kind: list; expected one of the two");
   }
-  switch (out.kind) {
-    case PlacementKind::linear:
-      if (how.has("first")) out.first = read_count(how, "first", 0, kDevicesMax - 1);
-      break;
-    case PlacementKind::list:
-      out.devices = read_devices(how, "devices");
-      break;
-    case PlacementKind::nodes:
-      out.order = how.choice<NodeOrder>("order", names_of(NodeOrder{}), NodeOrder::ascending);
-      out.round_robin = how.choice<bool>("ranks", kRanks, false);
-      break;
-    case PlacementKind::random:
-      break;
+}
+
+const Keys<JobConfig>& job_placement_keys() {
+  using S = JobConfig;
+  using K = Keys<S>;
+  const auto of = [](PlacementKind kind) {
+    return [kind](const S& job) { return job.placement.kind == kind; };
+  };
+  const auto draws = [](const S& job) {
+    const PlacementSpec& how = job.placement;
+    return how.kind == PlacementKind::random ||
+           (how.kind == PlacementKind::nodes && how.order == NodeOrder::random);
+  };
+  static const K keys(
+      "job_placement", "docs/guide/jobs.md explains them.",
+      {K::custom("kind", {ValueShape::choice(core::names_in(names_of(PlacementKind{})))},
+                 "which devices run the ranks", read_placement_kind)
+           .otherwise("`linear`; `list` with `devices`"),
+       K::custom("first", {ValueShape::integer({0, kDevicesMax - 1})}, "device of rank 0",
+                 [](const YamlSection& how, S& job, const KeySchema& key) {
+                   if (!how.has(key.name)) return;
+                   job.placement.first = read_count(how, key.name, 0, kDevicesMax - 1);
+                 })
+           .otherwise("the first that are free")
+           .when(of(PlacementKind::linear), "of `linear`"),
+       K::custom("devices", {ValueShape::list_of(ValueShape::text())}, "by rank, as `[0-7, 16-23]`",
+                 [](const YamlSection& how, S& job, const KeySchema& key) {
+                   job.placement.devices = read_devices(how, key.name);
+                 })
+           .when(of(PlacementKind::list), "of `list`"),
+       K::choice(
+           "order", [](S & job) -> auto& { return job.placement.order; }, "of the nodes")
+           .when(of(PlacementKind::nodes), "of `nodes`"),
+       K::choice(
+           "ranks", [](S & job) -> auto& { return job.placement.round_robin; }, kRanks,
+           "how ranks go to nodes")
+           .when(of(PlacementKind::nodes), "of `nodes`"),
+       K::custom("seed", {ValueShape::integer({})}, "of what is drawn",
+                 [](const YamlSection& how, S& job, const KeySchema& key) {
+                   job.seed_given = how.has(key.name);
+                   job.placement.seed = static_cast<std::uint64_t>(how.integer(key.name, {}, 1));
+                 })
+           .otherwise("the study's")
+           .when(draws, "of `random`, and of `nodes` in random order")});
+  return keys;
+}
+
+JobConfig read_placement(const YamlSection& section, std::string_view key, JobConfig job) {
+  if (!section.has(key)) return job;
+  job.place = section.where(key);
+  if (!section.has_text(key)) {
+    return job_placement_keys().read(section.section(key), std::move(job));
   }
-  const bool seeded = out.kind == PlacementKind::random ||
-                      (out.kind == PlacementKind::nodes && out.order == NodeOrder::random);
-  job.seed_given = seeded && how.has("seed");
-  if (seeded) out.seed = static_cast<std::uint64_t>(how.integer("seed", {}, 1));
+  job.placement.kind = section.choice<PlacementKind>(key, names_of(PlacementKind{}));
+  if (job.placement.kind == PlacementKind::list) {
+    section.fail(key, "list names no devices; expected e.g. {devices: [0-7, 16-23]}");
+  }
+  return job;
 }
 
 const Keys<JobConfig>& job_keys() {
@@ -91,7 +121,7 @@ const Keys<JobConfig>& job_keys() {
        K::then([](const YamlSection& section, S& job) { job.place = section.where("name"); }),
        K::custom("placement", placement_shapes(), "which devices run its ranks",
                  [](const YamlSection& section, S& job, const KeySchema& key) {
-                   read_placement(section, key.name, job);
+                   job = read_placement(section, key.name, std::move(job));
                  })
            .otherwise("`linear`"),
        K::quantity("start", &S::start, {Dimension::time, 0}, "when it starts; at most a day"),
@@ -252,6 +282,12 @@ const Keys<BackgroundConfig>& background_keys() {
 }  // namespace
 
 const SectionSchema& job_schema() { return job_keys().schema(); }
+
+std::vector<ValueShape> placement_shapes() {
+  return {ValueShape::choice({"linear", "random", "nodes"}),
+          ValueShape::mapping(job_placement_keys().schema())};
+}
+
 const SectionSchema& background_schema() { return background_keys().schema(); }
 
 std::vector<JobConfig> read_jobs(const YamlSection& root, const std::string& study) {
@@ -259,7 +295,7 @@ std::vector<JobConfig> read_jobs(const YamlSection& root, const std::string& stu
   if (!root.has("jobs")) {
     JobConfig job{.name = study, .workload = read_workload(root)};
     job.place = root.where("workload");
-    read_placement(root, "job_placement", job);
+    job = read_placement(root, "job_placement", std::move(job));
     jobs.push_back(std::move(job));
     return jobs;
   }

@@ -85,6 +85,11 @@ class Keys {
       schema.fallback.clear();
       return std::move(*this);
     }
+    // The default, where no member has it.
+    Key usually(std::string value) && {
+      schema.fallback = std::move(value);
+      return std::move(*this);
+    }
     Key only_if(std::string key, std::vector<std::string> values) && {
       schema.only = {std::move(key), std::move(values)};
       return std::move(*this);

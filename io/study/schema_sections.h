@@ -1,5 +1,5 @@
-// What mappings hold that are read by hand: their keys depend on each other in ways that a table of
-// keys does not say. The readers are in io/study/*_config.cc.
+// What mappings hold that stand below several others, or below one of another file: their tables of
+// keys are beside their readers, in io/study/*_config.cc.
 #pragma once
 
 #include <vector>

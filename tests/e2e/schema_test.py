@@ -128,6 +128,11 @@ SPOILED = [
     (["background"], [{"pattern": "uniform", "load": 0.1, "hot_share": 0.5}]),
     (["collectives"], {"rules": [{"type": "all_reduce"}]}),
     (["collectives"], {"rules": [{"algorithm": "ring", "type": "all_red"}]}),
+    (["collectives"], {"rules": [{"algorithm": "ring", "step": {"nod": "1 us"}}]}),
+    (["collectives"], {"rules": [{"algorithm": "ring", "payload": 2}]}),
+    (["job_placement"], {"kind": "scattered"}), (["job_placement"], {"first": -1}),
+    (["job_placement"], {"kind": "nodes", "order": "by_name"}),
+    (["counters"], {"buckets": 1}), (["counters"], {"bucket": "1 kB"}),
     (["point_to_point"], {"eager_max": 12}),
 ]
 
