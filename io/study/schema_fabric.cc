@@ -1,8 +1,10 @@
-// The keys of systems, accelerators and fabrics. Fabrics are read by io/study/system_config.cc and
-// topology_config.cc; docs/reference/topologies.md explains the families.
+// The keys of systems and fabrics, which io/study/system_config.cc, topology_config.cc and
+// graph_config.cc read: what is said of a key here has to be what they do, and
+// tests/e2e/schema_test.py holds the two against each other. docs/reference/topologies.md explains
+// the families.
 #include <algorithm>
 
-#include "io/study/hand_read_keys.h"
+#include "io/study/keys.h"
 #include "io/study/schema_sections.h"
 #include "io/study/system_config.h"
 #include "io/study/topology_config.h"
@@ -12,6 +14,21 @@ namespace exawarp::io {
 namespace {
 
 using core::Dimension;
+
+// Keys that are read by hand: shape, default and meaning, without a member that they go to.
+using HandReadKeys = Keys<NoSpec>;
+
+ValueShape count(std::int64_t min, std::int64_t max) { return ValueShape::integer({min, max}); }
+
+HandReadKeys::Key key(std::string name, ValueShape shape, std::string fallback,
+                      std::string meaning) {
+  return HandReadKeys::custom(std::move(name), {std::move(shape)}, std::move(meaning))
+      .usually(std::move(fallback));
+}
+
+HandReadKeys::Key required(std::string name, ValueShape shape, std::string meaning) {
+  return key(std::move(name), std::move(shape), "", std::move(meaning)).required();
+}
 
 ValueShape latency(std::int64_t min_ps = 0) {
   return ValueShape::quantity(Dimension::time, min_ps);
