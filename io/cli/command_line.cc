@@ -184,11 +184,15 @@ void add_schema(CLI::App& app, SchemaArguments& a) {
       ->excludes(kind);
 }
 
-void add_validate(CLI::App& app, ValidateArguments& a, RawOptions& raw) {
+// Which rows, and how they are simulated.
+void add_rows_of_validation(CLI::App& app, ValidateArguments& a, RawOptions& raw) {
   app.add_option("--mine", a.mine, "your own rows, a CSV file of the columns of the suite");
   app.add_option("--suite", a.suite, "the published rows")->capture_default_str();
   app.add_option("--study", a.study_file, "what every row is a variant of")->capture_default_str();
   app.add_option("--family", a.families, "these families of rows alone (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--row", a.rows, "rows whose name contains it (repeatable)")
       ->take_all()
       ->allow_extra_args(false);
   app.add_option("--accelerator", a.system, "rows on systems whose name contains it, e.g. h100");
@@ -197,8 +201,24 @@ void add_validate(CLI::App& app, ValidateArguments& a, RawOptions& raw) {
       ->allow_extra_args(false);
   app.add_option("--threads", a.threads, "rows at a time (default: every core it may use)")
       ->check(CLI::Range(1, 4096));
+}
+
+void add_validate(CLI::App& app, ValidateArguments& a, RawOptions& raw) {
+  add_rows_of_validation(app, a, raw);
   app.add_option("--out", a.out_directory, "folder for validation.json and validation.svg");
   app.add_flag("--json", a.json, "prints one JSON object");
+}
+
+void add_calibrate(CLI::App& app, CalibrateArguments& a, RawOptions& raw) {
+  add_rows_of_validation(app, a.rows, raw);
+  app.add_option("--fit", a.fitted,
+                 "numbers of the accelerator's calibration, at most 4: products, "
+                 "eight_bit_products, attention, memory, step")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_flag("--leave-one-out", a.leave_one_out,
+               "fits again without each family, and tells what that predicts");
+  app.add_option("-o,--output", a.output, "a file that accelerators can name, FILE.yaml");
 }
 
 void add_topology(CLI::App& app, TopologyArguments& a, RawOptions& raw) {
@@ -259,8 +279,8 @@ Settings settings_of(const CLI::App& app) {
   if (!extras.empty()) {
     const auto option = std::ranges::find_if(extras, [](const auto& s) { return s[0] == '-'; });
     const std::string& extra = option == extras.end() ? extras.front() : *option;
-    what = fmt::format("{} is not known here{}", in_quotes(extra),
-                       did_you_mean(extra, names_in(*at)));
+    what =
+        fmt::format("{} is not known here{}", in_quotes(extra), did_you_mean(extra, names_in(*at)));
   }
   throw InputError(path, fmt::format("{}; see {} --help", what, path));
 }
@@ -297,6 +317,7 @@ struct CommandArguments {
   AstraArguments astra;
   SchemaArguments schema;
   ValidateArguments validate;
+  CalibrateArguments calibrate;
 };
 
 void add_commands(CLI::App& app, CommandArguments& a) {
@@ -313,6 +334,8 @@ void add_commands(CLI::App& app, CommandArguments& a) {
             a.raw);
   add_validate(add("validate", "compares published training runs with what is predicted for them"),
                a.validate, a.raw);
+  add_calibrate(add("calibrate", "fits a few numbers of an accelerator to measured training runs"),
+                a.calibrate, a.raw);
   add_schema(add("schema", "prints the keys of configuration files as JSON Schema"), a.schema);
 }
 
@@ -350,6 +373,10 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     a.validate.overrides = raw.lists;
     return a.validate;
   }
+  if (app.got_subcommand("calibrate")) {
+    a.calibrate.rows.overrides = raw.lists;
+    return a.calibrate;
+  }
   a.run.overrides = raw.lists;
   finish_sync(raw, a.run.options);
   if (!raw.placement.empty()) {
@@ -365,9 +392,10 @@ Command parse_command_line(const std::vector<std::string>& arguments, Settings* 
   CLI::App app("Exawarp simulates machine-learning work on large clusters.", "exawarp");
   app.set_version_flag("--version", std::string("exawarp ") + kVersion);
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 done; 1 a bug in exawarp; 2 bad input; 3 the simulated system "
-             "deadlocked;\n4 a resource ran out.\n"
-             "Start with: exawarp run configs/studies/llama2_7b_8.yaml");
+  app.footer(
+      "Exit codes: 0 done; 1 a bug in exawarp; 2 bad input; 3 the simulated system "
+      "deadlocked;\n4 a resource ran out.\n"
+      "Start with: exawarp run configs/studies/llama2_7b_8.yaml");
   CommandArguments all;
   add_commands(app, all);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

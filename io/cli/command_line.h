@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "io/cli/commands/calibrate.h"
 #include "io/cli/commands/validate.h"
 #include "io/formats/chakra/import.h"
 #include "io/formats/goal/parameters.h"
@@ -112,7 +113,7 @@ struct Information {
 
 using Command = std::variant<Information, RunArguments, WorkloadArguments, TopologyArguments,
                              TrafficArguments, PholdArguments, GoalArguments, AstraArguments,
-                             ValidateArguments>;
+                             ValidateArguments, CalibrateArguments>;
 
 // `arguments` without the program's name. Throws core::InputError. `given`, where there is one,
 // gets the command and what each of its options is given: what has to be the same on every rank,

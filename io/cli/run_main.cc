@@ -70,6 +70,7 @@ struct Dispatch {
   int operator()(const TopologyArguments& a) const {
     return show_topology(a, console, transport);
   }
+  int operator()(const CalibrateArguments& a) const { return run_calibrate(a, console, transport); }
   int operator()(const ValidateArguments& a) const { return run_validate(a, console, transport); }
   int operator()(const TrafficArguments& a) const { return run_traffic(a, console, transport); }
   int operator()(const WorkloadArguments& a) const {

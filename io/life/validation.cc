@@ -153,12 +153,13 @@ class RowReader {
 
 std::vector<std::string> overrides_of(const ValidationRow& row, const ValidationOptions& options) {
   const std::filesystem::path beside = std::filesystem::path(options.study_file).parent_path();
-  std::vector<std::string> all = options.overrides;
+  std::vector<std::string> all;
   all.push_back(fmt::format("{}model={}", kWorkload,
                             (beside / "../models" / (row.model + ".yaml")).string()));
   all.push_back(
       fmt::format("system={}", (beside / "../systems" / (row.system + ".yaml")).string()));
   all.insert(all.end(), row.settings.begin(), row.settings.end());
+  all.insert(all.end(), options.overrides.begin(), options.overrides.end());
   return all;
 }
 
@@ -170,7 +171,10 @@ ValidationResult simulated(const ValidationRow& row, const ValidationOptions& op
     const RunReport report =
         simulate(study, {.sync = pdes::Sync::sequential, .threads = 1}, *transport);
     if (report.status != RunStatus::finished) return {.predicted_s = 0, .problem = "deadlocked"};
-    return {.predicted_s = core::to_seconds(report.outcome->iteration_time()), .problem = ""};
+    const auto& fitted_to = study.system.accelerator.calibration.fitted_to;
+    return {.predicted_s = core::to_seconds(report.outcome->iteration_time()),
+            .problem = "",
+            .fitted = std::ranges::find(fitted_to, row.family) != fitted_to.end()};
   } catch (const core::InputError& error) {
     return {.predicted_s = 0, .problem = error.what()};
   }

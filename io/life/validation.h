@@ -23,7 +23,7 @@ std::vector<ValidationRow> read_validation(const std::string& path);
 
 struct ValidationOptions {
   std::string study_file;
-  std::vector<std::string> overrides = {};  // of every row's study, before the row's own
+  std::vector<std::string> overrides = {};  // of every row's study, after the row's own
   std::uint32_t threads = 1;                // rows at a time
   std::function<void(std::size_t done, std::size_t all)> progress =
       {};  // from one thread at a time

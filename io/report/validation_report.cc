@@ -30,10 +30,11 @@ void add_rows(const Validation& v, std::string& out) {
 }
 
 void add_families(const Validation& v, std::string& out) {
-  fmt::format_to(append(out), "\n{:<14} {:>5} {:>9} {:>7} {:>7} {:>8}\n", "family", "rows",
-                 "left out", "mean", "bias", "worst, %");
+  fmt::format_to(append(out), "\n{:<14} {:>5} {:>7} {:>9} {:>7} {:>7} {:>8}\n", "family", "rows",
+                 "fitted", "left out", "mean", "bias", "worst, %");
   for (const auto& [name, f] : v.families()) {
-    fmt::format_to(append(out), "{:<14} {:>5} {:>9}", name, f.rows, f.left_out);
+    fmt::format_to(append(out), "{:<14} {:>5} {:>7} {:>9}", name, f.rows,
+                   f.fitted != 0 ? "yes" : "", f.left_out);
     if (f.rows != 0) {
       fmt::format_to(append(out), " {:>7.1f} {:>+7.1f} {:>+8.1f}", f.mean_percent, f.bias_percent,
                      f.worst_percent);
@@ -115,6 +116,7 @@ std::map<std::string, FamilyErrors> Validation::families() const {
     }
     const double error = error_percent(rows[i], results[i]);
     ++f.rows;
+    if (results[i].fitted) ++f.fitted;
     f.mean_percent += std::abs(error);
     f.bias_percent += error;
     if (std::abs(error) > std::abs(f.worst_percent)) f.worst_percent = error;
@@ -153,6 +155,7 @@ std::string validation_json(const Validation& v) {
   }
   for (const auto& [name, f] : v.families()) {
     families[name] = {{"rows", f.rows},
+                      {"fitted", f.fitted},
                       {"left_out", f.left_out},
                       {"mean_percent", f.mean_percent},
                       {"bias_percent", f.bias_percent},

@@ -24,6 +24,7 @@ struct ValidationRow {
 struct ValidationResult {
   double predicted_s = 0;  // of a step; 0 where `problem` says why there is none
   std::string problem;
+  bool fitted = false;  // the accelerator's numbers were fitted to the row's family
 
   [[nodiscard]] bool known() const { return predicted_s > 0; }
 };
@@ -35,7 +36,7 @@ inline double error_percent(const ValidationRow& row, const ValidationResult& re
 
 // Of the rows of a family that have a prediction.
 struct FamilyErrors {
-  std::size_t rows = 0, left_out = 0;
+  std::size_t rows = 0, left_out = 0, fitted = 0;
   double mean_percent = 0;   // of the errors' sizes
   double bias_percent = 0;   // mean of the errors
   double worst_percent = 0;  // the error of the largest size

@@ -130,6 +130,23 @@ void read_tables(const YamlSection& section, Accelerator& out, const KeySchema& 
 
 }  // namespace
 
+const Keys<model::Calibration>& calibration_keys() {
+  using S = model::Calibration;
+  using K = Keys<S>;
+  constexpr RealRange kFactor{.min = 0.1, .max = 10};
+  static const K keys(
+      "calibration", "A few numbers, fitted to measured steps by `exawarp calibrate`.",
+      {K::note("source"), K::note("description"), K::file_name(&S::name),
+       K::texts("fitted_to", &S::fitted_to, "families of measured steps, which `validate` marks"),
+       K::real("products", &S::products, kFactor, "times what matrix products take"),
+       K::real("eight_bit_products", &S::eight_bit_products, kFactor, "the same in fp8 and int8"),
+       K::real("attention", &S::attention, kFactor, "times what attention cores take"),
+       K::real("memory", &S::memory, kFactor, "times what all other kernels take"),
+       K::latency("step", &S::step, 0,
+                  "once a step of a generated training, beside its `host_time`")});
+  return keys;
+}
+
 const Keys<Accelerator>& accelerator_keys() {
   using S = Accelerator;
   using K = Keys<S>;
@@ -163,6 +180,9 @@ const Keys<Accelerator>& accelerator_keys() {
        K::section("efficiency", whole_accelerator, efficiencies_keys(),
                   "shares of the peaks reached")
            .required(),
+       K::section("calibration", &S::calibration, calibration_keys(),
+                  "what is fitted to whole steps")
+           .otherwise("none"),
        K::custom("tables", {ValueShape::text()},
                  "a folder of measured kernels (docs/reference/kernel_tables.md)", read_tables)
            .otherwise("none")});

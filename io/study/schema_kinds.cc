@@ -19,6 +19,7 @@ std::span<const SchemaKind> schema_kinds() {
       SchemaKind{"model", "configs/models/", &model_keys().schema()},
       SchemaKind{"system", "configs/systems/", &system_schema()},
       SchemaKind{"accelerator", "configs/accelerators/", &accelerator_keys().schema()},
+      SchemaKind{"calibration", "configs/calibrations/", &calibration_keys().schema()},
       SchemaKind{"fabric", "configs/fabrics/", &fabric_schema()},
       SchemaKind{"collectives", "configs/collectives/", &collectives_schema()}};
   return kKinds;

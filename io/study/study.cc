@@ -266,6 +266,15 @@ std::vector<StudyKeys::Key> how_it_is_simulated() {
                  "of every random number")};
 }
 
+// What the accelerator's calibration adds to each step of a training that is generated here.
+void add_calibrated_steps(Study& study) {
+  for (JobConfig& job : study.jobs) {
+    auto* const spec = std::get_if<WorkloadSpec>(&job.workload);
+    auto* const training = spec == nullptr ? nullptr : std::get_if<model::TransformerSpec>(spec);
+    if (training != nullptr) training->host_time += study.system.accelerator.calibration.step;
+  }
+}
+
 }  // namespace
 
 const Keys<Study>& study_keys() {
@@ -286,6 +295,7 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   out.file = path;
   out = study_keys().read(root, std::move(out));
   document.finish();
+  add_calibrated_steps(out);
   if (out.system.accelerator.tables == nullptr &&
       out.compute.fidelity == ComputeFidelity::table) {
     out.compute.fidelity = ComputeFidelity::roofline;  // what every operation falls back to

@@ -28,6 +28,7 @@ model::Accelerator read_accelerator(const YamlSection& section);
 model::Fabric read_fabric(const YamlSection& section);
 
 const Keys<model::Accelerator>& accelerator_keys();
+const Keys<model::Calibration>& calibration_keys();
 const Keys<model::SystemPower>& system_power_keys();
 
 }  // namespace exawarp::io

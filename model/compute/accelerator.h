@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/time.h"
+#include "model/compute/calibration.h"
 
 namespace exawarp::model {
 
@@ -59,6 +60,7 @@ struct Accelerator {
   std::array<Efficiency, kOperationCount> efficiency{};  // by schema::Operation
   PowerSpec power;
   std::shared_ptr<const KernelTables> tables = {};       // measured kernels; null: none
+  Calibration calibration;
 };
 
 }  // namespace exawarp::model

@@ -1,5 +1,8 @@
 #include "model/compute/compute_models.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/check.h"
 #include "model/compute/roofline.h"
 #include "model/compute/table_model.h"
@@ -19,10 +22,19 @@ class Recorded final : public ComputeModel {
   }
 };
 
+// Factors are at most 10 and durations below 1e18 ps (roofline.cc), which leaves room to 2^63.
+Priced calibrated(Priced priced, double factor) {
+  if (factor == 1) return priced;
+  constexpr double kDurationMaxPs = 1e18;
+  const double ps = std::ceil(static_cast<double>(priced.duration.ps) * factor);
+  priced.duration = {static_cast<std::int64_t>(std::min(ps, kDurationMaxPs))};
+  return priced;
+}
+
 }  // namespace
 
 ComputeModels::ComputeModels(const Accelerator& accelerator, const ComputeChoice& choice)
-    : choice_(choice) {
+    : choice_(choice), calibration_(accelerator.calibration) {
   models_[index_of(ComputeFidelity::roofline)] = std::make_unique<Roofline>(accelerator);
   models_[index_of(ComputeFidelity::recorded)] = std::make_unique<Recorded>();
   if (accelerator.tables != nullptr) {
@@ -38,7 +50,9 @@ Priced ComputeModels::price(const ComputeOperation& operation) const {
        {choice_.of(operation.operation), ComputeFidelity::roofline}) {
     const auto& model = models_[index_of(fidelity)];
     if (model == nullptr) continue;
-    if (const auto priced = model->price(operation)) return *priced;
+    if (const auto priced = model->price(operation)) {
+      return calibrated(*priced, time_factor(calibration_, operation, priced->provenance));
+    }
   }
   EXAWARP_CHECK(false);  // the roofline knows every operation
   return {};

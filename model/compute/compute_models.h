@@ -26,12 +26,14 @@ class ComputeModels {
   ComputeModels(const Accelerator& accelerator, const ComputeChoice& choice);
   ~ComputeModels();
 
-  // By the model of the operation's fidelity, or the roofline where that does not know it. Throws
+  // By the model of the operation's fidelity, or the roofline where that does not know it, times
+  // what the accelerator's calibration says. Throws
   // core::InputError, without a place, where the accelerator lacks what the operation needs.
   [[nodiscard]] Priced price(const ComputeOperation& operation) const;
 
  private:
   ComputeChoice choice_;
+  Calibration calibration_;
   // By fidelity; none: the roofline answers. A fidelity is added by a class, its name, and a line
   // in the constructor.
   std::array<std::unique_ptr<ComputeModel>, std::size(kComputeFidelityNames)> models_;

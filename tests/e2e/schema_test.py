@@ -25,7 +25,7 @@ EXAWARP, SOURCES = sys.argv[1], pathlib.Path(sys.argv[2])
 CONFIGS = SOURCES / "configs"
 FOLDERS = {"studies": "study", "traffic": "traffic", "workloads": "workload", "models": "model",
            "systems": "system", "accelerators": "accelerator", "fabrics": "fabric",
-           "collectives": "collectives"}
+           "collectives": "collectives", "calibrations": "calibration"}
 FAILURES = []
 
 

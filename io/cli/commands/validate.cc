@@ -15,10 +15,7 @@
 #include "io/report/validation_report.h"
 
 namespace exawarp::io {
-namespace {
-
-// The rows that are asked for, in the file's order.
-std::vector<ValidationRow> chosen(const ValidateArguments& a) {
+std::vector<ValidationRow> chosen_rows(const ValidateArguments& a) {
   const std::string& file = a.mine.empty() ? a.suite : a.mine;
   std::vector<ValidationRow> rows = read_validation(file);
   std::set<std::string> known;
@@ -31,23 +28,26 @@ std::vector<ValidationRow> chosen(const ValidateArguments& a) {
   std::erase_if(rows, [&](const ValidationRow& row) {
     const bool other_family =
         !a.families.empty() && std::ranges::find(a.families, row.family) == a.families.end();
-    return other_family || row.system.find(a.system) == std::string::npos;
+    const auto is_part = [&row](const std::string& text) {
+      return row.name.find(text) != std::string::npos;
+    };
+    const bool other_row = !a.rows.empty() && std::ranges::none_of(a.rows, is_part);
+    return other_family || other_row || row.system.find(a.system) == std::string::npos;
   });
   if (rows.empty()) {
-    throw core::InputError("--accelerator", fmt::format("no row of {} is on \"{}\"; expected part "
-                                                        "of a system's name, e.g. h100",
-                                                        file, a.system));
+    throw core::InputError("--accelerator, --row",
+                           fmt::format("no row of {} is on \"{}\" and has such a name; expected "
+                                       "part of a system's name, e.g. h100, and of rows' names",
+                                       file, a.system));
   }
   return rows;
 }
-
-}  // namespace
 
 int run_validate(const ValidateArguments& a, const Console& console, pdes::Transport& transport) {
   if (transport.ranks() > 1) {
     throw core::InputError("validate", "runs on one rank; expected --threads N without mpirun");
   }
-  Validation validation{.rows = chosen(a), .results = {}};
+  Validation validation{.rows = chosen_rows(a), .results = {}};
   if (!a.out_directory.empty()) prepare_directory(a.out_directory);
   ValidationOptions options{.study_file = a.study_file, .overrides = a.overrides};
   options.threads = a.threads != 0 ? a.threads : core::discover_machine().workers_max;

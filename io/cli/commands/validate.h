@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/cli/console.h"
+#include "io/report/validation_report.h"
 #include "pdes/transport.h"
 
 namespace exawarp::io {
@@ -15,12 +16,16 @@ struct ValidateArguments {
   std::string study_file = "configs/validation/study.yaml";
   std::string mine;                    // a file of the user's own rows, in place of the suite
   std::vector<std::string> families;   // these alone; empty: all
+  std::vector<std::string> rows;       // rows whose name contains one of them; empty: all
   std::string system;                  // rows whose system's name contains it; empty: all
   std::vector<std::string> overrides;  // of every row's study
   std::string out_directory;           // for validation.json and validation.svg; empty: none
   std::uint32_t threads = 0;           // rows at a time; 0: as many as there are cores
   bool json = false;
 };
+
+// The rows that are asked for, in the file's order. Throws core::InputError where there are none.
+std::vector<ValidationRow> chosen_rows(const ValidateArguments& arguments);
 
 // Throws as read_validation() and validate(), and core::InputError where no row is asked for.
 int run_validate(const ValidateArguments& arguments, const Console& console,
