@@ -37,6 +37,9 @@ constexpr KeyColumn kKeyColumns[] = {{"tensor", "parallel.tensor"},
                                      {"global_batch", "global_batch_sequences"},
                                      {"sequence", "sequence_length"}};
 constexpr const char* kWorkload = "workload.transformer.";
+// Of `settings`, keys that are not the workload's.
+constexpr std::string_view kStudyKeys[] = {"collectives", "compute",        "faults", "fold",
+                                           "network",     "point_to_point", "system"};
 
 // The fields of a line: separated by commas, in quotes where they hold some, a quote doubled.
 std::vector<std::string> fields_of(std::string_view line) {
@@ -57,6 +60,18 @@ std::vector<std::string> fields_of(std::string_view line) {
     }
   }
   return fields;
+}
+
+// "a=1;b.c=2", each a key of the workload, or of the study where that has one of the name.
+void add_overrides(std::string_view settings, std::vector<std::string>& out) {
+  for (std::size_t from = 0; from < settings.size();) {
+    const std::size_t end = std::min(settings.find(';', from), settings.size());
+    const std::string setting(settings.substr(from, end - from));
+    const std::string first = setting.substr(0, setting.find_first_of(".="));
+    const bool of_study = std::ranges::find(kStudyKeys, first) != std::end(kStudyKeys);
+    if (!setting.empty()) out.push_back((of_study ? "" : kWorkload) + setting);
+    from = end + 1;
+  }
 }
 
 class RowReader {
@@ -85,6 +100,7 @@ class RowReader {
                       .system = text("system"),
                       .model = text("model"),
                       .settings = {},
+                      .less = {},
                       .measured_s = seconds("measured_s"),
                       .noise_percent = seconds("noise_percent"),
                       .reason = text("reason"),
@@ -136,13 +152,8 @@ class RowReader {
     } else if (!precision.empty()) {
       row.settings.push_back(fmt::format("{}precision={}", kWorkload, precision));
     }
-    std::string settings = text("settings");
-    for (std::size_t from = 0; from < settings.size();) {
-      const std::size_t end = std::min(settings.find(';', from), settings.size());
-      const std::string setting = settings.substr(from, end - from);
-      if (!setting.empty()) row.settings.push_back(kWorkload + setting);
-      from = end + 1;
-    }
+    add_overrides(text("settings"), row.settings);
+    add_overrides(text("less"), row.less);
   }
 
   std::string file_;
@@ -163,18 +174,32 @@ std::vector<std::string> overrides_of(const ValidationRow& row, const Validation
   return all;
 }
 
+// Seconds of a step, or what is wrong.
+ValidationResult simulated_step(const ValidationRow& row, const ValidationOptions& options,
+                                const std::vector<std::string>& overrides) {
+  const Study study = read_study(options.study_file, overrides);
+  const auto transport = pdes::make_single_transport();
+  const RunReport report =
+      simulate(study, {.sync = pdes::Sync::sequential, .threads = 1}, *transport);
+  if (report.status != RunStatus::finished) return {.predicted_s = 0, .problem = "deadlocked"};
+  const auto& fitted_to = study.system.accelerator.calibration.fitted_to;
+  return {.predicted_s = core::to_seconds(report.outcome->iteration_time()),
+          .problem = "",
+          .fitted = std::ranges::find(fitted_to, row.family) != fitted_to.end()};
+}
+
 ValidationResult simulated(const ValidationRow& row, const ValidationOptions& options) {
   if (!row.reason.empty()) return {.predicted_s = 0, .problem = row.reason};
   try {
-    const Study study = read_study(options.study_file, overrides_of(row, options));
-    const auto transport = pdes::make_single_transport();
-    const RunReport report =
-        simulate(study, {.sync = pdes::Sync::sequential, .threads = 1}, *transport);
-    if (report.status != RunStatus::finished) return {.predicted_s = 0, .problem = "deadlocked"};
-    const auto& fitted_to = study.system.accelerator.calibration.fitted_to;
-    return {.predicted_s = core::to_seconds(report.outcome->iteration_time()),
-            .problem = "",
-            .fitted = std::ranges::find(fitted_to, row.family) != fitted_to.end()};
+    std::vector<std::string> overrides = overrides_of(row, options);
+    ValidationResult result = simulated_step(row, options, overrides);
+    if (row.less.empty() || !result.known()) return result;
+    overrides.insert(overrides.end(), row.less.begin(), row.less.end());
+    const ValidationResult less = simulated_step(row, options, overrides);
+    if (!less.known()) return less;
+    result.predicted_s -= less.predicted_s;
+    if (!result.known()) return {.predicted_s = 0, .problem = "is not longer than what is less"};
+    return result;
   } catch (const core::InputError& error) {
     return {.predicted_s = 0, .problem = error.what()};
   }

@@ -15,6 +15,7 @@ struct ValidationRow {
   std::string name;
   std::string system, model;
   std::vector<std::string> settings;  // of the study, "path=value"
+  std::vector<std::string> less;      // beside them, of a run that is subtracted; empty: none
   double measured_s = 0;              // of a step
   double noise_percent = 0;           // of the measurement; 0: not known
   std::string reason;                 // why it cannot be simulated; empty: it can
