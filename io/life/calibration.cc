@@ -31,7 +31,7 @@ constexpr std::array<Fittable, 5> kFittable{{
     {"memory", 1, 0.5, 2, 0.5, 0.02, false},
     {"step", 0, 0, 1'000, 200, 10, true},
 }};
-constexpr int kRoundsMax = 4;
+constexpr int kRoundsMax = 6;
 constexpr double kExpectedError = 0.01;  // of a row that is described well
 constexpr double kGainMin = 1e-3;        // of what is minimised; less is not worth a round
 
@@ -63,14 +63,7 @@ class Fit {
   CalibrationResult run() {
     for (int round = 1; round <= kRoundsMax; ++round) {
       find_slopes(round);
-      const Values next = solved(std::string());
-      const Values steps = simulated(next, rows_, fmt::format("round {}: fitted", round));
-      const double before = sum(values_, steps_);
-      const double after = sum(next, steps);
-      if (!(after < before)) break;
-      values_ = next;
-      steps_ = steps;
-      if (after > (1 - kGainMin) * before) break;
+      if (!go_on(solved(std::string()), round)) break;
     }
     result_.numbers = numbers_of(values_);
     result_.after = validation_of(rows_, steps_);
@@ -145,6 +138,25 @@ class Fit {
       out += std::pow((values[p] - numbers_[p]->usual) / numbers_[p]->spread, 2);
     }
     return out;
+  }
+
+  // Towards `next`, or half of the way, or a quarter of it, where steps are less linear. False: it
+  // is not worth another round.
+  bool go_on(const Values& next, int round) {
+    const double before = sum(values_, steps_);
+    for (const double share : {1.0, 0.5, 0.25}) {
+      Values values = values_;
+      for (std::size_t p = 0; p < values.size(); ++p) {
+        values[p] = rounded(*numbers_[p], values[p] + share * (next[p] - values[p]));
+      }
+      const Values steps = simulated(values, rows_, fmt::format("round {}: fitted", round));
+      const double after = sum(values, steps);
+      if (!(after < before)) continue;
+      values_ = values;
+      steps_ = steps;
+      return after < (1 - kGainMin) * before;
+    }
+    return false;
   }
 
   void find_slopes(int round) {
