@@ -53,8 +53,8 @@ if(EXAWARP_LTO)
 endif()
 
 # Sources that lie in `folders` (all, where none is given) compile as one file for each folder,
-# because half of the compiler's time goes to headers. Names in unnamed namespaces are then shared by
-# a folder.
+# because half of the compiler's time goes to headers. Names in unnamed namespaces are then shared
+# by a folder.
 function(exawarp_compile_by_folder target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
