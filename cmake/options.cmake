@@ -52,26 +52,38 @@ if(EXAWARP_LTO)
   target_link_options(exawarp_options INTERFACE -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 
-# The sources of a folder compile as one file where EXAWARP_UNITY says so, because half of the
-# compiler's time goes to headers. Names in unnamed namespaces are then shared by a folder.
+# Sources that lie in `folders` (all, where none is given) compile as one file for each folder,
+# because half of the compiler's time goes to headers. Names in unnamed namespaces are then shared
+# by a folder.
 function(exawarp_compile_by_folder target)
-  if(NOT EXAWARP_UNITY)
-    return()
-  endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
     get_filename_component(folder ${source} DIRECTORY)
+    if(ARGN AND NOT folder IN_LIST ARGN)
+      continue()
+    endif()
     string(MAKE_C_IDENTIFIER "all_${folder}" group)
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
   endforeach()
 endfunction()
 
-# exawarp_room(NAME SOURCES ... USES rooms-and-libraries ... PRIVATE libraries ...)
+# exawarp_room(NAME SOURCES ... USES rooms-and-libraries ... PRIVATE libraries ...
+#              [NO_EVENTS | NO_EVENTS_IN folders ...])
+# NO_EVENTS: nothing of it runs for an event, so what users run gains nothing from compiling it file
+# by file, nor, where that is so of the whole room, from optimising it across files.
 function(exawarp_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;USES;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ROOM "NO_EVENTS" "" "SOURCES;USES;PRIVATE;NO_EVENTS_IN" ${ARGN})
   add_library(exawarp_${name} STATIC ${ROOM_SOURCES})
   target_link_libraries(exawarp_${name} PUBLIC exawarp_options ${ROOM_USES}
                         PRIVATE ${ROOM_PRIVATE})
-  exawarp_compile_by_folder(exawarp_${name})
+  if(EXAWARP_UNITY)
+    exawarp_compile_by_folder(exawarp_${name})
+  elseif(EXAWARP_LTO AND ROOM_NO_EVENTS)
+    exawarp_compile_by_folder(exawarp_${name})
+    set_target_properties(exawarp_${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
+    target_compile_options(exawarp_${name} PRIVATE -O1)
+  elseif(EXAWARP_LTO AND ROOM_NO_EVENTS_IN)
+    exawarp_compile_by_folder(exawarp_${name} ${ROOM_NO_EVENTS_IN})
+  endif()
 endfunction()

@@ -9,6 +9,7 @@ with 2 and a line that names the key and a rank. What may differ (threads, quiet
 also end with 0, with the digest of equal ranks.
 """
 import dataclasses
+import os
 import re
 
 import campaign
@@ -177,4 +178,6 @@ def try_case(case):
 
 
 if __name__ == "__main__":
+    # mpirun would give ranks a second between telling them to end and ending them.
+    os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
     campaign.main("disagreeing_ranks", __doc__, try_case, cases=2 * len(DIFFERENCES))

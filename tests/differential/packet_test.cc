@@ -53,7 +53,7 @@ class PacketDifferential : public testing::TestWithParam<FlowControl> {
   model::TrafficModel traffic_{
       topology_,
       busy_network(GetParam()),
-      {.pattern = TrafficPattern::shift, .message_bytes = 9'000, .messages = 2, .shift = 8},
+      {.pattern = TrafficPattern::shift, .message_bytes = 5'000, .messages = 2, .shift = 8},
       1};
 };
 
@@ -103,7 +103,7 @@ class FaultyPackets : public testing::TestWithParam<FlowControl> {
   model::TrafficModel traffic_{
       topology_,
       faulty(GetParam()),
-      {.pattern = TrafficPattern::shift, .message_bytes = 9'000, .messages = 1, .shift = 8},
+      {.pattern = TrafficPattern::shift, .message_bytes = 5'000, .messages = 1, .shift = 8},
       1};
 };
 

@@ -18,7 +18,9 @@ class RankAgreement : public testing::Test {
  protected:
   // One rank each; -1 where they wait for each other.
   [[nodiscard]] int ranks(const std::string& first, const std::string& second) const {
-    const std::string command = "timeout 60 '" EXAWARP_SOURCE_DIR "/scripts/mpirun' -n 1 " + first +
+    // mpirun would give ranks a second between telling them to end and ending them.
+    const std::string command = "OMPI_MCA_odls_base_sigkill_timeout=0 timeout 60 "
+                                "'" EXAWARP_SOURCE_DIR "/scripts/mpirun' -n 1 " + first +
                                 " : -n 1 " + second + " > out 2> err < /dev/null";
     const int status = std::system(command.c_str());
     return WIFEXITED(status) && WEXITSTATUS(status) != 124 ? WEXITSTATUS(status) : -1;

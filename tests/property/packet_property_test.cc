@@ -4,6 +4,7 @@
 // EXAWARP_PROPERTY_CASES raises the number of cases; a failure prints the seed, which replays it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/random.h"
@@ -56,7 +57,9 @@ PacketOptions random_network(Draws& draw, const model::Topology& topology) {
   return o;
 }
 
-TrafficOptions random_traffic(Draws& draw, std::uint32_t devices) {
+// At most two thousand packets, so that no case takes as long as all others.
+TrafficOptions random_traffic(Draws& draw, std::uint32_t devices, std::int64_t packet_bytes) {
+  constexpr std::int64_t kPackets = 2'000;
   TrafficOptions o;
   o.pattern = static_cast<TrafficPattern>(draw.below(8));
   o.message_bytes = static_cast<std::int64_t>(draw.below(60'000));
@@ -67,6 +70,9 @@ TrafficOptions random_traffic(Draws& draw, std::uint32_t devices) {
   o.load = 0.3 + 0.1 * static_cast<double>(draw.below(7));
   o.start_spread = core::Time{static_cast<std::int64_t>(draw.below(2) * 1'000'000)};
   o.seed = draw.below(1'000);
+  const std::int64_t peers = o.pattern == TrafficPattern::all_to_all ? devices - 1 : 1;
+  const std::int64_t messages = o.messages * devices * peers;
+  o.message_bytes = std::min(o.message_bytes, kPackets * packet_bytes / messages);
   return o;
 }
 
@@ -92,7 +98,7 @@ TEST(PacketProperty, EveryMessageArrivesInEveryModeAtTheSameTime) {
     const auto topology = shape.make();
     if (topology->devices() < 2) continue;
     const PacketOptions network = random_network(draw, *topology);
-    const TrafficOptions options = random_traffic(draw, topology->devices());
+    const TrafficOptions options = random_traffic(draw, topology->devices(), network.packet_bytes);
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + shape.name + " flow control " +
                  std::to_string(static_cast<int>(network.flow_control)) + " transport " +
                  network.transport + " routing " + network.routing.policy + " pattern " +
@@ -156,7 +162,7 @@ TEST(PacketProperty, EveryMessageArrivesAroundLinksThatAreDown) {
     if (topology->devices() < 2) continue;
     PacketOptions network = random_network(draw, *topology);
     network.link_faults = random_failures(draw, *topology, network);
-    const TrafficOptions options = random_traffic(draw, topology->devices());
+    const TrafficOptions options = random_traffic(draw, topology->devices(), network.packet_bytes);
     SCOPED_TRACE("seed " + std::to_string(seed) + " " + shape.name + " flow control " +
                  std::to_string(static_cast<int>(network.flow_control)) + " failures " +
                  std::to_string(network.link_faults.size()));
