@@ -169,7 +169,13 @@ std::vector<std::string> overrides_of(const ValidationRow& row, const Validation
                             (beside / "../models" / (row.model + ".yaml")).string()));
   all.push_back(
       fmt::format("system={}", (beside / "../systems" / (row.system + ".yaml")).string()));
-  all.insert(all.end(), row.settings.begin(), row.settings.end());
+  // A file that a row names is looked for where one that the study names is.
+  constexpr std::string_view kFile = "collectives=";
+  for (const std::string& setting : row.settings) {
+    const bool file = setting.starts_with(kFile) && setting.ends_with(".yaml");
+    all.push_back(file ? fmt::format("{}{}", kFile, (beside / setting.substr(kFile.size())).string())
+                       : setting);
+  }
   all.insert(all.end(), options.overrides.begin(), options.overrides.end());
   return all;
 }

@@ -157,6 +157,8 @@ const RuleKeys& collective_rule_keys() {
            .otherwise("any"),
        K::integer("max_group", &CollectiveRule::max_group, kMembers, "members, inclusive")
            .otherwise("any"),
+       K::flag("across_nodes", &CollectiveRule::across_nodes,
+               "only groups that have members in several nodes"),
        algorithm_key("algorithm", &model::Choice::algorithm,
                      "docs/reference/collectives.md says what each does")
            .required(),

@@ -73,7 +73,13 @@ const Keys<model::ParallelSpec>& parallel_keys() {
        K::flag("reshard_after_forward", &S::reshard_after_forward,
                "`zero3`: gathers parameters for backward again"),
        K::integer("prefetch_layers", &S::prefetch_layers, kCount,
-                  "`zero3`: layers that are gathered ahead")});
+                  "`zero3`: layers that are gathered ahead"),
+       K::integer("layer_collectives", &S::layer_collectives, kPositive,
+                  "`zero3`: collectives that gather a layer's parameters, or reduce its gradients"),
+       K::flag("regather_after_recompute", &S::regather_after_recompute,
+               "`zero3`: parameters are gathered for recomputation and again for backward"),
+       K::latency("member_time", &S::member_time, 0,
+                  "`zero3`: before each collective, for each member, while devices wait")});
   return keys;
 }
 
@@ -89,6 +95,8 @@ const Keys<model::ScheduleSpec>& schedule_keys() {
            .otherwise("0: as even as possible"),
        K::integer("last_stage_layers", &S::last_stage_layers, kCount, "of the last chunk")
            .otherwise("0: as even as possible"),
+       K::flag("count_ends", &S::count_ends,
+               "embedding and head take the place of a layer each"),
        K::integers("chunk_layers", &S::chunk_layers, {.min = 0, .max = 0xfffe},
                    "layers of each chunk, in the model's order")
            .otherwise("by the rule")});
@@ -203,6 +211,8 @@ const Keys<model::KernelSpec>& kernels_keys() {
        K::flag("fused_activation", &S::fused_activation,
                "the activation and its gate or bias are one kernel"),
        K::flag("fused_residual", &S::fused_residual, "dropout and sum are one kernel"),
+       K::flag("fused_loss", &S::fused_loss,
+               "the loss reads logits as the head wrote them, not passes over copies of fp32"),
        K::flag("casts", &S::casts, "kernels convert operands of `gemm_precision: fp8`"),
        K::flag("transposes", &S::transposes, "and write them transposed, too, as Hopper needs"),
        K::flag("fused_casts", &S::fused_casts, "norms write fp8 where products read it"),

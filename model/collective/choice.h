@@ -40,6 +40,7 @@ struct CollectiveRule {
   std::int64_t max_bytes = std::numeric_limits<std::int64_t>::max();
   std::uint32_t min_group = 1;
   std::uint32_t max_group = std::numeric_limits<std::uint32_t>::max();
+  bool across_nodes = false;  // only groups that have members in several nodes
   Choice choice = {};
 };
 using CollectiveRules = std::vector<CollectiveRule>;
@@ -50,6 +51,7 @@ struct CollectiveUse {
   std::int64_t bytes = 0;
   std::uint32_t members = 1;
   bool by_sizes = false;
+  bool across_nodes = false;  // members are in several nodes
 };
 
 // Whether `type` can run dimension by dimension, by the algorithms of `choice`.

@@ -53,6 +53,15 @@ std::uint32_t members_in_node(const PlacedJob& job, const GroupTable& table) {
   return members_in_node(job.ranks_in_node, stride, table.size);
 }
 
+bool reaches_beyond_node(const PlacedJob& job, const GroupTable& table, std::uint32_t members) {
+  if (table.axes.empty()) return members > job.ranks_in_node;
+  std::uint32_t last = 0;  // of the members, where the first is rank 0
+  for (const std::uint8_t axis : table.axes) {
+    last += (job.graph->axis_size(axis) - 1) * job.graph->axis_stride(axis);
+  }
+  return last >= job.ranks_in_node;
+}
+
 std::int64_t share_of(std::int64_t bytes, std::uint32_t members) {
   return (bytes + members - 1) / members;
 }
@@ -90,6 +99,7 @@ CollectiveStages::CollectiveStages(const PlacedJob& job, const Network& network,
     group.size = uniform_size(graph, table);
     group.most = largest_size(table);
     group.in_node = members_in_node(job, table);
+    group.across_nodes = reaches_beyond_node(job, table, group.most);
     for (const std::uint8_t axis : table.axes) {
       if (graph.axis_size(axis) > 1) group.axes.push_back(axis);
     }
@@ -119,7 +129,8 @@ std::vector<CollectiveStage> CollectiveStages::unsettled(const schema::Node::Rea
                         .node_members = group.in_node,
                         .choice = default_choice(node.getCollective())};
   const auto by_rule = choose(rules_, {.type = whole.type, .bytes = whole.bytes,
-                                       .members = group.most, .by_sizes = node.getSizes() != 0});
+                                       .members = group.most, .by_sizes = node.getSizes() != 0,
+                                       .across_nodes = group.across_nodes});
   if (!by_rule) return axis_by_axis_or_whole(whole);
   whole.choice = *by_rule;
   return whole.choice.hierarchical ? by_dimension(whole) : std::vector{whole};

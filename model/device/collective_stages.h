@@ -67,6 +67,7 @@ class CollectiveStages {
     std::optional<std::uint32_t> size;    // of every communicator; none: they differ
     std::uint32_t most = 1;               // members of the largest
     std::uint32_t in_node = 1;            // consecutive positions that fill a node's share
+    bool across_nodes = false;            // members are in several nodes
   };
   // As Group::in_node, of the communicators along one axis.
   [[nodiscard]] std::uint32_t in_node_along(std::uint32_t axis) const;

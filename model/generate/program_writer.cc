@@ -70,6 +70,15 @@ std::uint32_t ProgramWriter::marker(const char* text, std::initializer_list<Node
   return add(fields, after);
 }
 
+std::uint32_t ProgramWriter::host_wait(const char* text, std::uint64_t picoseconds,
+                                       std::initializer_list<Node> after) {
+  NodeFields fields{.operation = schema::Operation::OTHER, .phase = context_.phase};
+  fields.stream = stream(kCompute);
+  fields.name = name(text);
+  fields.duration_ps = picoseconds;
+  return add(fields, after);
+}
+
 // Dependencies on the node's own stream are left out: its order says the same.
 std::uint32_t ProgramWriter::add(NodeFields fields, std::initializer_list<Node> after) {
   std::array<std::uint32_t, 16> nodes{};

@@ -66,6 +66,9 @@ class ProgramWriter {
                         std::initializer_list<Node> after);
   std::uint32_t marker(const char* text, std::initializer_list<Node> after);
   std::uint32_t add(NodeFields fields, std::initializer_list<Node> after);
+  // The compute stream waits for the host, a time that no accelerator changes.
+  std::uint32_t host_wait(const char* name, std::uint64_t picoseconds,
+                          std::initializer_list<Node> after);
   // The next computation also waits for `node`.
   void wait_for(Node node) {
     if (node) awaited_.push_back(*node);

@@ -85,6 +85,13 @@ std::vector<Slot> slots_of(ScheduleKind kind, const PipelineShape& shape, std::u
 }
 
 std::vector<std::uint32_t> layers_of_chunks(const LayerSplit& split) {
+  if (split.ends) {
+    std::vector<std::uint32_t> parts =
+        layers_of_chunks({.layers = split.layers + 2, .chunks = split.chunks});
+    --parts.front();
+    --parts.back();
+    return parts;
+  }
   std::vector<std::uint32_t> result(split.chunks);
   const std::uint32_t even = split.layers / split.chunks;
   const bool uneven = split.layers % split.chunks != 0;

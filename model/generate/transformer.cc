@@ -40,7 +40,8 @@ TransformerPlan make_plan(const TransformerSpec& spec) {
     plan.chunk_layers = layers_of_chunks({.layers = plan.layers,
                                           .chunks = plan.shape.stages * plan.shape.chunks,
                                           .first = narrow(spec.schedule.first_stage_layers),
-                                          .last = narrow(spec.schedule.last_stage_layers)});
+                                          .last = narrow(spec.schedule.last_stage_layers),
+                                          .ends = spec.schedule.count_ends});
   }
   std::uint32_t layer = 0;
   for (const std::uint32_t layers : plan.chunk_layers) {

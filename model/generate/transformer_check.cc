@@ -15,6 +15,7 @@ namespace exawarp::model {
 namespace {
 
 constexpr std::int64_t kWidthMax = 1 << 24;      // hidden, ffn, vocabulary, sequence length
+constexpr std::int64_t kLayerCollectivesMax = 1024;
 constexpr std::int64_t kCountMax = 0xfffe;       // layers, heads, micro-batches: 16 bits a node
 constexpr std::int64_t kSequencesMax = 1 << 30;  // a step
 constexpr std::int64_t kPartsMax = 64;
@@ -148,6 +149,7 @@ void check_expert_parallel(const TransformerSpec& spec) {
 void check_shards(const ParallelSpec& p, std::int64_t experts_in_data) {
   in_range("parallel.shard_group", p.shard_group, 0, p.data);
   in_range("parallel.prefetch_layers", p.prefetch_layers, 0, kCountMax);
+  in_range("parallel.layer_collectives", p.layer_collectives, 1, kLayerCollectivesMax);
   if (p.shard_group == 0) return;
   divides("parallel.shard_group", p.shard_group, "parallel.data", p.data);
   if (p.shard_group % experts_in_data != 0) {
@@ -306,8 +308,16 @@ void check_chunk_layers(const TransformerSpec& spec, std::int64_t chunks) {
 }
 
 void check_split(const TransformerSpec& spec, std::int64_t chunks) {
+  const bool ends = spec.schedule.count_ends;
+  const std::int64_t fixed_ends =
+      spec.schedule.first_stage_layers + spec.schedule.last_stage_layers;
+  if (ends && (!spec.schedule.chunk_layers.empty() || fixed_ends != 0)) {
+    refuse("schedule.count_ends",
+           "stands beside first_stage_layers, last_stage_layers or chunk_layers; expected one of "
+           "them");
+  }
   if (!spec.schedule.chunk_layers.empty()) return check_chunk_layers(spec, chunks);
-  const std::int64_t layers = layers_of(spec.model);
+  const std::int64_t layers = layers_of(spec.model) + (ends ? 2 : 0);
   const std::int64_t first = spec.schedule.first_stage_layers;
   const std::int64_t last = spec.schedule.last_stage_layers;
   if (layers < chunks) {

@@ -283,6 +283,21 @@ void add_decoder_kinds(TransformerCosts& costs, const TransformerSpec& spec, con
   }
 }
 
+// As a loss over a split vocabulary is written in PyTorch (megatron/mpu/cross_entropy.py): logits
+// are copied to fp32, then come their maximum, the subtraction, the exponential, its sum and the
+// division, each a pass in fp32; backward multiplies by the gradient and copies to the precision.
+void separate_loss(TransformerCosts& costs, Wide logits, const Sizes& s) {
+  const Wide full = kFp32Bytes * logits;
+  const Wide narrow = s.element * logits;
+  const auto set = [](OperationCost& cost, Wide read, Wide written) {
+    cost.bytes_read = to_count(read);
+    cost.bytes_written = to_count(written);
+  };
+  set(costs.loss_maximum, narrow + full, full);
+  set(costs.loss_sum, 4 * full, 3 * full);
+  set(costs.loss_gradient, 2 * full, full + narrow);
+}
+
 void set_edge_costs(TransformerCosts& costs, const TransformerSpec& spec, const Sizes& s) {
   const Table table(spec);
   const Wide whole = s.tokens * s.hidden;
@@ -296,6 +311,7 @@ void set_edge_costs(TransformerCosts& costs, const TransformerSpec& spec, const 
   costs.loss_sum = table.row(Op::SOFTMAX, "loss.sum", 3 * logits, logits, 0);
   costs.loss_sum.bytes_written = to_count(2 * kFp32Bytes * s.tokens);
   costs.loss_gradient = table.row(Op::SOFTMAX, "loss.gradient", 2 * logits, logits, logits);
+  if (!spec.kernels.fused_loss) separate_loss(costs, logits, s);
   costs.loss_bytes = to_count(kFp32Bytes * s.tokens);
   costs.logits_bytes = to_count(2 * s.element * s.local_tokens * s.hidden + kFp32Bytes * logits);
   costs.embedding_parameters = to_count(s.vocabulary * s.hidden / s.tensor);

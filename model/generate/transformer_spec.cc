@@ -50,7 +50,7 @@ KernelSpec kernels_of(KernelPreset preset) {
               .clip = false,
               .copies = false};
     case KernelPreset::kMegatron2021:
-      return {.accumulation = Accumulation::kSeparate};
+      return {.accumulation = Accumulation::kSeparate, .fused_loss = false};
     case KernelPreset::kTransformerEngine:
       return {};
     case KernelPreset::kEager:
@@ -60,6 +60,7 @@ KernelSpec kernels_of(KernelPreset preset) {
           .fused_softmax = false,
           .fused_activation = false,
           .fused_residual = false,
+          .fused_loss = false,
           .fused_casts = false};
 }
 

@@ -125,6 +125,15 @@ struct ParallelSpec {
   bool reshard_after_forward = true;  // parallel.reshard_after_forward: zero3 gathers for backward
                                       // again; false: gathers once a step and keeps
   std::int64_t prefetch_layers = 1;   // parallel.prefetch_layers: zero3 gathers so far ahead
+  // parallel.layer_collectives: zero3 gathers a layer's parameters by so many collectives of equal
+  // size, and gradients that are reduced layer by layer likewise: one a tensor, say.
+  std::int64_t layer_collectives = 1;
+  // parallel.regather_after_recompute: zero3 releases a layer's parameters between its
+  // recomputation and its backward pass, and gathers them once more.
+  bool regather_after_recompute = false;
+  // parallel.member_time: before each of these collectives the device waits for the host, so long
+  // for every member whose share is handled on its own (torch.distributed's lists of tensors).
+  core::Time member_time = {};
 };
 
 enum class ScheduleKind {
@@ -152,6 +161,9 @@ struct ScheduleSpec {
   // schedule.h: as even as possible, the last chunk first and then the first one getting fewer.
   std::int64_t first_stage_layers = 0;
   std::int64_t last_stage_layers = 0;
+  // schedule.count_ends: embedding and head take the place of a layer each (Megatron-Core's
+  // account_for_embedding_in_pipeline_split and account_for_loss_in_pipeline_split).
+  bool count_ends = false;
   // schedule.chunk_layers: layers of each chunk, in the model's order; empty: by the rule. The
   // first and the last may have none: they have the embedding and the head.
   std::vector<std::uint32_t> chunk_layers = {};
@@ -219,6 +231,8 @@ struct KernelSpec {
                                  // flash attention does not keep on chip
   bool fused_activation = true;  // kernels.fused_activation: activation, and gate or bias
   bool fused_residual = true;    // kernels.fused_residual: dropout and sum
+  bool fused_loss = true;        // kernels.fused_loss: each of the loss's passes reads logits as the
+                                 // head wrote them. false: passes over copies of fp32
   // kernels.casts: operands of fp8 products are converted from bf16, with a maximum for the scale,
   // by kernels of their own: inputs and gradients each micro-batch, weights once a step.
   bool casts = true;
@@ -271,7 +285,9 @@ static_assert(core::names_each(kTensorOverlapNames));
 
 // Keys: overlap.NAME.
 struct OverlapSpec {
-  bool gradients = true;    // overlap.gradients: reduced during backward; false: after it
+  // overlap.gradients: reduced during backward; false: after it, or, where each micro-batch's are
+  // reduced, before the next layer's backward pass.
+  bool gradients = true;
   bool parameters = false;  // overlap.parameters: gathered during the next step's forward
   // overlap.pipeline: a stage goes on while what it sent is under way. false: waits until it is
   // over, as Megatron-LM's schedule without interleaving does.

@@ -118,6 +118,7 @@ void StageWriter::backward(const Slot& slot) {
       out_.context().phase = schema::Phase::RECOMPUTE;
       layers_.forward(costs_.layer(layer), {});
       out_.context().phase = schema::Phase::BACKWARD;
+      if (state_.regathers(i)) state_.use(layer);
     }
     gradient = layers_.backward(costs_.layer(layer), gradient, with_weights);
     if (costs_.decoder_embedding && layer == plan_.decoder_begin) {

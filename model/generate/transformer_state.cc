@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/generate/transformer_memory.h"
+
 namespace exawarp::model {
 namespace {
 
@@ -144,9 +146,16 @@ void StateWriter::plan_units(const std::vector<Slot>& slots) {
       if (has_head) add(kHeadUnit);
     } else if (slot.pass != Pass::weight_gradient) {
       if (has_head) add(kHeadUnit);
-      for (std::uint32_t layer = end; layer-- > begin;) add(layer);
+      for (std::uint32_t layer = end; layer-- > begin;) {
+        add(layer);
+        if (regathers(layer - begin)) add(layer);
+      }
     }
   }
+}
+
+bool StateWriter::regathers(std::uint32_t in_chunk) const {
+  return plan_.spec.parallel.regather_after_recompute && recomputes_layer(plan_.spec, in_chunk);
 }
 
 // ---- parameters
@@ -164,10 +173,24 @@ void StateWriter::gather_unit(std::uint32_t unit) {
   ready_.resize(std::max(ready_.size(), gathered_ + 1));
   const NodeFields before = out_.context();
   out_.context().layer = kNoLayer;
-  ready_[gathered_++] = {
-      gather_in(plan_.mesh.dense, count.dense, kDataGather, false, out_.last_compute()),
-      gather_in(plan_.mesh.experts, count.experts, kExpertGather, true, out_.last_compute())};
+  const auto parts = static_cast<std::uint64_t>(plan_.spec.parallel.layer_collectives);
+  std::array<Node, 2>& ready = ready_[gathered_++];
+  for (std::uint64_t i = 0; i < parts; ++i) {
+    const ParameterCount part{divide_up(count.dense, parts), divide_up(count.experts, parts)};
+    ready[0] = gather_in(plan_.mesh.dense, part.dense, kDataGather, false,
+                         members_handled(plan_.mesh.dense, part.dense, ready[0]));
+    ready[1] = gather_in(plan_.mesh.experts, part.experts, kExpertGather, true,
+                         members_handled(plan_.mesh.experts, part.experts, ready[1]));
+  }
   out_.context() = before;
+}
+
+StateWriter::Node StateWriter::members_handled(const ParameterGroup& group,
+                                               std::uint64_t parameters, Node before) {
+  const std::int64_t each = plan_.spec.parallel.member_time.ps;
+  if (each == 0 || group.shards == 1 || parameters == 0) return out_.last_compute();
+  const std::uint64_t all = static_cast<std::uint64_t>(each) * group.shards;
+  return out_.host_wait("host.members", all, {before});
 }
 
 StateWriter::Node StateWriter::gather_in(const ParameterGroup& group, std::uint64_t parameters,
@@ -229,9 +252,7 @@ void StateWriter::accumulate(std::uint32_t unit, bool first_micro_batch) {
 }
 
 void StateWriter::finished(std::uint32_t unit, bool last_micro_batch) {
-  if (reduces_each_micro_batch(plan_.spec)) {
-    return reduce(parameters_of(unit), last_micro_batch);
-  }
+  if (reduces_each_micro_batch(plan_.spec)) return reduce_unit(unit, last_micro_batch);
   if (!last_micro_batch || unit >= kEmbeddingUnit) return;
   ++layers_finished_;
   if (!plan_.spec.overlap.gradients) return;
@@ -243,6 +264,17 @@ void StateWriter::finished(std::uint32_t unit, bool last_micro_batch) {
 void StateWriter::backward_over() {
   if (reduces_each_micro_batch(plan_.spec)) return;
   while (buckets_reduced_ < buckets_.size()) reduce_bucket();
+}
+
+void StateWriter::reduce_unit(std::uint32_t unit, bool last) {
+  const ParameterCount count = parameters_of(unit);
+  const auto parts = static_cast<std::uint64_t>(plan_.spec.parallel.layer_collectives);
+  for (std::uint64_t i = 0; i < parts; ++i) {
+    reduce({divide_up(count.dense, parts), divide_up(count.experts, parts)},
+           last && i + 1 == parts);
+  }
+  if (plan_.spec.overlap.gradients) return;
+  for (const Node& node : reduced_) out_.wait_for(node);
 }
 
 void StateWriter::reduce_bucket() { reduce(buckets_[buckets_reduced_++].parameters, true); }
@@ -272,7 +304,9 @@ void StateWriter::reduce_in(const ParameterGroup& group, std::uint64_t parameter
     reduced_[which] = out_.collective(
         {name, whole ? schema::CollectiveType::ALL_REDUCE : schema::CollectiveType::REDUCE_SCATTER,
          stream, group.reduce, (whole ? parameters : share * group.shards) * width_of(type), type},
-        {out_.last_compute()});
+        {reduces_each_micro_batch(plan_.spec)
+             ? members_handled(group, parameters, reduced_[which])
+             : out_.last_compute()});
   }
   if (group.replicas == 1 || !last) return;
   const Node summed = group.shards > 1 ? reduced_[which] : out_.last_compute();
@@ -394,11 +428,7 @@ void StateWriter::finish_step() {
   }
   out_.context() = {};
   if (spec.host_time.ps > 0) {
-    NodeFields host{.operation = schema::Operation::OTHER};
-    host.stream = out_.stream(kCompute);
-    host.name = out_.name("host");
-    host.duration_ps = static_cast<std::uint64_t>(spec.host_time.ps);
-    out_.add(host, {});
+    out_.host_wait("host", static_cast<std::uint64_t>(spec.host_time.ps), {});
   }
   step_end_ = out_.marker("step.end", {gathered[0], gathered[1]});
 }

@@ -41,6 +41,8 @@ class StateWriter {
   void begin_step(std::int64_t step);
   // The computations that follow use these parameters.
   void use(std::uint32_t unit);
+  // The parameters of the chunk's layer `in_chunk` are gathered again after its recomputation.
+  [[nodiscard]] bool regathers(std::uint32_t in_chunk) const;
   // A chunk's forward pass in the first micro-batch begins.
   void use_chunk(std::uint32_t chunk);
   // What products wrote comes into the step's gradients of the unit.
@@ -76,6 +78,11 @@ class StateWriter {
   Node gather_in(const ParameterGroup& group, std::uint64_t parameters, StreamRole stream,
                  bool experts, Node after);
   void gather_unit(std::uint32_t unit);
+  // One micro-batch's gradients of a unit.
+  void reduce_unit(std::uint32_t unit, bool last);
+  // What a collective among `group` waits for: the last computation, or, after the collective
+  // `before`, the host, which handles members one by one.
+  Node members_handled(const ParameterGroup& group, std::uint64_t parameters, Node before);
   // The sum of a scalar over all ranks.
   Node sum_over_ranks(Node local);
   Node reduce_tied_embedding(Node ready);

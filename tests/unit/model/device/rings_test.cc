@@ -86,5 +86,33 @@ TEST(Rings, TakeTheSameTimesByTheirOwnCodeAsByThatOfAllCollectives) {
   }
 }
 
+// A mesh of four by two on nodes of four: of the groups along either axis, those of the first are
+// inside a node, and so keep their time.
+TEST(Rings, ARuleForGroupsAcrossNodesLeavesThoseInsideAlone) {
+  const auto time_of = [](bool along_first, bool slow_across) {
+    WorkloadBuilder workload("one");
+    const auto first = workload.add_axis("first", 4);
+    const auto second = workload.add_axis("second", 2);
+    const auto group = workload.add_group("group", {along_first ? first : second});
+    ProgramBuilder& program = workload.add_program("member");
+    program.add_node({.kind = NodeKind::COLLECTIVE,
+                      .stream = program.add_stream("network", StreamKind::COMMUNICATION),
+                      .collective = CollectiveType::ALL_REDUCE,
+                      .group = group,
+                      .comm_bytes = 1 << 20});
+    workload.bind_range(0, {.axis = first, .first = 0, .count = 4});
+    const WorkloadGraph graph = workload.build();
+    ClusterOptions options;
+    if (slow_across) {
+      options.collectives = {CollectiveRule{
+          .across_nodes = true, .choice = {.payload_ppm = {500'000, 500'000}}}};
+    }
+    const Cluster cluster(graph, tests::round_accelerator(), tests::round_fabric(), options);
+    return tests::run_cluster(cluster).outcome.simulated_time();
+  };
+  EXPECT_EQ(time_of(true, true), time_of(true, false));
+  EXPECT_GT(time_of(false, true), time_of(false, false));
+}
+
 }  // namespace
 }  // namespace exawarp::model

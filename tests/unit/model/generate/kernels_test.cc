@@ -188,6 +188,20 @@ TEST(Kernels, AnActivationThatIsNotFusedPassesThroughMemoryOnceMore) {
                  {{"activation.parts.backward", f / 2, 2 * f, f}});
 }
 
+// 64 tokens, 512 words: bytes of fp32 and of bf16.
+TEST(Kernels, ALossThatIsNotFusedPassesOverCopiesOfFp32) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.kernels.fused_loss = false;
+  const WorkloadGraph graph = generate_transformer(spec);
+  const std::uint64_t logits = 64 * 512;
+  expect_kernels({nodes_named(graph, 0, "loss.maximum").front()},
+                 {{"loss.maximum", logits, 6 * logits, 4 * logits}});
+  expect_kernels({nodes_named(graph, 0, "loss.sum").front()},
+                 {{"loss.sum", 3 * logits, 16 * logits, 12 * logits}});
+  expect_kernels({nodes_named(graph, 0, "loss.gradient").front()},
+                 {{"loss.gradient", 2 * logits, 8 * logits, 6 * logits}});
+}
+
 TransformerSpec fp8_llama() {
   TransformerSpec spec = tests::tiny_llama();
   spec.gemm_precision = schema::DataType::FP8;

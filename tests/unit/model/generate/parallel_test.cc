@@ -130,6 +130,63 @@ TEST(Sharding, PrefetchDepthSaysHowFarAheadParametersAreGathered) {
   }
 }
 
+// As DeepSpeed did in 2021: a collective for each matrix, parameters released after recomputation.
+TEST(Sharding, Zero3GathersAndReducesALayerInParts) {
+  TransformerSpec spec = split({.data = 4, .sharding = Sharding::kZero3, .layer_collectives = 4});
+  WorkloadGraph graph = generate_transformer(spec);
+  const std::uint64_t head = kTable + 64;  // with the last norm; each of four parts is padded
+  const std::uint64_t shards = 2 * (4 * kLayer + head) + kTable;
+  EXPECT_EQ(total_of(graph, "parameter.all_gather"), (Total{4 * 2 * 11, 2 * 2 * shards / 4}));
+  EXPECT_EQ(total_of(graph, "gradient.reduce_scatter"),
+            (Total{4 * 12, 2 * 4 * (4 * kLayer + head + kTable)}));
+  spec.parallel.regather_after_recompute = true;
+  EXPECT_EQ(total_of(generate_transformer(spec), "parameter.all_gather").count, 4u * 2 * 11);
+  spec.recompute.kind = Recompute::kFull;
+  graph = generate_transformer(spec);
+  EXPECT_EQ(total_of(graph, "parameter.all_gather"),
+            (Total{4 * 2 * 15, 2 * 2 * (shards + 4 * kLayer) / 4}));
+}
+
+// Each waits for the collective before it, so nothing that the host handles overlaps another.
+TEST(Sharding, AHostThatHandlesMembersOneByOneHoldsEachCollectiveUp) {
+  TransformerSpec spec = split({.data = 4, .sharding = Sharding::kZero3, .layer_collectives = 2});
+  spec.parallel.member_time = core::Time{10'000'000};
+  const WorkloadGraph graph = generate_transformer(spec);
+  const Program& nodes = graph.program(0);
+  std::size_t waits = 0;
+  for (std::uint32_t i = 0; i < nodes.node_count(); ++i) {
+    const auto node = nodes.node(i);
+    const std::string name = graph.node_name(node);
+    if (name == "host.members") {
+      ++waits;
+      EXPECT_EQ(node.getDurationPs(), 4u * 10'000'000);
+    } else if (name == "parameter.all_gather" || name == "gradient.reduce_scatter") {
+      ASSERT_EQ(node.getDependencyCount(), 1u);
+      EXPECT_EQ(graph.node_name(nodes.node(nodes.dependency(node, 0))), "host.members");
+    }
+  }
+  EXPECT_EQ(waits, 2u * (2 * 11 + 12));
+}
+
+TEST(Sharding, WithoutOverlapBackwardWaitsForEachLayersReduction) {
+  for (const bool overlaps : {true, false}) {
+    TransformerSpec spec = split({.data = 4, .sharding = Sharding::kZero2});
+    spec.overlap.gradients = overlaps;
+    const WorkloadGraph graph = generate_transformer(spec);
+    const Program& nodes = graph.program(0);
+    std::size_t awaited = 0;
+    for (std::uint32_t i = 0; i < nodes.node_count(); ++i) {
+      const auto node = nodes.node(i);
+      if (node.getKind() != schema::NodeKind::COMPUTE) continue;
+      for (std::uint32_t d = 0; d < node.getDependencyCount(); ++d) {
+        const auto before = nodes.node(nodes.dependency(node, d));
+        awaited += graph.node_name(before) == "gradient.reduce_scatter" ? 1 : 0;
+      }
+    }
+    EXPECT_EQ(awaited, overlaps ? 1u : 12u);  // the optimizer waits for the last one
+  }
+}
+
 TEST(Sharding, HybridShardingSumsOverCopiesOnceAStep) {
   const WorkloadGraph graph =
       generate_transformer(split({.data = 4, .sharding = Sharding::kZero3, .shard_group = 2}));
@@ -475,6 +532,15 @@ const Refusal kRefusals[] = {
        s.schedule.chunk_layers = {1, 2};
      },
      "schedule.chunk_layers: has 2 entries; expected 1, one a pipeline chunk"},
+    {"CountedEndsBesideChunkLayers",
+     [](TransformerSpec& s) {
+       s.schedule.count_ends = true;
+       s.schedule.chunk_layers = {4};
+     },
+     "schedule.count_ends: stands beside first_stage_layers, last_stage_layers or chunk_layers; "
+     "expected one of them"},
+    {"NoLayerCollective", [](TransformerSpec& s) { s.parallel.layer_collectives = 0; },
+     "parallel.layer_collectives: 0; expected 1 to 1024"},
     {"ChunkLayersSum", [](TransformerSpec& s) { s.schedule.chunk_layers = {5}; },
      "schedule.chunk_layers: adds up to 5 layers; expected 4"},
     {"ZeroBubbleInterleaved",

@@ -179,6 +179,17 @@ TEST(LayerSplit, FirstAndLastOfManyChunksHaveRoomForEmbeddingAndLoss) {
   EXPECT_EQ(layers_of_chunks({.layers = 126, .chunks = 64}), expected);
 }
 
+TEST(LayerSplit, CountedEndsTakeThePlaceOfALayer) {
+  std::vector<std::uint32_t> ones(128, 1);  // Llama 3 405B on 16 stages of eight chunks
+  ones.front() = ones.back() = 0;
+  EXPECT_EQ(layers_of_chunks({.layers = 126, .chunks = 128, .ends = true}), ones);
+  std::vector<std::uint32_t> twos(64, 2);
+  twos.front() = twos.back() = 1;
+  EXPECT_EQ(layers_of_chunks({.layers = 126, .chunks = 64, .ends = true}), twos);
+  EXPECT_EQ(layers_of_chunks({.layers = 8, .chunks = 4, .ends = true}),
+            (std::vector<std::uint32_t>{1, 3, 3, 1}));
+}
+
 TEST(LayerSplit, GivenFirstAndLastAreKept) {
   EXPECT_EQ(layers_of_chunks({.layers = 10, .chunks = 4, .first = 1, .last = 2}),
             (std::vector<std::uint32_t>{1, 3, 4, 2}));
