@@ -1,4 +1,4 @@
-// How long an operation takes on a device, and how that is known. A compute model answers for the
+// How long an operation takes on a device, what it draws meanwhile, and how that is known. A compute model answers for the
 // operations it knows; ComputeModels (compute_models.h) asks the one that is chosen for the kind of
 // operation, and the roofline where that has no answer.
 //
@@ -70,6 +70,9 @@ struct Priced {
   core::Time duration = {};
   Provenance provenance = Provenance::modelled;
   double relative_error = 0;  // one standard deviation, relative; 0: not known
+  // What the device draws while the kernel runs, as surely known as its duration; 0: not known, and
+  // utilisation says it (model/energy/power.h).
+  double watts = 0;
 };
 
 // Thread safety: const methods from any thread.

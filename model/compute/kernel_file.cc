@@ -1,4 +1,4 @@
-// A header of text, then the grid as 16-bit levels; everything that a file says is checked before
+// A header of text, then the grid as 16-bit levels of times and 8-bit ones of watts; everything that a file says is checked before
 // it is used.
 #include "model/compute/kernel_file.h"
 
@@ -88,11 +88,13 @@ class Parser {
       take_axis();
     } else if (what == "scale") {
       take_scale();
+    } else if (what == "watts") {
+      take_watts();
     } else if (what == "slice") {
       take_slice();
     } else if (what != "source" && what != "licence") {
       refuse("unknown line \"{}\"; expected source, licence, operation, type, keys, axis, scale, "
-             "slice or cells",
+             "watts, slice or cells",
              printable(what));
     }
   }
@@ -131,6 +133,16 @@ class Parser {
     }
   }
 
+  void take_watts() {
+    file_.watt_least = number<double>(word(), "the least power in W");
+    file_.watt_step = number<double>(word(), "a step in W");
+    const double most = file_.watt_least + 0xfe * file_.watt_step;
+    if (!(file_.watt_step > 0) || !(file_.watt_least > 0) || !(most < kKernelWattsMax)) {
+      refuse("watts from {} in steps of {}; expected more than 0, less than {} W",
+             file_.watt_least, file_.watt_step, kKernelWattsMax);
+    }
+  }
+
   void take_slice() {
     std::vector<std::uint32_t> key = numbers(0);
     if (key.size() != file_.keys.size() || key.empty()) {
@@ -156,14 +168,17 @@ class Parser {
     for (const auto& values : file_.values) cells *= static_cast<double>(values.size());
     if (cells > kKernelCellsMax) refuse("{} cells; expected at most {}", cells, kKernelCellsMax);
     const auto count = static_cast<std::size_t>(cells);
-    if (rest_.size() != 2 * count) {
-      refuse("{} bytes of cells; expected {}", rest_.size(), 2 * count);
+    const bool has_watts = file_.watt_step > 0;
+    const std::size_t bytes = (has_watts ? 3 : 2) * count;
+    if (rest_.size() != bytes) {
+      refuse("{} bytes of cells; expected {}", rest_.size(), bytes);
     }
     file_.levels.resize(count);
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(rest_[i]); };
     for (std::size_t i = 0; i < count; ++i) {
       file_.levels[i] = static_cast<std::uint16_t>(byte(2 * i) | byte(2 * i + 1) << 8);
     }
+    for (std::size_t i = 2 * count; i < bytes; ++i) file_.watt_levels.push_back(byte(i));
   }
 
   const std::string& place_;

@@ -1,5 +1,5 @@
 // The file of a kernel table (.xkt): lines of text up to `cells`, then 16-bit levels,
-// little-endian. docs/reference/kernel_tables.md has the format. Files may come from anywhere:
+// little-endian, then 8-bit levels of watts where it has them. docs/reference/kernel_tables.md has the format. Files may come from anywhere:
 // everything is checked.
 #pragma once
 
@@ -11,6 +11,7 @@
 namespace exawarp::model {
 
 constexpr double kKernelUsMax = 1e9;
+constexpr double kKernelWattsMax = 1e6;
 constexpr double kKernelCellsMax = 1 << 22;  // of all slices together
 
 struct KernelFile {
@@ -20,6 +21,8 @@ struct KernelFile {
   std::vector<std::vector<std::uint32_t>> slices;  // keys, ascending; one empty one without keys
   std::vector<std::uint16_t> levels;               // slice by slice; 0xffff: not measured
   double log_least = 0, log_step = 0;  // exp(log_least + level * log_step) us
+  std::vector<std::uint8_t> watt_levels;  // as many, or none; 0xff: not measured
+  double watt_least = 0, watt_step = 0;   // watt_least + level * watt_step W
 };
 
 // Throws core::InputError at `place`.

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::uint16_t kAbsent = 0xffff;
 constexpr double kLevels = 0xfffe;
+constexpr std::uint8_t kNoWatts = 0xff;
+constexpr double kWattLevels = 0xfe;
 constexpr std::uint32_t kAlignment = 16;
 constexpr std::array<double, 2> kErrorClassUs{20, 200};  // where a class of times ends
 constexpr std::size_t kErrorSamples = 2'048;
@@ -42,6 +44,40 @@ void check_row(const std::string& place, const KernelTable::Layout& layout,
     refuse(place, fmt::format("a time out of range: {} us; expected more than 0, less than {} us",
                               row.us, kKernelUsMax));
   }
+  if (!(row.watts >= 0) || !(row.watts < kKernelWattsMax)) {
+    refuse(place, fmt::format("a power out of range: {} W; expected less than {} W", row.watts,
+                              kKernelWattsMax));
+  }
+}
+
+// The watts of rows as levels, by cell: of those of one cell, the fastest row's that has any.
+struct WattLevels {
+  std::vector<std::uint8_t> levels;
+  double least = 0, step = 0;
+};
+
+WattLevels watt_levels(std::span<const KernelTable::Row> rows,
+                       std::span<const std::size_t> cell_of_row, std::size_t cells) {
+  std::vector<const KernelTable::Row*> chosen;
+  WattLevels out;
+  double most = 0;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    if (rows[r].watts == 0) continue;
+    chosen.resize(cells);
+    const KernelTable::Row*& row = chosen[cell_of_row[r]];
+    if (row == nullptr || rows[r].us < row->us) row = &rows[r];
+    out.least = out.least == 0 ? rows[r].watts : std::min(out.least, rows[r].watts);
+    most = std::max(most, rows[r].watts);
+  }
+  if (chosen.empty()) return out;
+  out.step = std::max((most - out.least) / kWattLevels, 1e-3);
+  out.levels.assign(cells, kNoWatts);
+  for (std::size_t c = 0; c < cells; ++c) {
+    if (chosen[c] == nullptr) continue;
+    out.levels[c] =
+        static_cast<std::uint8_t>(std::lround((chosen[c]->watts - out.least) / out.step));
+  }
+  return out;
 }
 
 }  // namespace
@@ -56,6 +92,9 @@ KernelTable KernelTable::parse(const std::string& place, std::string_view bytes)
   table.levels_ = std::move(file.levels);
   table.log_least_ = file.log_least;
   table.log_step_ = file.log_step;
+  table.watt_levels_ = std::move(file.watt_levels);
+  table.watt_least_ = file.watt_least;
+  table.watt_step_ = file.watt_step;
   table.finish();
   return table;
 }
@@ -94,6 +133,7 @@ KernelTable KernelTable::from_rows(const std::string& place, Layout layout,
   table.log_step_ = std::max((std::log(most) - table.log_least_) / kLevels, 1e-9);
   table.levels_.assign(static_cast<std::size_t>(cells), kAbsent);
   const std::size_t slice_cells = table.levels_.size() / table.slices_.size();
+  std::vector<std::size_t> cell_of_row;
   for (const Row& row : rows) {
     std::size_t at = 0;
     for (std::size_t a = 0; a < row.point.size(); ++a) {
@@ -102,10 +142,15 @@ KernelTable KernelTable::from_rows(const std::string& place, Layout layout,
            static_cast<std::size_t>(std::ranges::lower_bound(values, row.point[a]) -
                                     values.begin());
     }
-    std::uint16_t& level = table.levels_[slices[row.key] * slice_cells + at];
+    cell_of_row.push_back(slices[row.key] * slice_cells + at);
+    std::uint16_t& level = table.levels_[cell_of_row.back()];
     level = std::min(level, static_cast<std::uint16_t>(std::lround(
                                 (std::log(row.us) - table.log_least_) / table.log_step_)));
   }
+  WattLevels watts = watt_levels(rows, cell_of_row, table.levels_.size());
+  table.watt_levels_ = std::move(watts.levels);
+  table.watt_least_ = watts.least;
+  table.watt_step_ = watts.step;
   table.finish();
   return table;
 }
@@ -132,6 +177,12 @@ std::optional<std::size_t> KernelTable::slice_of(std::span<const std::uint32_t> 
 double KernelTable::measured_us(std::size_t slice, std::size_t cell) const {
   const std::uint16_t level = levels_[slice * cells_of_slice_ + cell];
   return level == kAbsent ? 0 : std::exp(log_least_ + log_step_ * level);
+}
+
+double KernelTable::measured_watts(std::size_t slice, std::size_t cell) const {
+  if (watt_levels_.empty()) return 0;
+  const std::uint8_t level = watt_levels_[slice * cells_of_slice_ + cell];
+  return level == kNoWatts ? 0 : watt_least_ + watt_step_ * level;
 }
 
 KernelTable::Point KernelTable::point_of(std::size_t cell) const {
@@ -261,17 +312,44 @@ std::optional<KernelTable::Estimate> KernelTable::inside(std::size_t slice, cons
     index[a] = b->low;
   }
   if (on_grid) {
-    if (const double us = time(slice, index, held); us > 0) return Estimate{us};
+    if (const double us = time(slice, index, held); us > 0) {
+      return Estimate{us, Provenance::measured, measured_watts(slice, cell_of(index))};
+    }
   }
-  const double us = along(slice, std::span(brackets.data(), axes_.size()), index, 0, held);
+  const std::span around(brackets.data(), axes_.size());
+  const double us = along(slice, around, index, 0, held);
   if (us == 0) return std::nullopt;
-  return Estimate{us * scale, beyond ? Provenance::extrapolated : Provenance::interpolated};
+  return Estimate{us * scale, beyond ? Provenance::extrapolated : Provenance::interpolated,
+                  watts(slice, around, held)};
+}
+
+// The mean of the corners of which watts are known, each by its share; 0: there are none.
+double KernelTable::watts(std::size_t slice, std::span<const Bracket> brackets,
+                          const HeldOut& held) const {
+  if (watt_levels_.empty()) return 0;
+  double sum = 0, shares = 0;
+  for (std::uint32_t corner = 0; corner < 1u << brackets.size(); ++corner) {
+    Index index{};
+    double share = 1;
+    for (std::size_t a = 0; a < brackets.size(); ++a) {
+      const Bracket& b = brackets[a];
+      const bool high = (corner >> a & 1) != 0;
+      index[a] = high ? b.high : b.low;
+      share *= high ? b.share : 1 - b.share;
+    }
+    if (share == 0 || time(slice, index, held) == 0) continue;
+    const double at = measured_watts(slice, cell_of(index));
+    if (at == 0) continue;
+    sum += share * at;
+    shares += share;
+  }
+  return shares > 0 ? sum / shares : 0;
 }
 
 // Scaled by the work from the measured point that is nearest by ratios of sizes.
 std::optional<KernelTable::Estimate> KernelTable::nearest(std::size_t slice, const Point& point,
                                                           const HeldOut& held) const {
-  double best_distance = HUGE_VAL, best = 0;
+  double best_distance = HUGE_VAL, best = 0, best_watts = 0;
   for (std::size_t cell = 0; cell < cells_of_slice_; ++cell) {
     if (levels_[slice * cells_of_slice_ + cell] == kAbsent || cell == held.cell) continue;
     const Point at = point_of(cell);
@@ -286,9 +364,10 @@ std::optional<KernelTable::Estimate> KernelTable::nearest(std::size_t slice, con
     if (is_held || !(distance < best_distance)) continue;
     best_distance = distance;
     best = measured_us(slice, cell) * std::exp(work);
+    best_watts = measured_watts(slice, cell);
   }
   if (best == 0) return std::nullopt;
-  return Estimate{best, Provenance::extrapolated};
+  return Estimate{best, Provenance::extrapolated, best_watts};
 }
 
 double KernelTable::error(double us) const {

@@ -36,6 +36,7 @@ class KernelTable {
   struct Row {
     std::vector<std::uint32_t> key, point;
     double us = 0;
+    double watts = 0;  // 0: not measured
   };
   struct Layout {
     std::string operation, data_type;
@@ -44,13 +45,14 @@ class KernelTable {
   struct Estimate {
     double us = 0;
     Provenance provenance = Provenance::measured;
+    double watts = 0;  // while it runs; 0: not measured here or around
   };
   using Point = std::array<double, kKernelAxesMax>;
 
   // Throws core::InputError at `place` where `bytes` are no such file.
   static KernelTable parse(const std::string& place, std::string_view bytes);
-  // Of equal keys and points the fastest counts. Throws core::InputError at `place` where rows do
-  // not fit the layout, sizes are 0, times are not above 0, or there are none.
+  // Of equal keys and points the fastest counts, and the watts of the fastest that has any. Throws core::InputError at `place` where rows do
+  // not fit the layout, sizes are 0, times are not above 0, watts are below 0, or there are none.
   static KernelTable from_rows(const std::string& place, Layout layout, std::span<const Row> rows);
 
   [[nodiscard]] const Layout& layout() const { return layout_; }
@@ -65,6 +67,7 @@ class KernelTable {
   [[nodiscard]] std::size_t cells_of_slice() const { return cells_of_slice_; }
   // The measurement at a cell of a slice; 0: none there.
   [[nodiscard]] double measured_us(std::size_t slice, std::size_t cell) const;
+  [[nodiscard]] double measured_watts(std::size_t slice, std::size_t cell) const;  // the same
   [[nodiscard]] Point point_of(std::size_t cell) const;
 
   // Requires sizes of 1 or more. None: the slice is empty but for what is held.
@@ -95,6 +98,8 @@ class KernelTable {
   [[nodiscard]] std::optional<Bracket> bracket(std::size_t axis, double value,
                                                const HeldOut& held, std::size_t skip) const;
   [[nodiscard]] double between(std::size_t axis, double low, double high, double share) const;
+  [[nodiscard]] double watts(std::size_t slice, std::span<const Bracket> brackets,
+                             const HeldOut& held) const;
   [[nodiscard]] double filled(std::size_t slice, const Index& index, const HeldOut& held) const;
   [[nodiscard]] double along(std::size_t slice, std::span<const Bracket> brackets, Index& index,
                              std::size_t axis, const HeldOut& held) const;
@@ -112,6 +117,8 @@ class KernelTable {
   std::size_t cells_of_slice_ = 0;
   std::vector<std::uint16_t> levels_;  // of the logarithm, slice by slice
   double log_least_ = 0, log_step_ = 0;
+  std::vector<std::uint8_t> watt_levels_;  // as many, or none
+  double watt_least_ = 0, watt_step_ = 0;
   std::array<double, 3> errors_{};
 };
 

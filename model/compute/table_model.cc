@@ -70,7 +70,10 @@ std::optional<TableModel::Time> TableModel::estimate(const KernelTable& table, s
                                                      const KernelTable::Point& point) {
   const auto found = table.estimate(slice, point);
   if (!found) return std::nullopt;
-  Time time{.us = found->us, .provenance = found->provenance, .relative_error = kMeasuredError};
+  Time time{.us = found->us,
+            .provenance = found->provenance,
+            .relative_error = kMeasuredError,
+            .watts = found->watts};
   if (found->provenance != Provenance::measured) {
     time.relative_error = std::max(table.error(found->us), kMeasuredError);
   }
@@ -204,7 +207,8 @@ std::optional<Priced> TableModel::price(const ComputeOperation& operation) const
   const core::Time runs{static_cast<std::int64_t>(std::ceil(time->us * kPsPerUs))};
   return Priced{.duration = accelerator_.launch_latency + runs,
                 .provenance = time->provenance,
-                .relative_error = time->relative_error};
+                .relative_error = time->relative_error,
+                .watts = time->watts};
 }
 
 }  // namespace exawarp::model

@@ -10,7 +10,8 @@
 //   experts      a layer's kernels were measured together, forward: a product, of the backward
 //                pass too, has the share of its FLOPs, marked derived
 //
-// To each comes the accelerator's launch latency: kernels were timed back to back.
+// What is derived from a kernel draws what that kernel draws. To each comes the accelerator's
+// launch latency: kernels were timed back to back.
 #pragma once
 
 #include "model/compute/accelerator.h"
@@ -31,6 +32,7 @@ class TableModel final : public ComputeModel {
     double us = 0;
     Provenance provenance = Provenance::measured;
     double relative_error = 0;
+    double watts = 0;  // 0: not known
   };
   [[nodiscard]] std::optional<Time> of(const GemmShape& shape, schema::DataType type) const;
   [[nodiscard]] std::optional<Time> of(const AttentionShape& shape, schema::DataType type) const;

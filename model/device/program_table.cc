@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <compare>
 #include <limits>
 #include <map>
@@ -23,6 +24,7 @@
 #include "model/compute/rank_noise.h"
 #include "model/device/collective_times.h"
 #include "model/device/supported.h"
+#include "model/energy/power.h"
 #include "model/network/packet/packet_network.h"
 #include "model/workload/validate_program.h"
 
@@ -99,6 +101,7 @@ class Builder {
       table_.sends.push_back({.peer = peer.second, .absolute = peer.first, .sent = sends});
     }
     table_.kernels = kernels_.all();
+    if (in_.accelerator.power.known()) table_.above_idle_mw.resize(table_.tasks.size());
     return std::move(table_);
   }
 
@@ -152,14 +155,28 @@ class Builder {
       const auto reader = program_->node(node);
       const ComputeOperation operation = operation_of(reader, in_.graph.shape_of(reader));
       if (const Priced* known = kernels_.find(operation, reader.getShape())) {
-        return lagged(known->duration, in_.lag_ppb);
+        return lasts(operation, *known);
       }
       const Priced priced = compute_.price(operation);
       kernels_.add(operation, reader.getShape(), priced);
-      return lagged(priced.duration, in_.lag_ppb);
+      return lasts(operation, priced);
     } catch (const core::InputError& error) {
       throw core::InputError(node_place(in_.graph, index_, node), error.what());
     }
+  }
+
+  // How long the next task does, and, on the way, what it draws.
+  core::Time lasts(const ComputeOperation& operation, const Priced& priced) {
+    const core::Time duration = lagged(priced.duration, in_.lag_ppb);
+    if (!in_.accelerator.power.known()) return duration;
+    const double above_w = above_idle_w(in_.accelerator, operation, priced, duration);
+    constexpr double kMwMax = std::numeric_limits<std::int32_t>::max();
+    table_.above_idle_mw.resize(table_.tasks.size() + 1);
+    table_.above_idle_mw.back() =
+        static_cast<std::int32_t>(std::lround(std::clamp(above_w * 1e3, -kMwMax, kMwMax)));
+    table_.above_idle_j.at(static_cast<std::size_t>(power_provenance(priced))) +=
+        above_w * core::to_seconds(duration);
+    return duration;
   }
 
   // A node keeps its stream busy for `time` or longer.

@@ -81,6 +81,10 @@ struct ProgramTable {
   // channel's groups; those of one collective follow each other.
   std::vector<core::Time> times;
   std::vector<KernelUse> kernels;  // what it computes, for reports
+  // What a task adds to its device's idle power while it lasts, by task; empty where the
+  // accelerator's power is not known. And the joules of all tasks together, by how that is known.
+  std::vector<std::int32_t> above_idle_mw;
+  std::array<double, kProvenanceCount> above_idle_j{};
   std::uint64_t events = 0;  // a device executes, without waits for an interface
 
   [[nodiscard]] std::uint32_t streams() const {

@@ -3,24 +3,9 @@
 #include <memory>
 
 #include "model/device/device_model.h"
-#include "model/energy/power.h"
 
 namespace exawarp::model {
 namespace {
-
-// Joules above idle that a device spends on a program's kernels.
-double program_j(const Cluster& cluster, const ProgramTable& table, const Program& program) {
-  const Accelerator& accelerator = cluster.accelerator();
-  double joules = 0;
-  for (const Task& task : table.tasks) {
-    if (task.kind != TaskKind::compute) continue;
-    const core::Time duration = task.wire[0];
-    const double above =
-        node_power_w(accelerator, program.node(task.node), duration) - accelerator.power.idle_w();
-    joules += above * core::to_seconds(duration);
-  }
-  return joules;
-}
 
 double communicating_s(const ClassTotals& totals) {
   DeviceTime sum = 0;
@@ -45,9 +30,12 @@ std::optional<Energy> energy_of(const Cluster& cluster, const Outcome& outcome,
     for (std::uint32_t p = 0; p < job.graph->program_count(); ++p) {
       const ClassTotals& totals = classes[job.first_program + p];
       if (totals.devices == 0) continue;
-      energy.computing_j += static_cast<double>(totals.devices) *
-                            program_j(cluster, tables[job.first_program + p],
-                                      job.graph->program(p));
+      for (std::size_t i = 0; i < kProvenanceCount; ++i) {
+        const double joules = static_cast<double>(totals.devices) *
+                              tables[job.first_program + p].above_idle_j[i];
+        energy.computing_by_provenance_j[i] += joules;
+        energy.computing_j += joules;
+      }
       energy.communicating_j +=
           (power.communicating_w() - power.idle_w()) * communicating_s(totals);
     }

@@ -7,6 +7,7 @@
 // on for longer.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -18,12 +19,13 @@ namespace exawarp::model {
 
 struct Energy {
   // Joules of the whole run, all devices together.
-  double computing_j = 0;      // above idle
-  double communicating_j = 0;  // above idle
-  double idle_j = 0;           // of devices, all the time
-  double nodes_j = 0;          // of what is in nodes beside devices
-  double switches_j = 0;       // outside nodes
-  double seconds = 0;          // of the run
+  double computing_j = 0;                                            // above idle
+  std::array<double, kProvenanceCount> computing_by_provenance_j{};  // how its watts are known
+  double communicating_j = 0;                                        // above idle
+  double idle_j = 0;                                                 // of devices, all the time
+  double nodes_j = 0;     // of what is in nodes beside devices
+  double switches_j = 0;  // outside nodes
+  double seconds = 0;     // of the run
   double devices = 0;
   double node_count = 0;
   SystemPower system;
@@ -37,7 +39,7 @@ struct Energy {
 };
 
 // None where the accelerator's power is not known, or no time passed.
-// Cost: O(nodes of the programs).
+// Cost: O(programs).
 std::optional<Energy> energy_of(const Cluster& cluster, const Outcome& outcome,
                                 const SystemPower& system);
 

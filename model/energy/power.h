@@ -1,4 +1,5 @@
-// What a device draws while it computes, from how much of its rates a kernel uses:
+// What a device draws while it computes: what was measured of the kernel (Priced::watts), and where
+// nothing was, what follows from how much of the device's rates it uses:
 //
 //   P = idle + (limit - idle) * min(1, u_c / compute_saturation + memory_share * u_m)
 //
@@ -13,7 +14,7 @@
 
 #include "core/time.h"
 #include "model/compute/accelerator.h"
-#include "model/workload/workload.capnp.h"
+#include "model/compute/compute_model.h"
 
 namespace exawarp::model {
 
@@ -25,8 +26,19 @@ struct SystemPower {
   double cost_per_device_hour = 0;  // in whatever currency; 0: not known
 };
 
-// Watts that `node`, a compute or memory node that takes `duration`, makes a device draw. Requires
-// accelerator.power to be known. A node of no known work counts as one that waits for memory.
-double node_power_w(const Accelerator& accelerator, schema::Node::Reader node, core::Time duration);
+// Watts that the formula says of an operation that takes `duration`. Requires accelerator.power to
+// be known. An operation of no known work counts as one that waits for memory.
+double modelled_power_w(const Accelerator& accelerator, const ComputeOperation& operation,
+                        core::Time duration);
+
+// What an operation adds to idle power, on average over `duration`: its price's, or longer where
+// ranks lag. Measured watts are those of the kernel itself, without its launch. The same requirement.
+double above_idle_w(const Accelerator& accelerator, const ComputeOperation& operation,
+                    const Priced& priced, core::Time duration);
+
+// How that is known.
+constexpr Provenance power_provenance(const Priced& priced) {
+  return priced.watts > 0 ? priced.provenance : Provenance::modelled;
+}
 
 }  // namespace exawarp::model

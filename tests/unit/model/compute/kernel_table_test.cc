@@ -90,6 +90,45 @@ TEST(KernelTable, TakesTheFastestOfEqualShapes) {
   EXPECT_NEAR(products(rows).estimate(0, {16, 64, 64})->us, rows.back().us, 1e-3);
 }
 
+// Of 100 W at m 16, 300 W at m 64, and nothing known at others.
+Rows rows_with_watts() {
+  Rows rows = product_rows();
+  for (KernelTable::Row& row : rows) {
+    if (row.point[0] == 16) row.watts = 100;
+    if (row.point[0] == 64) row.watts = 300;
+  }
+  return rows;
+}
+
+TEST(KernelTable, SaysTheWattsThatWereMeasuredAtItsPoints) {
+  const KernelTable table = products(rows_with_watts());
+  EXPECT_DOUBLE_EQ(table.estimate(0, {16, 256, 128})->watts, 100);
+  EXPECT_DOUBLE_EQ(table.estimate(0, {64, 1024, 1024})->watts, 300);
+  EXPECT_EQ(table.estimate(0, {17, 256, 128})->watts, 0);
+  EXPECT_EQ(products().estimate(0, {16, 256, 128})->watts, 0);
+}
+
+TEST(KernelTable, InterpolatesWattsAmongThePointsThatHaveThem) {
+  const KernelTable table = products(rows_with_watts());
+  EXPECT_NEAR(table.estimate(0, {32, 512, 512})->watts, 100 + 200.0 * 16 / 48, 0.1);
+  EXPECT_DOUBLE_EQ(table.estimate(0, {128, 512, 512})->watts, 300) << "256 has none";
+  EXPECT_DOUBLE_EQ(table.estimate(0, {64, 256, 4096})->watts, 300) << "beyond the grid";
+}
+
+TEST(KernelTable, TakesTheWattsOfTheFastestRowThatHasAny) {
+  Rows rows = rows_with_watts();
+  KernelTable::Row slower = rows.front(), fastest = rows.front();
+  slower.us *= 2;
+  slower.watts = 200;
+  fastest.us /= 2;
+  fastest.watts = 0;
+  rows.push_back(slower);
+  rows.push_back(fastest);
+  const auto e = products(rows).estimate(0, {16, 64, 64});
+  EXPECT_NEAR(e->us, fastest.us, 1e-3);
+  EXPECT_DOUBLE_EQ(e->watts, 100);
+}
+
 std::string refusal_of(const std::function<void()>& act) {
   try {
     act();
@@ -107,6 +146,8 @@ TEST(KernelTable, RefusesRowsThatAreNotSound) {
             "rows: a size of 0; expected 1 or more");
   EXPECT_EQ(refusal_of([] { products({{{}, {1, 2, 3}, -1}}); }),
             "rows: a time out of range: -1 us; expected more than 0, less than 1000000000 us");
+  EXPECT_EQ(refusal_of([] { products({{{}, {1, 2, 3}, 1, -5}}); }),
+            "rows: a power out of range: -5 W; expected less than 1000000 W");
 }
 
 struct BadFile {
@@ -133,8 +174,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "1: not a kernel table: \"a,b\"; expected \"exawarp-kernels 1\""},
         BadFile{"Unknown", "exawarp-kernels 1\nspeed 3\n",
                 "2: unknown line \"speed\"; expected source, licence, operation, type, keys, axis, "
-                "scale, slice or cells"},
+                "scale, watts, slice or cells"},
         BadFile{"Number", "exawarp-kernels 1\naxis m 1 x\n", "2: \"x\"; expected a whole number"},
+        BadFile{"Watts", "exawarp-kernels 1\nwatts 100 -1\n",
+                "2: watts from 100 in steps of -1; expected more than 0, less than 1000000 W"},
+        BadFile{"CellsOfWatts", kGoodHead + "watts 100 1\ncells\nabcd",
+                "8: 4 bytes of cells; expected 6"},
         BadFile{"Zero", "exawarp-kernels 1\naxis m 0\n", "2: \"0\"; expected 1 or more"},
         BadFile{"Order", "exawarp-kernels 1\naxis m 2 2\n",
                 "2: 2 after 2; expected ascending values"},
@@ -177,6 +222,21 @@ double tflops(const KernelTable& table, double m, double n, double k) {
 TEST(ShippedKernels, SayWhatWasMeasured) {
   EXPECT_NEAR(tflops(shipped("h100_sxm/gemm_bfloat16.xkt"), 8192, 8192, 8192), 713, 1);
   EXPECT_NEAR(tflops(shipped("h100_sxm/gemm_fp8.xkt"), 4096, 2048, 16384), 808, 1);
+}
+
+// From the recorded rows; a level is 2.1 W on H200, 3.7 W on GB200.
+TEST(ShippedKernels, SayWhichWattsWereMeasured) {
+  const KernelTable gemm = shipped("h200_sxm/gemm_bfloat16.xkt");
+  EXPECT_NEAR(gemm.estimate(0, {8192, 8192, 8192})->watts, 691, 1.1);
+  EXPECT_NEAR(gemm.estimate(0, {4096, 4096, 4096})->watts, 692, 1.1);
+  EXPECT_NEAR(gemm.estimate(0, {1, 65536, 8192})->watts, 458, 1.1);
+  EXPECT_EQ(gemm.estimate(0, {256, 4096, 4096})->watts, 0) << "of 18 us";
+  const KernelTable prefill = shipped("h200_sxm/prefill_bfloat16.xkt");
+  EXPECT_NEAR(prefill.estimate(*prefill.slice_of(std::vector<std::uint32_t>{128, 0, 8}),
+                               {32, 1, 8192})->watts,
+              611, 1.2);
+  EXPECT_NEAR(shipped("gb200/gemm_bfloat16.xkt").estimate(0, {8192, 8192, 8192})->watts, 782, 1.9);
+  EXPECT_EQ(shipped("h100_sxm/gemm_bfloat16.xkt").estimate(0, {8192, 8192, 8192})->watts, 0);
 }
 
 struct Errors {
@@ -273,6 +333,32 @@ TEST(TableModel, TakesTheMeasuredTimeAndTheLaunch) {
   const Priced priced = tabled.price(product(kMeasured));
   EXPECT_EQ(priced.provenance, Provenance::measured);
   EXPECT_NEAR(static_cast<double>(priced.duration.ps), 1e6 * (2 + product_us(64, 256, 128)), 3e3);
+}
+
+TEST(TableModel, SaysTheWattsOfTheKernelAndOfWhatIsDerivedFromIt) {
+  Tabled tabled;
+  auto tables = std::make_shared<KernelTables>("");
+  tables->add(products(rows_with_watts()));
+  tables->add(KernelTable::from_rows("rows",
+                                     {.operation = "prefill",
+                                      .data_type = "bfloat16",
+                                      .keys = {"head_dim", "window", "kv_heads"},
+                                      .axes = {"heads", "batch", "new_tokens"}},
+                                     Rows{{{128, 0, 0}, {8, 1, 1024}, 50, 400}}));
+  tabled.accelerator.tables = std::move(tables);
+  EXPECT_DOUBLE_EQ(tabled.price(product(kMeasured)).watts, 300);
+  const AttentionShape backward{.new_tokens = 1024,
+                                .heads = 8,
+                                .key_value_heads = 8,
+                                .head_dim = 128,
+                                .value_dim = 128,
+                                .causal = true,
+                                .backward = true};
+  ComputeOperation attention = product(backward);
+  attention.operation = schema::Operation::ATTENTION;
+  EXPECT_DOUBLE_EQ(tabled.price(attention).watts, 400);
+  EXPECT_EQ(tabled.price(attention).provenance, Provenance::derived);
+  EXPECT_EQ(tabled.price(product({})).watts, 0);
 }
 
 TEST(TableModel, LeavesWhatItDoesNotKnowToTheRoofline) {

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <vector>
+
+#include "model/compute/kernel_tables.h"
 #include "model/energy/power.h"
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
@@ -28,7 +32,7 @@ Accelerator with_power() {
   return accelerator;
 }
 
-WorkloadGraph two_devices(const NodeFields& node, bool all_reduce) {
+WorkloadGraph two_devices(const NodeFields& node, bool all_reduce, const model::Shape& shape = {}) {
   WorkloadBuilder workload("two devices");
   const auto axis = workload.add_axis("data", 2);
   const auto group = workload.add_group("data", {axis});
@@ -36,6 +40,7 @@ WorkloadGraph two_devices(const NodeFields& node, bool all_reduce) {
   const auto compute = program.add_stream("compute", model::schema::StreamKind::COMPUTE);
   NodeFields fields = node;
   fields.stream = compute;
+  fields.shape = workload.add_shape(shape);
   const std::uint32_t before = program.add_node(fields);
   if (all_reduce) {
     const auto data = program.add_stream("data", model::schema::StreamKind::COMMUNICATION);
@@ -63,7 +68,8 @@ std::optional<model::Energy> energy_of(const WorkloadGraph& graph, const Acceler
 
 double power_of(const NodeFields& node, core::Time duration) {
   const WorkloadGraph graph = two_devices(node, false);
-  return model::node_power_w(with_power(), graph.program(0).node(0), duration);
+  return model::modelled_power_w(with_power(), model::operation_of(graph.program(0).node(0), {}),
+                                 duration);
 }
 
 TEST(Power, FollowsTheSharesOfTheRatesThatAKernelUses) {
@@ -104,6 +110,45 @@ TEST(Energy, IsNotKnownWithoutThePowerOfTheDevice) {
   double seconds = 0;
   EXPECT_FALSE(
       energy_of(two_devices({.duration_ps = 1'000}, false), round_accelerator(), {}, &seconds));
+}
+
+// One second and its launch of 250 ms, of a kernel measured at 300 W.
+TEST(Power, IsWhatWasMeasuredOfTheKernelItself) {
+  Accelerator accelerator = with_power();
+  accelerator.launch_latency = core::Time{core::kPicosecondsPerSecond / 4};
+  const core::Time second{core::kPicosecondsPerSecond};
+  model::Priced priced{.duration = second, .provenance = model::Provenance::measured};
+  priced.watts = 300;
+  EXPECT_DOUBLE_EQ(model::above_idle_w(accelerator, {}, priced, second), 200 * 0.75);
+  EXPECT_EQ(model::power_provenance(priced), model::Provenance::measured);
+  priced.watts = 0;
+  EXPECT_DOUBLE_EQ(model::above_idle_w(accelerator, {}, priced, second), 300);
+  EXPECT_EQ(model::power_provenance(priced), model::Provenance::modelled);
+}
+
+// A product of which the table has the time (0.1 s) and the watts.
+TEST(Energy, OfAKernelIsItsMeasuredWattsForItsTime) {
+  auto tables = std::make_shared<model::KernelTables>("");
+  tables->add(model::KernelTable::from_rows(
+      "rows", {.operation = "gemm", .data_type = "bfloat16", .keys = {}, .axes = {"m", "n", "k"}},
+      std::vector<model::KernelTable::Row>{{{}, {1024, 1024, 1024}, 1e5, 320},
+                                           {{}, {2048, 1024, 1024}, 2e5, 480}}));
+  Accelerator accelerator = with_power();
+  accelerator.tables = tables;
+  const NodeFields gemm{
+      .operation = Operation::GEMM, .data_type = DataType::BF16, .flops = 2'000'000};
+  const WorkloadGraph graph =
+      two_devices(gemm, false, model::GemmShape{.m = 1024, .n = 1024, .k = 1024});
+  model::ClusterOptions options;
+  options.compute.fidelity = model::ComputeFidelity::table;
+  const model::Cluster cluster(graph, accelerator, round_fabric(), options);
+  const ClusterRun run = run_cluster(cluster);
+  const auto energy = model::energy_of(cluster, run.outcome, {});
+  ASSERT_TRUE(energy);
+  EXPECT_NEAR(energy->computing_j, 2 * (320 - 100) * 0.1, 1e-3 * 44);
+  using model::Provenance;
+  EXPECT_EQ(energy->computing_by_provenance_j[static_cast<std::size_t>(Provenance::measured)],
+            energy->computing_j);
 }
 
 }  // namespace
