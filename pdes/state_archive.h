@@ -35,6 +35,13 @@
 
 namespace exawarp::pdes {
 
+// A container has its address in a union with one of these, whose size differs. No struct with such
+// a union in it has bytes that stand for its value, so bytes(), word() and kept() do not compile for
+// it: nobody describes an address by mistake.
+struct NoBytes {
+  char unused;
+};
+
 class StateArchive {
  public:
   StateArchive(const StateArchive&) = delete;
@@ -54,14 +61,16 @@ class StateArchive {
   // `count` elements that lie together; the digest takes them as they lie, and the length.
   template <class T>
   void bytes(T* elements, std::size_t count = 1) {
-    static_assert(std::has_unique_object_representations_v<T>, "padding would reach the digest");
+    static_assert(std::has_unique_object_representations_v<T> && !std::is_pointer_v<T>,
+                  "padding or addresses would reach the digest");
     if (count != 0) raw(elements, count * sizeof(T));
     if (hasher_ != nullptr) hasher_->bytes(elements, count * sizeof(T));
   }
   // A field that the digest does not take, or takes by digest_word().
   template <class T>
   void kept(T& field) {
-    static_assert(std::has_unique_object_representations_v<T>, "describe its members");
+    static_assert(std::has_unique_object_representations_v<T> && !std::is_pointer_v<T>,
+                  "describe its members");
     raw(&field, sizeof field);
   }
   // Two fields that the digest takes as one word.

@@ -63,7 +63,10 @@ class UndoRing {
     ctx.set(capacity_, wider);
   }
 
-  T* data_ = nullptr;
+  union {
+    T* data_ = nullptr;
+    NoBytes no_bytes_;
+  };
   std::uint32_t head_ = 0;
   std::uint32_t size_ = 0;
   std::uint32_t capacity_ = 0;  // 0 or a power of two

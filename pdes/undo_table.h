@@ -131,7 +131,10 @@ class UndoTable {
     if (narrower != 0) ctx.release_block(old, size_class_of(narrower * sizeof(T)));
   }
 
-  T* data_ = nullptr;
+  union {
+    T* data_ = nullptr;
+    NoBytes no_bytes_;
+  };
   std::uint32_t size_ = 0;
   std::uint32_t capacity_ = 0;  // 0 or a power of two
 };

@@ -78,7 +78,10 @@ class UndoVector {
     ctx.set(capacity_, wider);
   }
 
-  T* data_ = nullptr;
+  union {
+    T* data_ = nullptr;
+    NoBytes no_bytes_;
+  };
   std::uint32_t size_ = 0;
   std::uint32_t capacity_ = 0;
 };

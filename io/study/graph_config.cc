@@ -10,7 +10,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "io/study/quantities.h"
+#include "io/study/link_keys.h"
 #include "io/study/suggest.h"
 
 namespace exawarp::io {
@@ -61,10 +61,11 @@ std::uint32_t read_bundle(const YamlSection& section, const std::string& wire,
   return count;
 }
 
-void read_wires(const YamlSection& section, const std::vector<std::string>& kinds,
-                model::GraphSpec& out) {
+void read_wires(const YamlSection& section, model::GraphSpec& out, const KeySchema& key) {
+  std::vector<std::string> kinds;
+  for (const model::LinkKind& kind : out.kinds) kinds.push_back(kind.name);
   std::set<std::tuple<std::uint32_t, std::uint32_t, std::uint8_t>> seen;
-  for (const std::string& wire : section.texts("links")) {
+  for (const std::string& wire : section.texts(key.name)) {
     const std::vector<std::string> words = words_of(wire);
     if (words.size() != 3 && words.size() != 4) {
       section.fail("links", fmt::format("{} is no link; expected e.g. \"d0 s0 {}\"",
@@ -90,30 +91,62 @@ void read_wires(const YamlSection& section, const std::vector<std::string>& kind
   }
 }
 
-}  // namespace
-
-model::LinkKind read_link(const YamlSection& section, const std::string& name) {
-  skip_documentation(section);
-  return {name, achieved_bandwidth(section), read_latency(section, "latency", 1)};
-}
-
-model::GraphSpec read_graph(const YamlSection& section) {
-  skip_documentation(section);
-  section.skip("name");
-  model::GraphSpec out;
-  out.devices = read_count(section, "devices", 1, model::Graph::kDevicesMax);
-  out.switches = read_count(section, "switches", 0, model::Graph::kVerticesMax - out.devices, 0);
-  out.devices_forward = section.flag("devices_forward", false);
-  const YamlSection kinds = section.section("link_kinds");
+void read_kinds(const YamlSection& section, model::GraphSpec& out, const KeySchema& key) {
+  const YamlSection kinds = section.section(key.name);
   const std::vector<std::string> names = kinds.keys();
   constexpr std::size_t kKindsMax = 200;
   if (names.empty() || names.size() > kKindsMax) {
-    section.fail("link_kinds",
-                 fmt::format("has {} kinds; expected 1 to {}", names.size(), kKindsMax));
+    section.fail(key.name, fmt::format("has {} kinds; expected 1 to {}", names.size(), kKindsMax));
   }
-  for (const std::string& name : names) out.kinds.push_back(read_link(kinds.section(name), name));
-  read_wires(section, names, out);
-  return out;
+  for (const std::string& name : names) {
+    model::LinkKind& kind = out.kinds.emplace_back(link_kind_keys().read(kinds.section(name)));
+    kind.name = name;
+  }
+}
+
+const SectionSchema& link_kinds_schema() {
+  static const SectionSchema schema{.name = "graph.link_kinds",
+                                    .meaning = "Links by names of the writer's choice.",
+                                    .keys = {},
+                                    .others = {ValueShape::mapping(link_kind_keys().schema())}};
+  return schema;
+}
+
+}  // namespace
+
+const Keys<model::LinkKind>& link_kind_keys() {
+  using S = model::LinkKind;
+  using K = Keys<S>;
+  static const K keys("link", "A cable of a topology.",
+                      {K::note("source"), K::note("description"),
+                       bandwidth_key<S>(&S::bandwidth_bytes_per_s),
+                       peak_bandwidth_key<S>(&S::bandwidth_bytes_per_s),
+                       K::latency("latency", &S::latency, 1, "of the link").required()});
+  return keys;
+}
+
+const Keys<model::GraphSpec>& graph_keys() {
+  using S = model::GraphSpec;
+  using K = Keys<S>;
+  constexpr std::int64_t kVerticesMax = model::Graph::kVerticesMax;
+  static const K keys(
+      "graph", "Any network, link by link.",
+      {K::note("source"), K::note("description"), K::note("name"),
+       K::integer("devices", &S::devices, {1, model::Graph::kDevicesMax}, "d0, d1, ...").required(),
+       K::custom("switches", {ValueShape::integer({0, kVerticesMax})}, "s0, s1, ...",
+                 [](const YamlSection& section, S& graph, const KeySchema& key) {
+                   graph.switches =
+                       read_count(section, key.name, 0, kVerticesMax - graph.devices, 0);
+                 })
+           .usually("0"),
+       K::flag("devices_forward", &S::devices_forward, "devices pass messages on"),
+       K::custom("link_kinds", {ValueShape::mapping(link_kinds_schema())}, "name to link",
+                 read_kinds)
+           .required(),
+       K::custom("links", {ValueShape::list_of(ValueShape::text())},
+                 "`d0 s0 KIND`, with a number behind it where there are several", read_wires)
+           .required()});
+  return keys;
 }
 
 }  // namespace exawarp::io

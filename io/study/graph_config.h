@@ -6,15 +6,11 @@
 //   links: ["d0 s0 slow", "d1 s0 slow", ...]      d: device, s: switch
 #pragma once
 
-#include "io/study/yaml.h"
+#include "io/study/keys.h"
 #include "model/topology/graph.h"
 
 namespace exawarp::io {
 
-// Throws core::InputError.
-model::GraphSpec read_graph(const YamlSection& section);
-
-// One kind of link: `bandwidth` and `latency` (1 ps at least), and optionally `peak_bandwidth`.
-model::LinkKind read_link(const YamlSection& section, const std::string& name);
+const Keys<model::GraphSpec>& graph_keys();
 
 }  // namespace exawarp::io

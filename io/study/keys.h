@@ -58,6 +58,9 @@ T from_base_units(std::int64_t value) {
 
 // Whether `section`, which `schema` describes, has to do with a key of that condition.
 bool holds(const KeyCondition& condition, const SectionSchema& schema, const YamlSection& section);
+// Whether nothing says, since the key that would is missing.
+bool is_open(const KeyCondition& condition, const SectionSchema& schema,
+             const YamlSection& section);
 
 template <class Spec>
 class Keys {
@@ -122,7 +125,9 @@ class Keys {
   // In the table's order: a key may depend on those above it. Throws core::InputError.
   [[nodiscard]] Spec read(const YamlSection& section, Spec out = {}) const {
     for (const Key& key : keys_) {
-      if (!key.read || !holds(key.schema.only, schema_, section)) continue;
+      if (!key.read) continue;
+      if (is_open(key.schema.only, schema_, section)) section.skip(key.schema.name);
+      if (!holds(key.schema.only, schema_, section)) continue;
       if (!key.applies || key.applies(out)) key.read(section, out, key.schema);
     }
     return out;

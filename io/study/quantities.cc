@@ -18,16 +18,6 @@ core::Time read_latency(const YamlSection& section, std::string_view key, std::i
   return value;
 }
 
-std::int64_t achieved_bandwidth(const YamlSection& section) {
-  const std::int64_t achieved = section.quantity("bandwidth", Dimension::bandwidth);
-  const std::int64_t peak =
-      section.quantity("peak_bandwidth", Dimension::bandwidth, 1, achieved);
-  if (achieved > peak) {
-    section.fail("bandwidth", "is above peak_bandwidth; expected what transfers achieve");
-  }
-  return achieved;
-}
-
 std::uint32_t read_count(const YamlSection& section, std::string_view key, std::int64_t min,
                          std::int64_t max, std::optional<std::int64_t> fallback) {
   return static_cast<std::uint32_t>(section.integer(key, {min, max}, fallback));
@@ -63,11 +53,6 @@ std::vector<std::uint32_t> read_devices(const YamlSection& section, std::string_
     add_ids(section, key, {.text = text, .ids_max = 1u << 24}, devices);
   }
   return devices;
-}
-
-void skip_documentation(const YamlSection& section) {
-  section.skip("source");
-  section.skip("description");
 }
 
 }  // namespace exawarp::io

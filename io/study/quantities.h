@@ -19,9 +19,6 @@ inline constexpr IntegerRange kPositive{.min = 1};
 core::Time read_latency(const YamlSection& section, std::string_view key, std::int64_t min_ps,
                         std::optional<std::int64_t> fallback_ps = {});
 
-// `bandwidth` is what transfers achieve; `peak_bandwidth`, for the reader, bounds it.
-std::int64_t achieved_bandwidth(const YamlSection& section);
-
 std::uint32_t read_count(const YamlSection& section, std::string_view key, std::int64_t min,
                          std::int64_t max, std::optional<std::int64_t> fallback = {});
 
@@ -36,8 +33,5 @@ void add_ids(const YamlSection& section, std::string_view key, const IdRange& ra
 
 // A list of devices, or of ranges with both ends included: [7, 16-23]. In the order given.
 std::vector<std::uint32_t> read_devices(const YamlSection& section, std::string_view key);
-
-// Accepts `source` and `description`.
-void skip_documentation(const YamlSection& section);
 
 }  // namespace exawarp::io

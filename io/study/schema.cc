@@ -74,4 +74,10 @@ bool holds(const KeyCondition& condition, const SectionSchema& schema, const Yam
   return std::ranges::find(condition.values, value) != condition.values.end();
 }
 
+bool is_open(const KeyCondition& condition, const SectionSchema& schema,
+             const YamlSection& section) {
+  return !condition.key.empty() && schema.find(condition.key)->required &&
+         !section.has(condition.key);
+}
+
 }  // namespace exawarp::io

@@ -100,10 +100,13 @@ Json test_of(const SectionSchema& section, const KeyCondition& condition) {
   return out;
 }
 
+// Where no words say when else it is.
+bool is_required(const KeySchema& key) { return key.required && key.when.empty(); }
+
 // {"if": the condition, "then": the key is required, "else": it is not allowed}.
 Json conditional(const SectionSchema& section, const KeySchema& key) {
   Json out{{"if", test_of(section, key.only)}};
-  if (key.required) out["then"] = {{"required", Json::array({key.name})}};
+  if (is_required(key)) out["then"] = {{"required", Json::array({key.name})}};
   out["else"] = {{"properties", {{key.name, false}}}};
   return out;
 }
@@ -133,7 +136,7 @@ Json definition_of(const SectionSchema& section) {
     properties[key.name] = std::move(property);
     if (!key.only.key.empty()) {
       conditions.push_back(conditional(section, key));
-    } else if (key.required && key.when.empty()) {
+    } else if (is_required(key)) {
       required.push_back(key.name);
     }
   }

@@ -2,9 +2,9 @@
 // docs/reference/topologies.md explains them.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <optional>
 
+#include "io/study/schema.h"
 #include "io/study/yaml.h"
 #include "model/topology/fabric.h"
 
@@ -15,7 +15,6 @@ namespace exawarp::io {
 // model::make_topology()'s to check.
 model::Fabric read_topology(const YamlSection& section, std::optional<model::NodesSpec> nodes);
 
-// The families by name.
-std::vector<std::string> topology_kinds();
+const SectionSchema& topology_schema();
 
 }  // namespace exawarp::io

@@ -20,22 +20,6 @@ using core::Time;
 using pdes::Context;
 using pdes::StateArchive;
 
-// A visitor that finds the parts and makes them.
-class PartMaker : public PartFinder {
- public:
-  using PartFinder::PartFinder;
-  template <class T>
-  void array(T*& part, std::size_t count) {
-    PartFinder::array(part, count);
-    std::uninitialized_value_construct_n(part, count);
-  }
-  template <class T>
-  void one_if(T*& part, bool present) {
-    PartFinder::one_if(part, present);
-    if (present) ::new (part) T{};
-  }
-};
-
 void describe(StateArchive& archive, EarlySteps& steps) { archive.bytes(&steps); }
 void describe(StateArchive& archive, SteppedLane& lane) { archive.bytes(&lane); }
 

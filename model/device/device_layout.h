@@ -4,10 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <type_traits>
 
 #include "core/check.h"
+#include "model/block_parts.h"
 #include "model/device/background_state.h"
 #include "model/device/device_state.h"
 
@@ -26,11 +25,8 @@ struct DeviceSlots {
   [[nodiscard]] std::uint32_t state_bytes() const;
 };
 
-template <class State, class T>  // DeviceState or const DeviceState
-using Like = std::conditional_t<std::is_const_v<State>, const T, T>;
-
 // Parts that handlers of any fidelity go to, in their order.
-template <class State>
+template <class State>  // DeviceState or const DeviceState
 struct NearParts {
   Like<State, ChannelState>* channels;
   Like<State, StreamState>* streams;
@@ -73,38 +69,8 @@ struct FarParts {
   }
 };
 
-// A visitor that sets the pointers to the parts; at its end it knows the size of the block.
-class PartFinder {
- public:
-  explicit PartFinder(const DeviceState* block)
-      : block_(reinterpret_cast<std::uintptr_t>(block)), at_(block_ + sizeof(DeviceState)) {}
-
-  template <class T>
-  void array(T*& part, std::size_t count) {
-    part = reinterpret_cast<T*>(at_);
-    at_ += count * sizeof(T);
-  }
-  template <class T>
-  void one_if(T*& part, bool present) {
-    part = present ? reinterpret_cast<T*>(at_) : nullptr;
-    if (present) at_ += sizeof(T);
-  }
-  template <class T>
-  void block(T*& part, std::size_t bytes) {
-    part = reinterpret_cast<T*>(at_);
-    at_ += bytes;
-  }
-  // The block's head and the engine's header, 64 bytes together, end at a line.
-  void next_line() { at_ = block_ + (at_ - block_ + 63) / 64 * 64; }
-  [[nodiscard]] std::size_t bytes() const { return at_ - block_; }
-
- private:
-  std::uintptr_t block_;
-  std::uintptr_t at_;
-};
-
 inline std::uint32_t DeviceSlots::state_bytes() const {
-  PartFinder finder(nullptr);
+  PartFinder finder(static_cast<const DeviceState*>(nullptr));
   NearParts<DeviceState>{}.visit(*this, finder);
   FarParts<DeviceState>{}.visit(*this, finder);
   return static_cast<std::uint32_t>(finder.bytes());

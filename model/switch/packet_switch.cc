@@ -3,21 +3,12 @@
 #include <new>
 
 namespace exawarp::model {
-namespace {
-
-PortState* ports_of(PacketSwitchState& state) { return reinterpret_cast<PortState*>(&state + 1); }
-
-ChannelBuffer* buffers_of(PacketSwitchState& state) {
-  return reinterpret_cast<ChannelBuffer*>(ports_of(state) + state.ports);
-}
-
-}  // namespace
+using SwitchParts = PortParts<PacketSwitchState>;
 
 std::uint32_t packet_switch_bytes(const PacketNetwork& network, std::uint32_t ports) {
-  const std::uint32_t channels = network.has_queues() ? network.channels() : 0;
-  return static_cast<std::uint32_t>(
-      sizeof(PacketSwitchState) +
-      ports * (sizeof(PortState) + channels * sizeof(ChannelBuffer)));
+  PartFinder finder(static_cast<const PacketSwitchState*>(nullptr));
+  SwitchParts{}.visit(PortSlots::of(network, ports), finder);
+  return static_cast<std::uint32_t>(finder.bytes());
 }
 
 void start_packet_switch(const PacketNetwork& network, core::LpId lp, void* memory) {
@@ -28,16 +19,20 @@ void start_packet_switch(const PacketNetwork& network, core::LpId lp, void* memo
       network.topology().vertex_of_switch(run.first + (lp.value - run.first_lp.value));
   auto& state = *::new (memory) PacketSwitchState{};
   state.vertex = at.value;
-  state.ports = static_cast<std::uint16_t>(network.topology().ports(at));
-  state.channels = static_cast<std::uint8_t>(network.has_queues() ? network.channels() : 0);
-  Ports::connect(network, at, ports_of(state), buffers_of(state));
+  const PortSlots slots = PortSlots::of(network, run.ports);
+  state.ports = static_cast<std::uint16_t>(slots.ports);
+  state.channels = static_cast<std::uint8_t>(slots.channels);
+  SwitchParts parts;
+  parts.visit(state, PartMaker(&state));
+  Ports::connect(network, at, parts.ports, parts.buffers);
 }
 
 void handle_packet_switch(const PacketNetwork& network, void* memory, const pdes::Event& event,
                           pdes::Context& ctx) {
   auto& state = *static_cast<PacketSwitchState*>(memory);
   const VertexId at{state.vertex};
-  Ports ports(network, at, ports_of(state), buffers_of(state), state.ports, ctx);
+  const SwitchParts parts(state);
+  Ports ports(network, at, parts.ports, parts.buffers, state.ports, ctx);
   Forwarder forwarder(network, at, ports, ctx);
   switch (static_cast<PacketEvent>(event.kind)) {
     case PacketEvent::packet:
@@ -58,8 +53,7 @@ void describe_packet_switch(void* memory, pdes::StateArchive& archive) {
   archive.kept(state.ports);
   archive.kept(state.channels);
   archive.word(state.lost);
-  describe_ports(archive, ports_of(state), state.ports);
-  describe_buffers(archive, buffers_of(state), std::uint32_t{state.ports} * state.channels);
+  SwitchParts{}.visit(state, ArrayDescriber(&state, archive));
 }
 
 }  // namespace exawarp::model

@@ -8,7 +8,7 @@
 
 namespace exawarp::model {
 
-// The head of a switch's block; its ports follow, then their channels where there is flow control.
+// The head of a switch's block; its PortParts follow.
 struct PacketSwitchState {
   std::uint32_t vertex = 0;
   std::uint16_t ports = 0;
@@ -16,10 +16,6 @@ struct PacketSwitchState {
   std::uint8_t unused = 0;
   std::uint64_t lost = 0;     // packets for which there was no way
   std::uint64_t reserved[4] = {0, 0, 0, 0};  // so that ports start at cache lines
-
-  [[nodiscard]] const PortState* port_states() const {
-    return reinterpret_cast<const PortState*>(this + 1);
-  }
 };
 static_assert(sizeof(PacketSwitchState) == 48);
 

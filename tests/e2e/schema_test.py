@@ -103,6 +103,15 @@ def run(document, directory, *arguments, command="run"):
 
 SMALL = CONFIGS / "studies/all_reduce_8_h100.yaml"
 
+RAILS = {"devices": 4, "kind": "rail_optimised", "radix": 4, "endpoint_latency": "1 us",
+         "switch_latency": "1 us", "link": {"bandwidth": "50 GB/s", "latency": "1 us"}}
+
+
+def product_with(key, value):
+    """A product of two networks, one of them with this key, too."""
+    return {"topology": {"kind": "product", "dimensions": {"a": RAILS, "b": RAILS | {key: value}}}}
+
+
 # Paths into a study, what is put there (None: taken away), each wrong in its own way.
 SPOILED = [
     (["zebra"], 1), (["seed"], "many"), (["seed"], -1), (["study"], None), (["system"], None),
@@ -113,6 +122,9 @@ SPOILED = [
     (["system", "fabric", "node", "devices"], 0),
     (["system", "fabric", "node", "latency"], "3 parsecs"),
     (["system", "fabric", "scale_out", "link_latency"], None),
+    (["system", "fabric"], product_with("cross_rail", "nvlink")),
+    (["system", "fabric"], product_with("spines_per_pod", 1)),
+    (["system", "fabric"], product_with("kind", "rail_only")),
     (["workload", "microbenchmark", "kind"], "colective"),
     (["workload", "microbenchmark", "kind"], "ping_pong"),  # which has no `collective`
     (["workload", "microbenchmark", "bytes"], None),

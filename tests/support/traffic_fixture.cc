@@ -141,8 +141,9 @@ Snapshot snapshot_at(const model::TrafficModel& traffic, core::Time end) {
     outcome.add(lp, state);
     if (!traffic.packet_network().is_device(lp)) {
       const auto& at = *static_cast<const model::PacketSwitchState*>(state);
+      const model::PortParts<const model::PacketSwitchState> parts(at);
       for (std::uint32_t p = 0; p < at.ports; ++p) {
-        const model::PortState& port = at.port_states()[p];
+        const model::PortState& port = parts.ports[p];
         seen.queue = std::max(seen.queue, port.free - end + port.waiting);
       }
       return;

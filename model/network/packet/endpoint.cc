@@ -23,19 +23,19 @@ static_assert(std::has_unique_object_representations_v<Receiving>);
 static_assert(std::has_unique_object_representations_v<Packet>);
 static_assert(std::has_unique_object_representations_v<Due>);
 
-void describe_side(pdes::StateArchive& archive, SendSide& side) {
+bool contains(const PacketSet& set, std::uint32_t number) {
+  return (set[number / 64 % set.size()] >> (number % 64) & 1) != 0;
+}
+
+}  // namespace
+
+void describe(pdes::StateArchive& archive, SendSide& side) {
   archive.word(side.wake_at);
   archive.digest_word(side.due.size());
   side.due.describe(archive, [&](Due& due) { archive.bytes(&due); });
   archive.digest_word(side.control.size());
   side.control.describe(archive, [&](Packet& packet) { archive.bytes(&packet); });
 }
-
-bool contains(const PacketSet& set, std::uint32_t number) {
-  return (set[number / 64 % set.size()] >> (number % 64) & 1) != 0;
-}
-
-}  // namespace
 
 Endpoint::Endpoint(const PacketNetwork& network, EndpointState& state, pdes::Context& ctx,
                    EndpointListener& listener)
@@ -50,11 +50,12 @@ Endpoint::Endpoint(const PacketNetwork& network, EndpointState& state, pdes::Con
 void Endpoint::initialise(const PacketNetwork& network, VertexId at, EndpointState& state) {
   ::new (&state) EndpointState{};
   state.vertex = at.value;
-  state.ports = static_cast<std::uint16_t>(network.topology().ports(at));
-  state.channels = static_cast<std::uint8_t>(network.has_queues() ? network.channels() : 0);
-  const EndpointParts<EndpointState> parts(state);
+  const PortSlots slots = PortSlots::of(network, network.topology().ports(at));
+  state.ports = static_cast<std::uint16_t>(slots.ports);
+  state.channels = static_cast<std::uint8_t>(slots.channels);
+  EndpointParts<EndpointState> parts;
+  parts.visit(state, PartMaker(&state));
   Ports::connect(network, at, parts.ports, parts.buffers);
-  for (std::uint32_t p = 0; p < state.ports; ++p) ::new (&parts.sides[p]) SendSide{};
 }
 
 std::uint32_t Endpoint::state_bytes(const PacketNetwork& network) {
@@ -63,7 +64,9 @@ std::uint32_t Endpoint::state_bytes(const PacketNetwork& network) {
   for (std::uint32_t d = 0; d < topology.devices(); ++d) {
     ports = std::max(ports, topology.ports({d}));
   }
-  return EndpointState::bytes(ports, network.has_queues() ? network.channels() : 0);
+  PartFinder finder(static_cast<const EndpointState*>(nullptr));
+  EndpointParts<EndpointState>{}.visit(PortSlots::of(network, ports), finder);
+  return static_cast<std::uint32_t>(finder.bytes());
 }
 
 void Endpoint::describe(pdes::StateArchive& archive, EndpointState& state) {
@@ -71,10 +74,7 @@ void Endpoint::describe(pdes::StateArchive& archive, EndpointState& state) {
   archive.kept(state.ports);
   archive.kept(state.channels);
   archive.pair(state.messages, state.repeated);
-  const EndpointParts<EndpointState> parts(state);
-  describe_ports(archive, parts.ports, state.ports);
-  describe_buffers(archive, parts.buffers, std::uint32_t{state.ports} * state.channels);
-  for (std::uint32_t p = 0; p < state.ports; ++p) describe_side(archive, parts.sides[p]);
+  EndpointParts<EndpointState>{}.visit(state, ArrayDescriber(&state, archive));
   state.sending.describe(archive, [&](Sending& s) { archive.bytes(&s); });
   state.receiving.describe(archive, [&](Receiving& r) { archive.bytes(&r); });
 }

@@ -1,16 +1,12 @@
 // What a device's network interfaces remember at packet fidelity: one block, hot first. It grows
-// with what is in flight only, in blocks of the partition.
-//
-//   48 bytes  tables of messages    with the engine's 16-byte header: one cache line
-//   64 each   ports                 model/network/packet/port.h
-//   48 each   channels of ports     with flow control only
-//   48 each   send sides of ports   who may send next
+// with what is in flight only, in blocks of the partition. The head, of 48 bytes, fills a cache line
+// with the engine's 16-byte header; ports, of one line each, their channels and send sides follow
+// (EndpointParts).
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "model/network/packet/congestion_control.h"
 #include "model/network/packet/packet.h"
@@ -82,33 +78,26 @@ struct EndpointState {
   std::uint32_t repeated = 0;  // packets sent again
   pdes::UndoTable<Sending> sending;
   pdes::UndoTable<Receiving> receiving;
-
-  static std::uint32_t bytes(std::uint32_t ports, std::uint32_t channels) {
-    return static_cast<std::uint32_t>(
-        sizeof(EndpointState) +
-        ports * (sizeof(PortState) + channels * sizeof(ChannelBuffer) + sizeof(SendSide)));
-  }
 };
 static_assert(sizeof(EndpointState) == 48);
 
-// The parts of an endpoint's block. Requires ports and channels to be set.
-template <class State>  // EndpointState or const EndpointState
-struct EndpointParts {
-  template <class T>
-  using Like = std::conditional_t<std::is_const_v<State>, const T, T>;
+void describe(pdes::StateArchive& archive, SendSide& side);
 
-  explicit EndpointParts(State& s) {
-    auto* at = reinterpret_cast<Like<std::byte>*>(&s) + sizeof(EndpointState);
-    ports = reinterpret_cast<Like<PortState>*>(at);
-    at += s.ports * sizeof(PortState);
-    buffers = reinterpret_cast<Like<ChannelBuffer>*>(at);
-    at += std::size_t{s.ports} * s.channels * sizeof(ChannelBuffer);
-    sides = reinterpret_cast<Like<SendSide>*>(at);
+// The parts of an endpoint's block, in their order.
+template <class Head>  // EndpointState or const EndpointState
+struct EndpointParts : PortParts<Head> {
+  EndpointParts() = default;
+  explicit EndpointParts(Head& head) {
+    PartFinder finder(&head);
+    visit(head, finder);
+  }
+  template <class Has, class Visitor>
+  void visit(const Has& has, Visitor&& visitor) {
+    PortParts<Head>::visit(has, visitor);
+    visitor.array(sides, has.ports);
   }
 
-  Like<PortState>* ports;
-  Like<ChannelBuffer>* buffers;
-  Like<SendSide>* sides;
+  Like<Head, SendSide>* sides = nullptr;
 };
 
 }  // namespace exawarp::model

@@ -19,9 +19,10 @@ void PacketTotals::add(const EndpointState& endpoint) {
 
 void PacketTotals::add(const PacketSwitchState& state) {
   lost += state.lost;
+  const PortParts<const PacketSwitchState> parts(state);
   for (std::uint32_t p = 0; p < state.ports; ++p) {
-    add(state.port_states()[p]);
-    packet_hops += state.port_states()[p].packets;
+    add(parts.ports[p]);
+    packet_hops += parts.ports[p].packets;
   }
 }
 

@@ -3,8 +3,6 @@
 #include "model/network/packet/port.h"
 
 #include <algorithm>
-#include <new>
-#include <span>
 
 #include "core/random.h"
 #include "model/network/packet/port_counters.h"
@@ -31,7 +29,7 @@ void Ports::connect(const PacketNetwork& network, VertexId at, PortState* ports,
   const std::uint32_t count = topology.ports(at);
   for (std::uint32_t p = 0; p < count; ++p) {
     const Link link = topology.link(at, p);
-    PortState& port = *::new (&ports[p]) PortState{};
+    PortState& port = ports[p];
     port.peer = network.lp_of(link.peer).value;
     port.peer_port = static_cast<std::uint16_t>(link.peer_port);
     port.kind = link.kind;
@@ -41,23 +39,16 @@ void Ports::connect(const PacketNetwork& network, VertexId at, PortState* ports,
   }
   if (!network.has_queues()) return;
   for (std::uint32_t b = 0; b < count * network.channels(); ++b) {
-    ChannelBuffer& buffer = *::new (&buffers[b]) ChannelBuffer{};
-    buffer.credit_bytes = static_cast<std::uint32_t>(network.options().buffer_bytes);
+    buffers[b].credit_bytes = static_cast<std::uint32_t>(network.options().buffer_bytes);
   }
 }
 
-void describe_ports(pdes::StateArchive& archive, PortState* ports, std::uint32_t count) {
-  archive.bytes(ports, count);
-}
-
-void describe_buffers(pdes::StateArchive& archive, ChannelBuffer* buffers, std::uint32_t count) {
-  for (ChannelBuffer& b : std::span(buffers, count)) {
-    archive.pair(b.credit_bytes, b.owed_bytes);
-    archive.word(b.owed_at);
-    archive.pair(b.held_bytes, b.pausing);
-    archive.digest_word(b.queue.size());
-    b.queue.describe(archive, [&](WaitingPacket& packet) { archive.bytes(&packet); });
-  }
+void describe(pdes::StateArchive& archive, ChannelBuffer& b) {
+  archive.pair(b.credit_bytes, b.owed_bytes);
+  archive.word(b.owed_at);
+  archive.pair(b.held_bytes, b.pausing);
+  archive.digest_word(b.queue.size());
+  b.queue.describe(archive, [&](WaitingPacket& packet) { archive.bytes(&packet); });
 }
 
 void Ports::note_depth(std::uint32_t p) {

@@ -8,10 +8,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
-#include "core/digest.h"
 #include "core/time.h"
+#include "model/block_parts.h"
 #include "model/network/packet/packet.h"
 #include "model/network/packet/packet_network.h"
 #include "pdes/context.h"
@@ -57,8 +56,36 @@ struct ChannelBuffer {
 };
 static_assert(sizeof(ChannelBuffer) == 48);
 
-void describe_ports(pdes::StateArchive& archive, PortState* ports, std::uint32_t count);
-void describe_buffers(pdes::StateArchive& archive, ChannelBuffer* buffers, std::uint32_t count);
+void describe(pdes::StateArchive& archive, ChannelBuffer& buffer);
+
+// What a vertex has of them.
+struct PortSlots {
+  std::uint32_t ports = 0;
+  std::uint32_t channels = 0;  // of each port
+
+  [[nodiscard]] static PortSlots of(const PacketNetwork& network, std::uint32_t ports) {
+    return {ports, network.has_queues() ? network.channels() : 0};
+  }
+};
+
+// The parts of a block with ports, in their order. A head has `ports` and `channels`, as its
+// PortSlots.
+template <class Head>
+struct PortParts {
+  PortParts() = default;
+  explicit PortParts(Head& head) {
+    PartFinder finder(&head);
+    visit(head, finder);
+  }
+  template <class Has, class Visitor>
+  void visit(const Has& has, Visitor&& visitor) {
+    visitor.array(ports, has.ports);
+    visitor.array(buffers, std::size_t{has.ports} * has.channels);
+  }
+
+  Like<Head, PortState>* ports = nullptr;
+  Like<Head, ChannelBuffer>* buffers = nullptr;  // by port, then channel
+};
 
 // The ports of one vertex during one event.
 class Ports {
@@ -67,7 +94,7 @@ class Ports {
         std::uint32_t count, pdes::Context& ctx)
       : network_(network), at_(at), ports_(ports), buffers_(buffers), count_(count), ctx_(ctx) {}
 
-  // Start state of all ports of `at`.
+  // Joins the ports of `at`, just made, to their links.
   static void connect(const PacketNetwork& network, VertexId at, PortState* ports,
                       ChannelBuffer* buffers);
 

@@ -3,10 +3,12 @@
 
 #include <deque>
 #include <map>
+#include <type_traits>
 
 #include "core/digest.h"
 #include "pdes/undo_ring.h"
 #include "pdes/undo_table.h"
+#include "pdes/undo_vector.h"
 #include "tests/support/run_matrix.h"
 
 namespace exawarp::pdes {
@@ -94,6 +96,18 @@ TEST(UndoContainers, SurviveRollbacksAndAudits) {
     EXPECT_GT(result.total.audited_events, 100u);
   }
 }
+
+template <class T>
+concept DescribedAsBytes = std::has_unique_object_representations_v<T>;
+
+struct HeadWithRing {
+  std::uint64_t count;
+  UndoRing<std::uint64_t> ring;
+};
+static_assert(DescribedAsBytes<Entry>);
+static_assert(!DescribedAsBytes<UndoVector<Entry>>);
+static_assert(!DescribedAsBytes<UndoTable<Entry>>);
+static_assert(!DescribedAsBytes<HeadWithRing>, "whoever has an address in it is described");
 
 // One LP that replays random operations on std::deque and std::map too, and compares after each.
 class Reference final : public Model {

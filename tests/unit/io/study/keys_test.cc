@@ -9,8 +9,10 @@
 
 #include "core/error.h"
 
-namespace exawarp::io {
+namespace exawarp::tests {
 namespace {
+
+using namespace io;
 
 enum class Coat { bare, painted };
 constexpr core::Named<Coat> kCoatNames[] = {{"bare", Coat::bare}, {"painted", Coat::painted}};
@@ -43,17 +45,17 @@ class KeysOfAFile : public testing::Test {
  protected:
   ~KeysOfAFile() override { std::filesystem::remove(path_); }
 
-  Cable read(const std::string& text) {
+  Cable read(const std::string& text, const Keys<Cable>& keys = cable_keys()) {
     std::ofstream(path_, std::ios::binary) << text;
     YamlDocument document(path_.string());
-    const Cable cable = cable_keys().read(document.root());
+    const Cable cable = keys.read(document.root());
     document.finish();
     return cable;
   }
 
-  std::string error_of(const std::string& text) {
+  std::string error_of(const std::string& text, const Keys<Cable>& keys = cable_keys()) {
     try {
-      read(text);
+      read(text, keys);
     } catch (const core::InputError& error) {
       return std::string(error.what()).substr(path_.string().size());
     }
@@ -94,6 +96,15 @@ TEST_F(KeysOfAFile, AreUnknownWhereTheirConditionFails) {
   EXPECT_TRUE(error.starts_with(":3: key \"colour\": unknown key; expected one of: ")) << error;
 }
 
+TEST_F(KeysOfAFile, AreKnownWhereTheKeyThatDecidesIsMissing) {
+  using K = Keys<Cable>;
+  const K keys("cable", "",
+               {K::choice("coat", &Cable::coat, "against the weather").required(),
+                K::text("colour", &Cable::colour, "of the coat").only_if("coat", {"painted"})});
+  EXPECT_EQ(error_of("colour: blue\n", keys),
+            ":1: key \"coat\": is missing; expected one of: bare, painted");
+}
+
 TEST_F(KeysOfAFile, AreRefusedOutOfRange) {
   EXPECT_EQ(error_of("bandwidth: 1 B/s\nlanes: 17\n"),
             ":2: key \"lanes\": 17 is out of range; expected a whole number from 1 to 16");
@@ -127,4 +138,4 @@ TEST(KeySchema, QuantitiesAreReadAsTheyWerePrinted) {
 }
 
 }  // namespace
-}  // namespace exawarp::io
+}  // namespace exawarp::tests

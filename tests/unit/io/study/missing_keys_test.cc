@@ -8,8 +8,10 @@
 #include "io/study/yaml.h"
 #include "tests/unit/io/study/yaml_error.h"
 
-namespace exawarp::io {
+namespace exawarp::tests {
 namespace {
+
+using namespace io;
 
 class MissingKeys : public testing::Test {
  protected:
@@ -106,4 +108,4 @@ TEST_F(MissingKeys, ANameThatIsForTheReaderIsThatOfTheFile) {
 }
 
 }  // namespace
-}  // namespace exawarp::io
+}  // namespace exawarp::tests

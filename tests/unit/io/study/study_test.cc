@@ -9,8 +9,10 @@
 #include "io/report/memory_report.h"
 #include "io/study/study_cluster.h"
 
-namespace exawarp::io {
+namespace exawarp::tests {
 namespace {
+
+using namespace io;
 
 const std::filesystem::path kConfigs = std::filesystem::path(EXAWARP_SOURCE_DIR) / "configs";
 
@@ -139,4 +141,4 @@ TEST(Systems, AnH100IsAsItsDatasheetSays) {
 }
 
 }  // namespace
-}  // namespace exawarp::io
+}  // namespace exawarp::tests

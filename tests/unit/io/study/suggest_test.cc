@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
-namespace exawarp::io {
+namespace exawarp::tests {
 namespace {
+
+using namespace io;
 
 TEST(Printable, LeavesTextAsItIs) {
   const std::string text = "cluster \xc2\xb5s \xe2\x80\x94 \xf0\x9f\x9a\x80, two\nlines ~";
@@ -54,4 +56,4 @@ TEST(InQuotes, CutsBetweenCharacters) {
 }
 
 }  // namespace
-}  // namespace exawarp::io
+}  // namespace exawarp::tests

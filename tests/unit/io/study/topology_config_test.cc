@@ -9,8 +9,10 @@
 #include "io/report/topology_svg.h"
 #include "io/study/system_config.h"
 
-namespace exawarp::io {
+namespace exawarp::tests {
 namespace {
+
+using namespace io;
 
 const std::string kFabrics = std::string(EXAWARP_SOURCE_DIR) + "/configs/fabrics/";
 
@@ -57,4 +59,4 @@ TEST(Svg, DrawsLargeNetworksAsTiers) {
 }
 
 }  // namespace
-}  // namespace exawarp::io
+}  // namespace exawarp::tests

@@ -9,15 +9,15 @@
 #include "core/error.h"
 #include "io/study/yaml.h"
 
-namespace exawarp::io {
+namespace exawarp::tests {
 
 // The message of the InputError that reading `name` in `folder` ends with, the folder cut off; ""
 // where the file is accepted.
 inline std::string yaml_error(const std::filesystem::path& folder, const std::string& name,
                               const std::vector<std::string>& overrides,
-                              const std::function<void(const YamlSection&)>& read) {
+                              const std::function<void(const io::YamlSection&)>& read) {
   try {
-    YamlDocument document((folder / name).string(), overrides);
+    io::YamlDocument document((folder / name).string(), overrides);
     read(document.root());
     document.finish();
     return "";
@@ -31,4 +31,4 @@ inline std::string yaml_error(const std::filesystem::path& folder, const std::st
   }
 }
 
-}  // namespace exawarp::io
+}  // namespace exawarp::tests

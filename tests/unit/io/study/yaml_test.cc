@@ -11,8 +11,10 @@
 #include "io/study/suggest.h"
 #include "tests/unit/io/study/yaml_error.h"
 
-namespace exawarp::io {
+namespace exawarp::tests {
 namespace {
+
+using namespace io;
 
 // A directory of its own for each test, and the reader that most tests share.
 class Yaml : public testing::Test {
@@ -190,4 +192,4 @@ TEST(Suggest, OnlyPlausibleSlipsAreSuggested) {
 }
 
 }  // namespace
-}  // namespace exawarp::io
+}  // namespace exawarp::tests
