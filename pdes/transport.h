@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/ids.h"
@@ -48,6 +49,8 @@ class Transport {
 
   [[nodiscard]] virtual core::RankId rank() const = 0;
   [[nodiscard]] virtual std::uint32_t ranks() const = 0;
+  // The library that carries messages, for people.
+  [[nodiscard]] virtual std::string library() const { return "none"; }
   // Among the ranks that share this machine: cores and memory are divided between them.
   [[nodiscard]] virtual std::uint32_t machine_rank() const { return 0; }
   [[nodiscard]] virtual std::uint32_t machine_ranks() const { return 1; }

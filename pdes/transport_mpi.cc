@@ -105,6 +105,13 @@ class MpiTransport final : public Transport {
   [[nodiscard]] core::RankId rank() const override { return {static_cast<std::uint32_t>(rank_)}; }
   [[nodiscard]] std::uint32_t ranks() const override { return static_cast<std::uint32_t>(ranks_); }
 
+  [[nodiscard]] std::string library() const override {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    MPI_Get_library_version(text.data(), &length);
+    const std::string all(text.data(), static_cast<std::size_t>(length));
+    return all.substr(0, all.find(','));  // further down it is about who built it
+  }
   [[nodiscard]] std::uint32_t machine_rank() const override {
     return static_cast<std::uint32_t>(machine_rank_);
   }

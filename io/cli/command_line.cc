@@ -11,6 +11,7 @@
 #include <array>
 #include <limits>
 
+#include "core/build_info.h"
 #include "core/error.h"
 #include "core/units.h"
 #include "io/cli/commands/schema.h"
@@ -19,8 +20,6 @@
 #include "io/study/suggest.h"
 
 namespace exawarp::io {
-
-extern const char* const kVersion;
 
 namespace {
 
@@ -99,6 +98,8 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
   app.add_flag("--steady-step", a.steady_step,
                "runs with one more training step, too, and tells what that one adds");
   app.add_flag("--json", a.json, "prints summary.json, and nothing else, on standard output");
+  app.add_flag("--force", a.force,
+               "replaces the results of another study in the directory (default: DIR.2 and so on)");
   app.add_flag("--quiet", a.quiet, "prints neither progress nor summary");
   app.add_flag("--ignore-memory", a.ignore_memory,
                "goes on where the workload needs more memory than the accelerator has");
@@ -221,6 +222,16 @@ void add_calibrate(CLI::App& app, CalibrateArguments& a, RawOptions& raw) {
   app.add_option("-o,--output", a.output, "a file that accelerators can name, FILE.yaml");
 }
 
+void add_compare(CLI::App& app, CompareArguments& a) {
+  app.add_option("A", a.a, "directory of results, or summary.json in it")->required();
+  app.add_option("B", a.b, "the other one")->required();
+  app.add_option("--tolerance", a.tolerance,
+                 "relative change of a figure that is no drift, e.g. 0.01 (default: 0)")
+      ->check(CLI::Validator(real_in({.min = 0}), ""));
+  app.add_flag("--json", a.json, "prints one JSON object");
+  app.footer("Ends with 1 where a figure drifted.");
+}
+
 void add_topology(CLI::App& app, TopologyArguments& a, RawOptions& raw) {
   app.require_subcommand(1);
   CLI::App* show = app.add_subcommand("show", "says or draws what a study's network looks like");
@@ -318,6 +329,7 @@ struct CommandArguments {
   SchemaArguments schema;
   ValidateArguments validate;
   CalibrateArguments calibrate;
+  CompareArguments compare;
 };
 
 void add_commands(CLI::App& app, CommandArguments& a) {
@@ -336,6 +348,7 @@ void add_commands(CLI::App& app, CommandArguments& a) {
                a.validate, a.raw);
   add_calibrate(add("calibrate", "fits a few numbers of an accelerator to measured training runs"),
                 a.calibrate, a.raw);
+  add_compare(add("compare", "says what differs between two results"), a.compare);
   add_schema(add("schema", "prints the keys of configuration files as JSON Schema"), a.schema);
 }
 
@@ -368,6 +381,7 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     finish_astra(raw, a.astra);
     return a.astra;
   }
+  if (app.got_subcommand("compare")) return a.compare;
   if (app.got_subcommand("schema")) return Information{schema_text(a.schema)};
   if (app.got_subcommand("validate")) {
     a.validate.overrides = raw.lists;
@@ -390,7 +404,9 @@ Command finished(const CLI::App& app, CommandArguments& a) {
 
 Command parse_command_line(const std::vector<std::string>& arguments, Settings* given) {
   CLI::App app("Exawarp simulates machine-learning work on large clusters.", "exawarp");
-  app.set_version_flag("--version", std::string("exawarp ") + kVersion);
+  const core::BuildInfo& build = core::build_info();
+  app.set_version_flag("--version", fmt::format("exawarp {}\ncommit {}\n{}, {}", build.version,
+                                                build.commit, build.compiler, build.options));
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done; 1 a bug in exawarp; 2 bad input; 3 the simulated system "
@@ -414,6 +430,7 @@ Command parse_command_line(const std::vector<std::string>& arguments, Settings* 
     fail(app, error);
   }
   settings = settings_of(app);
+  all.run.command_line = arguments;
   return finished(app, all);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/cli/commands/calibrate.h"
+#include "io/cli/commands/compare.h"
 #include "io/cli/commands/validate.h"
 #include "io/formats/chakra/import.h"
 #include "io/formats/goal/parameters.h"
@@ -22,6 +23,7 @@ namespace exawarp::io {
 
 // `exawarp run`. What is absent is as the study says.
 struct RunArguments {
+  std::vector<std::string> command_line;  // all of it, without the program
   std::string study_file;
   std::string out_directory;  // empty: results/<study>
   std::vector<std::string> overrides;
@@ -33,6 +35,7 @@ struct RunArguments {
   bool compare_alone = false;  // runs each job by itself, too
   bool steady_step = false;    // runs with one more step, too
   bool json = false;
+  bool force = false;  // replaces what another study left in the directory
   bool quiet = false;  // neither progress nor summary; results are written all the same
 };
 
@@ -113,7 +116,7 @@ struct Information {
 
 using Command = std::variant<Information, RunArguments, WorkloadArguments, TopologyArguments,
                              TrafficArguments, PholdArguments, GoalArguments, AstraArguments,
-                             ValidateArguments, CalibrateArguments>;
+                             ValidateArguments, CalibrateArguments, CompareArguments>;
 
 // `arguments` without the program's name. Throws core::InputError. `given`, where there is one,
 // gets the command and what each of its options is given: what has to be the same on every rank,

@@ -7,11 +7,13 @@
 #include <memory>
 #include <ostream>
 
+#include "core/build_info.h"
 #include "core/bus_error.h"
 #include "core/error.h"
 #include "core/input_file.h"
 #include "io/cli/command_line.h"
 #include "io/cli/commands/astra.h"
+#include "io/cli/commands/compare.h"
 #include "io/cli/commands/goal.h"
 #include "io/cli/commands/phold.h"
 #include "io/cli/commands/run.h"
@@ -25,8 +27,6 @@
 #include "pdes/transport.h"
 
 namespace exawarp::io {
-
-extern const char* const kVersion;
 
 namespace {
 
@@ -48,7 +48,8 @@ Command command_of(const std::vector<std::string>& arguments, pdes::Transport& t
     shares = shares_boards();
     command = parse_command_line(arguments, &settings);
   });
-  settings.insert(settings.begin(), {"version", kVersion});
+  const core::BuildInfo& build = core::build_info();
+  settings.insert(settings.begin(), {"version", build.version + " " + build.commit});
   settings.push_back({kExchange, shares ? "boards" : "messages"});
   require_same(transport, settings);
   if (shares) transport.share_boards();
@@ -70,6 +71,7 @@ struct Dispatch {
   int operator()(const TopologyArguments& a) const {
     return show_topology(a, console, transport);
   }
+  int operator()(const CompareArguments& a) const { return run_compare(a, console, transport); }
   int operator()(const CalibrateArguments& a) const { return run_calibrate(a, console, transport); }
   int operator()(const ValidateArguments& a) const { return run_validate(a, console, transport); }
   int operator()(const TrafficArguments& a) const { return run_traffic(a, console, transport); }

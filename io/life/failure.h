@@ -11,6 +11,7 @@ namespace exawarp::io {
 enum ExitCode : int {
   kDone = 0,
   kInternalFault = 1,
+  kDrifted = 1,  // of `exawarp compare` alone: figures differ
   kBadInput = 2,
   kDeadlock = 3,
   kOutOfResources = 4,

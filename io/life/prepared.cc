@@ -50,6 +50,7 @@ void set_facts(Ran& report, const pdes::EngineOptions& engine, double time_limit
   report.ranks = transport.ranks();
   report.peak_rss_bytes = memory[0];
   report.time_limit_s = time_limit_s;
+  report.message_library = transport.library();
 }
 
 }  // namespace exawarp::io

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <concepts>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "core/error.h"
 
@@ -15,7 +17,10 @@ std::string gigabytes(double bytes) {
   if (bytes < kGigabyte / 10) return fmt::format("{:.2f} MB", bytes / 1e6);
   return fmt::format("{:.2f} GB", bytes / kGigabyte);
 }
-std::string gigabytes(std::uint64_t bytes) { return gigabytes(static_cast<double>(bytes)); }
+template <std::integral T>
+std::string gigabytes(T bytes) {
+  return gigabytes(static_cast<double>(bytes));
+}
 
 std::string parts_text(const model::ProgramMemory& m) {
   return fmt::format("weights {}, gradients {}, optimizer {}, activations and buffers {}",
@@ -32,6 +37,12 @@ const model::Program* hungriest(const model::WorkloadGraph& graph) {
     if (most == nullptr || program.memory()->peak() > most->memory()->peak()) most = &program;
   }
   return most;
+}
+
+// An accelerator that does not say what it has has any.
+bool fits_in(const model::ProgramMemory& memory, const model::Accelerator& accelerator) {
+  return accelerator.memory_bytes == 0 ||
+         memory.peak() <= static_cast<double>(accelerator.memory_bytes);
 }
 
 }  // namespace
@@ -62,18 +73,55 @@ std::string memory_line(const model::WorkloadGraph& graph) {
                      model::printable(most->name()), parts_text(*most->memory()));
 }
 
+std::string memory_summary(const model::WorkloadGraph& graph,
+                           const model::Accelerator& accelerator) {
+  const model::Program* most = hungriest(graph);
+  if (most == nullptr) return {};
+  const model::ProgramMemory& memory = *most->memory();
+  const bool fits = fits_in(memory, accelerator);
+  return fmt::format("Memory      {} a device{}{}, {}: {}\n", gigabytes(memory.peak()),
+                     accelerator.memory_bytes == 0
+                         ? ""
+                         : fmt::format(" of {}", gigabytes(accelerator.memory_bytes)),
+                     fits ? " at most" : ", WHICH DOES NOT FIT, and was to be ignored",
+                     model::printable(most->name()), parts_text(memory));
+}
+
+nlohmann::ordered_json memory_json(const Study& study, const LoadedJobs& loaded) {
+  const model::Accelerator& accelerator = study.system.accelerator;
+  nlohmann::ordered_json programs = nlohmann::ordered_json::array();
+  bool fits = true;
+  for (std::size_t j = 0; j < loaded.graphs.size(); ++j) {
+    const model::WorkloadGraph& graph = *loaded.graphs[j];
+    for (std::uint32_t p = 0; p < graph.program_count(); ++p) {
+      const auto& memory = graph.program(p).memory();
+      if (!memory) continue;
+      fits = fits && fits_in(*memory, accelerator);
+      programs.push_back({{"job", study.jobs[j].name},
+                          {"program", model::printable(graph.program(p).name())},
+                          {"weights_bytes", memory->weights},
+                          {"gradients_bytes", memory->gradients},
+                          {"optimizer_bytes", memory->optimizer},
+                          {"activations_bytes", memory->largest().bytes},
+                          {"peak_bytes", memory->peak()}});
+    }
+  }
+  return {{"capacity_bytes", accelerator.memory_bytes},
+          {"fits", fits},
+          {"programs", std::move(programs)}};
+}
+
 void check_memory(const model::WorkloadGraph& graph, const model::Accelerator& accelerator,
                   const std::string& place) {
   const model::Program* most = hungriest(graph);
-  if (most == nullptr || accelerator.memory_bytes == 0) return;
-  const auto capacity = static_cast<double>(accelerator.memory_bytes);
-  if (most->memory()->peak() <= capacity) return;
+  if (most == nullptr || fits_in(*most->memory(), accelerator)) return;
   throw core::InputError(
       place,
       fmt::format("program \"{}\" needs {} of memory a device: {}; expected at most {} ({}): split "
                   "the model further, recompute, shard, or go on with --ignore-memory",
                   model::printable(most->name()), gigabytes(most->memory()->peak()),
-                  parts_text(*most->memory()), gigabytes(capacity), accelerator.name));
+                  parts_text(*most->memory()), gigabytes(accelerator.memory_bytes),
+                  accelerator.name));
 }
 
 }  // namespace exawarp::io

@@ -26,6 +26,7 @@ struct Ran {
   std::uint32_t ranks = 1;
   std::uint64_t peak_rss_bytes = 0;  // of all ranks
   double time_limit_s = 0;           // 0: none
+  std::string message_library;       // between ranks
 };
 
 // The line for partial results, `reached` being how far they go. Ends with an end of line.

@@ -1,16 +1,55 @@
 #include "io/report/result_files.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <string_view>
 #include <system_error>
 
 #include "core/check.h"
+#include "core/error.h"
 #include "io/report/port_counters_file.h"
 #include "io/report/stats_file.h"
 
 namespace exawarp::io {
 
-ResultFiles::ResultFiles(const Paths& paths)
-    : directory_(paths.directory), made_directory_(!std::filesystem::exists(paths.directory)) {
+namespace {
+
+constexpr int kDirectoriesMax = 10'000;
+constexpr std::string_view kHashLine = "# resolved study ";
+
+// Whether results lie there that are not of a study of that hash.
+bool holds_another(const std::string& directory, const std::string& hash) {
+  const std::filesystem::path folder(directory);
+  std::error_code ignored;
+  const bool has_results = std::ranges::any_of(
+      kSummaryFiles, [&](const char* name) { return std::filesystem::is_regular_file(
+                                                 folder / name, ignored); });
+  if (!has_results) return false;
+  std::ifstream resolved(folder / kResolvedStudyFile);
+  std::string line;
+  std::getline(resolved, line);
+  return line != std::string(kHashLine) + hash;
+}
+
+std::string directory_for(const ResultFiles::Paths& paths, const std::string& hash) {
+  if (paths.replace) return paths.directory;
+  std::string directory = paths.directory;
+  for (int n = 2; holds_another(directory, hash); ++n) {
+    if (n > kDirectoriesMax) {
+      throw core::SystemError(paths.directory + ": holds results of other studies, as do " +
+                              std::to_string(n - 1) + " more; --force replaces them");
+    }
+    directory = paths.directory + "." + std::to_string(n);
+  }
+  return directory;
+}
+
+}  // namespace
+
+ResultFiles::ResultFiles(const Paths& paths, const Study& study)
+    : directory_(directory_for(paths, study.resolved.hash)),
+      made_directory_(!std::filesystem::exists(directory_)) {
   prepare_directory(directory_);
   if (!paths.stats.empty()) stats_ = open_table(paths.stats);
   if (!paths.counters.empty()) counters_ = open_table(paths.counters);
@@ -23,9 +62,12 @@ ResultFiles::~ResultFiles() {
 
 void ResultFiles::write(const RunReport& report, const std::string& text,
                         const std::string& json) {
+  const ResolvedYaml& resolved = report.study->resolved;
   core::OutputFiles summaries;
   summaries.add(directory_ + "/" + kSummaryFiles[0], text);
   summaries.add(directory_ + "/" + kSummaryFiles[1], json);
+  summaries.add(directory_ + "/" + kSummaryFiles[2], 
+                std::string(kHashLine) + resolved.hash + "\n" + resolved.text);
   summaries.commit();
   EXAWARP_CHECK(counters_ == nullptr || report.counters != nullptr);
   if (counters_) {

@@ -1,6 +1,10 @@
-// The files of `exawarp run`: the two summaries in their directory, and the tables of --stats and
-// --counters. All of them are tried before the first event, so that one which cannot be written is
-// found then.
+// The files of `exawarp run`: the two summaries and the resolved study in their directory, and the
+// tables of --stats and --counters. All of them are tried before the first event, so that one which
+// cannot be written is found then.
+//
+// Results never take the place of those of another study: a directory that holds such leads to the
+// one of its name with ".2" at the end, or ".3", and so on. Those of the same study, whose resolved
+// form is equal but for comments, are replaced.
 #pragma once
 
 #include <memory>
@@ -16,14 +20,18 @@ class ResultFiles {
   struct Paths {
     std::string directory;  // of the summaries
     std::string stats, counters;  // empty: none
+    bool replace = false;         // what another study left in the directory
   };
 
   // Creates the directory where it is missing, and opens the tables. Throws core::SystemError.
-  explicit ResultFiles(const Paths& paths);
+  ResultFiles(const Paths& paths, const Study& study);
   // A directory that was created, and that nothing was written to, is removed.
   ~ResultFiles();
   ResultFiles(const ResultFiles&) = delete;
   ResultFiles& operator=(const ResultFiles&) = delete;
+
+  // Of the summaries, which may be another one than was asked for.
+  [[nodiscard]] const std::string& directory() const { return directory_; }
 
   // All of them, the summaries being `text` and `json`. Throws core::SystemError.
   void write(const RunReport& report, const std::string& text, const std::string& json);

@@ -11,19 +11,20 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/build_info.h"
 #include "core/error.h"
 #include "core/output_file.h"
 #include "core/units.h"
 #include "io/report/energy_report.h"
+#include "io/report/memory_report.h"
 #include "io/report/packet_counters.h"
+#include "io/report/provenance.h"
 #include "model/compute_times.h"
 #include "model/workload/names.h"
 #include "pdes/event.h"
 #include "pdes/phold.h"
 
 namespace exawarp::io {
-
-extern const char* const kVersion;
 
 namespace {
 
@@ -286,7 +287,7 @@ std::string summary_json(const RunReport& r) {
   const Outcome& outcome = *r.outcome;
   const model::TrainingFigures training = outcome.training();
   Json summary{{"schema", "exawarp-summary-1"},
-               {"exawarp_version", kVersion},
+               {"exawarp_version", core::build_info().version},
                {"study", study.name},
                {"study_file", study.file},
                {"status", core::name_of(r.status)},
@@ -314,6 +315,7 @@ std::string summary_json(const RunReport& r) {
   summary["breakdown"] = breakdown(outcome, outcome.total());
   if (const auto energy = energy_of(r)) summary["energy"] = energy_json(*energy, outcome);
   if (r.steady_step) summary["steady_step_ps"] = r.steady_step->ps;
+  summary["memory"] = memory_json(study, *r.jobs);
   summary["compute"] = compute_json(r);
   summary["pedigree"] = pedigree_json(outcome);
   summary["classes"] = classes(outcome);
@@ -322,6 +324,7 @@ std::string summary_json(const RunReport& r) {
   if (!study.backgrounds.empty()) summary["background"] = background_json(outcome.background());
   if (r.cluster->has_packets()) summary["packets"] = packets_json(r);
   summary["engine"] = engine_statistics(r.result);
+  summary["provenance"] = provenance_json(r);
   if (r.quality) summary["placement_quality"] = placement_quality(*r.quality);
   return dump(summary);
 }

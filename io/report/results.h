@@ -30,6 +30,8 @@ struct RunReport : Ran {
   std::uint32_t threads = 1;  // of a rank
   double setup_s = 0;         // host time until the first event
   std::string directory;      // of the results
+  std::vector<std::string> command_line = {};  // without the program
+  std::vector<std::string> overrides = {};     // of keys of the study, path=value
 };
 
 // The keys are listed in docs/guide/user_guide.md; `schema` is "exawarp-summary-1".
@@ -46,7 +48,8 @@ std::string phold_json(const PholdReport& report);
 double events_per_s(const pdes::RunResult& result);
 
 // The files of a run's results, within their directory.
-inline constexpr std::array kSummaryFiles{"summary.txt", "summary.json"};
+inline constexpr const char* kResolvedStudyFile = "study.resolved.yaml";
+inline constexpr std::array kSummaryFiles{"summary.txt", "summary.json", kResolvedStudyFile};
 
 // Creates the directory and checks that the summaries can be written there. Throws
 // core::SystemError.

@@ -3,6 +3,7 @@
 #include "io/report/text_summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -12,6 +13,7 @@
 #include "core/units.h"
 #include "io/report/append.h"
 #include "io/report/energy_report.h"
+#include "io/report/memory_report.h"
 #include "model/compute_times.h"
 #include "model/device/device.h"
 #include "model/workload/names.h"
@@ -311,8 +313,14 @@ std::string text_summary(const RunReport& r) {
     fmt::format_to(append(out), ", {:g} % noise of ranks", 100 * study.system.rank_noise.deviation);
   }
   out += "\n";
+  if (!r.overrides.empty()) {
+    fmt::format_to(append(out), "Overrides   {}\n", fmt::join(r.overrides, " "));
+  }
   add_fold(r, out);
   add_step(r, out);
+  for (const auto& graph : r.jobs->graphs) {
+    out += memory_summary(*graph, study.system.accelerator);
+  }
   if (const auto energy = energy_of(r)) out += energy_text(*energy, *r.outcome);
   out += "\n";
   if (study.by_jobs || !r.alone.empty()) add_jobs(r, out);

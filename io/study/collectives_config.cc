@@ -172,7 +172,8 @@ const RuleKeys& collective_rule_keys() {
            .otherwise("none"),
        K::flag(
            "both_ways", [](CollectiveRule& rule) -> auto& { return rule.choice.both_ways; },
-           "every second lane of a ring runs backwards"),
+           "every second lane of a ring runs backwards")
+           .if_given(),
        K::flag(
            "hierarchical", [](CollectiveRule& rule) -> auto& { return rule.choice.hierarchical; },
            "dimension by dimension"),

@@ -56,6 +56,10 @@ T from_base_units(std::int64_t value) {
   }
 }
 
+// Notes that `key`, where it is absent, is `yaml` (YamlSection::note_usual()); nothing of keys that
+// have no default to be told.
+void note_usual(const YamlSection& section, const KeySchema& key, const std::string& yaml);
+
 // Whether `section`, which `schema` describes, has to do with a key of that condition.
 bool holds(const KeyCondition& condition, const SectionSchema& schema, const YamlSection& section);
 // Whether nothing says, since the key that would is missing.
@@ -91,6 +95,11 @@ class Keys {
     // The default, where no member has it.
     Key usually(std::string value) && {
       schema.fallback = std::move(value);
+      return std::move(*this);
+    }
+    // Its presence alone means something, so its default is not what a file may say as well.
+    Key if_given() && {
+      schema.presence_matters = true;
       return std::move(*this);
     }
     Key only_if(std::string key, std::vector<std::string> values) && {
@@ -144,6 +153,7 @@ class Keys {
                  T& value = std::invoke(at, spec);
                  value = static_cast<T>(section.integer(
                      schema.name, range, unless(schema, static_cast<std::int64_t>(value))));
+                 note_usual(section, schema, std::to_string(static_cast<std::int64_t>(value)));
                });
   }
 
@@ -154,6 +164,7 @@ class Keys {
                [at, range](const YamlSection& section, Spec& spec, const KeySchema& schema) {
                  double& value = std::invoke(at, spec);
                  value = section.real(schema.name, range, unless(schema, value));
+                 note_usual(section, schema, fmt::format("{}", value));
                });
   }
 
@@ -164,6 +175,7 @@ class Keys {
                [at](const YamlSection& section, Spec& spec, const KeySchema& schema) {
                  bool& value = std::invoke(at, spec);
                  value = section.flag(schema.name, unless(schema, value));
+                 note_usual(section, schema, value ? "true" : "false");
                });
   }
 
@@ -175,6 +187,7 @@ class Keys {
                [at, min_ps](const YamlSection& section, Spec& spec, const KeySchema& schema) {
                  core::Time& value = std::invoke(at, spec);
                  value = read_latency(section, schema.name, min_ps, unless(schema, value.ps));
+                 note_usual(section, schema, quantity_text(value.ps, core::Dimension::time));
                });
   }
 
@@ -189,6 +202,8 @@ class Keys {
                  value =
                      from_base_units<T>(section.quantity(schema.name, range.dimension, range.min,
                                                          unless(schema, in_base_units(value))));
+                 note_usual(section, schema,
+                            quantity_text(in_base_units(value), range.dimension));
                });
   }
 
@@ -205,6 +220,7 @@ class Keys {
                [at, table](const YamlSection& section, Spec& spec, const KeySchema& schema) {
                  E& value = std::invoke(at, spec);
                  value = section.choice(schema.name, table, unless(schema, value));
+                 note_usual(section, schema, std::string(core::name_in(table, value)));
                });
   }
 
@@ -234,6 +250,7 @@ class Keys {
                [at, range](const YamlSection& section, Spec& spec, const KeySchema& schema) {
                  std::vector<std::uint32_t>& value = std::invoke(at, spec);
                  value = section.integers(schema.name, range, unless(schema, value));
+                 note_usual(section, schema, fmt::format("[{}]", fmt::join(value, ", ")));
                });
   }
 
@@ -242,9 +259,12 @@ class Keys {
   static Key section(std::string name, Ref at, const Keys<Value<Ref>>& inner, std::string meaning) {
     return key(std::move(name), ValueShape::mapping(inner.schema()), std::move(meaning), "",
                [at, &inner](const YamlSection& section, Spec& spec, const KeySchema& schema) {
-                 if (!schema.required && !section.has(schema.name)) return;
                  auto& value = std::invoke(at, spec);
-                 value = inner.read(section.section(schema.name), std::move(value));
+                 if (schema.required || section.has(schema.name)) {
+                   value = inner.read(section.section(schema.name), std::move(value));
+                 } else if (inner.schema().requires_nothing() && schema.otherwise.empty()) {
+                   value = inner.read(section.usual_section(schema.name), std::move(value));
+                 }
                });
   }
 

@@ -55,6 +55,11 @@ const KeySchema* SectionSchema::find(std::string_view key) const {
   return at == keys.end() ? nullptr : &*at;
 }
 
+bool SectionSchema::requires_nothing() const {
+  return std::ranges::none_of(keys, &KeySchema::required) &&
+         std::ranges::none_of(alternatives, &KeyAlternatives::required);
+}
+
 std::string quantity_text(std::int64_t value, Dimension dimension) {
   const std::span<const PrintedUnit> units = printed_units(dimension);
   const PrintedUnit& smallest = units.back();
@@ -64,6 +69,10 @@ std::string quantity_text(std::int64_t value, Dimension dimension) {
     }
   }
   return fmt::format("{} {}", value, smallest.symbol);
+}
+
+void note_usual(const YamlSection& section, const KeySchema& key, const std::string& yaml) {
+  if (!key.required && !key.presence_matters && key.otherwise.empty()) section.note_usual(key.name, yaml);
 }
 
 bool holds(const KeyCondition& condition, const SectionSchema& schema, const YamlSection& section) {

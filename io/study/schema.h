@@ -63,6 +63,7 @@ struct KeySchema {
   std::string fallback = {};  // what holds where it is absent, as a file would say it; may be empty
   std::string otherwise = {};  // the same in words, where no value says it
   std::string meaning = {};    // one sentence or less
+  bool presence_matters = false;  // saying the default is not the same as saying nothing
   KeyCondition only = {};
   std::string when = {};  // in words: a condition that `only` cannot say; empty: none
 };
@@ -81,6 +82,8 @@ struct SectionSchema {
   // What keys of the writer's own choice hold; empty: there are none.
   std::vector<ValueShape> others = {};
 
+  // Whether it may be empty.
+  [[nodiscard]] bool requires_nothing() const;
   // nullptr: there is none.
   [[nodiscard]] const KeySchema* find(std::string_view key) const;
 };

@@ -301,6 +301,7 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
     out.compute.fidelity = ComputeFidelity::roofline;  // what every operation falls back to
   }
   out.settings = document.settings();
+  out.resolved = document.resolved();
   // Machines may differ in threads, as with --threads.
   std::erase_if(out.settings, [](const Setting& s) { return s.key == "engine.threads"; });
   return out;

@@ -65,6 +65,7 @@ struct Study {
   std::optional<std::uint32_t> threads;    // none: every core the process may use
   pdes::EngineOptions engine;              // its `seed` is the study's; its `threads` is unset
   Settings settings;                       // all of it as written, to compare ranks by
+  ResolvedYaml resolved;
 };
 
 // Reads, overrides (`path.to.key=value`) and checks a study. Throws core::InputError.

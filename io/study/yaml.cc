@@ -12,8 +12,10 @@
 #include <system_error>
 
 #include "core/check.h"
+#include "core/digest.h"
 #include "core/error.h"
 #include "io/study/suggest.h"
+#include "io/study/yaml_writer.h"
 
 namespace exawarp::io {
 namespace {
@@ -415,8 +417,11 @@ std::vector<YamlSection> YamlSection::sections(std::string_view key) const {
 }
 
 std::string YamlSection::path(std::string_view key) const {
-  const YamlNode* found = scalar(key, true, "the path of a file");
-  return found == nullptr ? "none" : resolve(*found);
+  YamlNode* found = scalar(key, true, "the path of a file");
+  if (found == nullptr) return "none";
+  const std::string path = resolve(*found);
+  found->path = std::filesystem::absolute(path).lexically_normal().string();
+  return path;
 }
 
 std::string YamlSection::name() const {
@@ -424,13 +429,36 @@ std::string YamlSection::name() const {
   const std::string fallback =
       overridden ? node_->key_path.substr(node_->key_path.rfind('.') + 1)
                  : std::filesystem::path(node_->file).stem().string();
-  return text("name", fallback.empty() ? "unnamed" : fallback);
+  const std::string name = text("name", fallback.empty() ? "unnamed" : fallback);
+  if (node_->find("name") == nullptr) {
+    node_->usual.push_back({"name", std::make_unique<YamlNode>()});
+    node_->usual.back().value->kind = NodeKind::scalar;
+    node_->usual.back().value->text = name;
+  }
+  return name;
 }
 
 std::vector<std::string> YamlSection::keys() const {
   std::vector<std::string> names;
   for (const YamlNode::Entry& entry : node_->entries) names.push_back(entry.key);
   return names;
+}
+
+void YamlSection::note_usual(std::string_view key, const std::string& yaml) const {
+  if (node_->find(key) != nullptr) return;
+  node_->usual.push_back({std::string(key), parse_yaml(yaml, node_->file, node_->directory)});
+}
+
+YamlSection YamlSection::usual_section(std::string_view key) const {
+  YamlNode& node =
+      *node_->usual.emplace_back(YamlNode::Entry{std::string(key), std::make_unique<YamlNode>()})
+           .value;
+  node.kind = NodeKind::mapping;
+  node.file = node_->file;
+  node.line = node_->line;
+  node.key_path = path_in(*node_, key);
+  node.directory = node_->directory;
+  return section_at(node);
 }
 
 void YamlSection::skip(std::string_view key) const {
@@ -489,6 +517,14 @@ Settings YamlDocument::settings() const {
   Settings all;
   list_settings(*root_, "", all);
   return all;
+}
+
+ResolvedYaml YamlDocument::resolved() const {
+  const std::string values = yaml_text(*root_, YamlComments::none);
+  core::Hasher hasher;
+  hasher.bytes(values.data(), values.size());
+  return {.text = yaml_text(*root_, YamlComments::origins),
+          .hash = core::to_hex({hasher.value()})};
 }
 
 }  // namespace exawarp::io

@@ -102,6 +102,10 @@ class YamlSection {
   [[nodiscard]] std::string name() const;
   // Keys of this mapping, in the file's order.
   [[nodiscard]] std::vector<std::string> keys() const;
+  // Notes what holds for a key that is absent, as YAML: for YamlDocument::resolved().
+  void note_usual(std::string_view key, const std::string& yaml) const;
+  // An absent mapping, to read defaults from, which notes them.
+  [[nodiscard]] YamlSection usual_section(std::string_view key) const;
   // Accepts the key, whatever it holds: documentation for the reader of the file.
   void skip(std::string_view key) const;
 
@@ -126,6 +130,13 @@ class YamlSection {
   YamlProblems* problems_;
 };
 
+// A document as one file of YAML that needs no other, completed by the defaults that were relied
+// on: it reads as the document did.
+struct ResolvedYaml {
+  std::string text;
+  std::string hash;  // 16 hex digits over all but comments
+};
+
 class YamlDocument {
  public:
   // Loads `path` and applies the overrides. Throws core::InputError.
@@ -141,6 +152,8 @@ class YamlDocument {
   // All that the files hold, those that were loaded in place included, and the overrides: each
   // value by its path from the root, in order.
   [[nodiscard]] Settings settings() const;
+  // Only once everything has been read.
+  [[nodiscard]] ResolvedYaml resolved() const;
 
  private:
   std::unique_ptr<YamlNode> root_;

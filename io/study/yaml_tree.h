@@ -44,6 +44,10 @@ struct YamlNode {
   std::string key_path;  // "link.bandwidth", from the root of its file
   std::string directory; // what relative paths are relative to
 
+  // Of a mapping: what held for keys that it has not, as plain text, a list of that or a mapping.
+  std::vector<Entry> usual;
+  std::string path;  // of a scalar that names a file: where that is, from the root of all files
+
   std::vector<Override> pending;   // for the file that this scalar refers to, once loaded
   bool read = false;               // somebody asked for it
   std::vector<std::string> asked;  // keys that somebody asked this mapping for

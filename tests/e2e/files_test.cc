@@ -120,7 +120,7 @@ TEST_F(Files, SummariesAreBothOldOrBothNew) {
   w.write("results/tiny/summary.txt", "old");
   w.write("results/tiny/summary.json", "old");
   // The text fits, the JSON does not.
-  EXPECT_EQ(shell("E run study.yaml --quiet", "ulimit -f 8;"), 4);
+  EXPECT_EQ(shell("E run study.yaml --quiet --force", "ulimit -f 8;"), 4);
   EXPECT_EQ(w.read("err"), "results/tiny/summary.json: cannot write: File too large\n");
   EXPECT_EQ(w.read("results/tiny/summary.txt"), "old");
   EXPECT_EQ(w.read("results/tiny/summary.json"), "old");

@@ -2,6 +2,8 @@
 // the results and what people read.
 #include "io/cli/commands/run.h"
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <optional>
 #include <ostream>
@@ -18,11 +20,19 @@
 namespace exawarp::io {
 namespace {
 
-// What the command line says goes before what the study says.
+// What the command line says goes before what the study says, and is part of it.
+std::vector<std::string> overrides_of(const RunArguments& a) {
+  std::vector<std::string> all = a.overrides;
+  if (a.placement) {
+    all.push_back(fmt::format("placement.method={}", core::name_of(*a.placement)));
+  }
+  if (a.ignore_memory) all.emplace_back("memory.ignore=true");
+  if (a.options.seed) all.push_back(fmt::format("seed={}", *a.options.seed));
+  return all;
+}
+
 Study study_of(const RunArguments& a) {
-  Study study = read_study(a.study_file, a.overrides);
-  if (a.placement) study.placement = *a.placement;
-  if (a.ignore_memory) study.ignore_memory = true;
+  Study study = read_study(a.study_file, overrides_of(a));
   if (!a.counters.empty() && study.network_fidelity != NetworkFidelity::packet) {
     throw core::InputError("--counters", "only packets are counted by port; expected " +
                                              study.file + " with network.fidelity: packet");
@@ -30,11 +40,32 @@ Study study_of(const RunArguments& a) {
   return study;
 }
 
+// Rank 0 only. Where the results are printed and the user has not said where to keep them, it is
+// no reason to fail that they cannot be kept.
+void open_results(const RunArguments& a, const Study& study, const Notify& notify,
+                  std::optional<ResultFiles>& files) {
+  const bool printed = a.json && a.out_directory.empty() && a.stats.path.empty() &&
+                       a.counters.empty();
+  const std::string directory =
+      a.out_directory.empty() ? "results/" + study.name : a.out_directory;
+  try {
+    files.emplace(ResultFiles::Paths{directory, a.stats.path, a.counters, a.force}, study);
+  } catch (const core::SystemError& error) {
+    if (!printed) throw;
+    notify(std::string(error.what()) + "; the results are printed only");
+    return;
+  }
+  if (files->directory() != directory) {
+    notify(fmt::format("{}: holds the results of another study; these go to {} (--force replaces)",
+                       directory, files->directory()));
+  }
+}
+
 // Rank 0 only: writes the results and tells the user.
-void publish(const RunReport& report, const RunArguments& a, ResultFiles& files,
+void publish(const RunReport& report, const RunArguments& a, std::optional<ResultFiles>& files,
              const Console& console) {
   const std::string text = printable(text_summary(report)), json = summary_json(report);
-  write_and_print([&] { files.write(report, text, json); },
+  write_and_print([&] { if (files) files->write(report, text, json); },
                   [&] {
                     if (a.json) {
                       console.out << json << std::flush;
@@ -58,8 +89,6 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
   const bool first_rank = transport.rank().value == 0;
   Study study;
   agree(transport, [&] { study = in_file(a.study_file, [&] { return study_of(a); }); });
-  const std::string directory =
-      a.out_directory.empty() ? "results/" + study.name : a.out_directory;
   std::optional<ResultFiles> files;
   ProgressPrinter progress(console);
   RunOptions options = with_console(a.options, console);
@@ -68,14 +97,16 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
   options.steady_step = a.steady_step;
   options.ready = [&](std::uint64_t events_expected) {
     progress.expect(events_expected);
-    if (first_rank) files.emplace(ResultFiles::Paths{directory, a.stats.path, a.counters});
+    if (first_rank) open_results(a, study, options.notify, files);
   };
   if (first_rank && !a.quiet) options.progress = std::ref(progress);
   RunReport report = simulate(study, options, transport);
-  report.directory = directory;
+  if (files) report.directory = files->directory();
+  report.command_line = a.command_line;
+  report.overrides = overrides_of(a);
   progress.finish();
   agree(transport, [&] {
-    if (first_rank) publish(report, a, *files, console);
+    if (first_rank) publish(report, a, files, console);
   });
   return exit_code_of(report.status);
 }

@@ -1,0 +1,117 @@
+// What a run leaves behind: results that say what they are, and do not take each other's place.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/workspace.h"
+
+namespace exawarp::tests {
+namespace {
+
+using nlohmann::json;
+
+class Results : public testing::Test {
+ protected:
+  Results() {
+    workspace.write("study.yaml", small_study());
+    workspace.write("workload.yaml", small_workload());
+  }
+
+  json summary(const std::vector<std::string>& arguments) const {
+    const Ran ran = workspace.run(arguments);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return json::parse(ran.out);
+  }
+
+  const Workspace workspace;
+};
+
+TEST_F(Results, TheResolvedStudyAloneGivesTheSameDigest) {
+  const json first = summary({"run", "study.yaml", "--json", "--out", "a", "--seed", "5", "--set",
+                              "compute.jitter=0.1", "--placement", "block"});
+  const std::string resolved = workspace.read("a/study.resolved.yaml");
+  const Workspace elsewhere;
+  elsewhere.write("s.yaml", resolved);
+  const Ran again = elsewhere.run({"run", "s.yaml", "--json"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  const json second = json::parse(again.out);
+  EXPECT_EQ(second["digest"], first["digest"]);
+  EXPECT_EQ(second["placement"], "block");
+  EXPECT_EQ(second["seed"], 5);
+  EXPECT_EQ(second["provenance"]["resolved_study_hash"],
+            first["provenance"]["resolved_study_hash"]);
+}
+
+TEST_F(Results, SayWhatTheyWereMadeOf) {
+  const json s = summary({"run", "study.yaml", "--json", "--set", "seed=3"})["provenance"];
+  EXPECT_EQ(s["command_line"], json::parse(R"(["run", "study.yaml", "--json", "--set", "seed=3"])"));
+  EXPECT_EQ(s["overrides"], json::parse(R"(["seed=3"])"));
+  for (const char* key : {"version", "commit", "build", "compiler", "mpi", "host", "date"}) {
+    EXPECT_NE(s[key], "") << key;
+  }
+}
+
+TEST_F(Results, AnotherStudyGoesBesideAndTheSameOneReplaces) {
+  EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "r"}).err, "");
+  const std::string first = workspace.read("r/summary.json");
+  const Ran other = workspace.run({"run", "study.yaml", "--out", "r", "--set", "seed=2"});
+  EXPECT_EQ(other.exit_code, 0);
+  EXPECT_EQ(other.err,
+            "r: holds the results of another study; these go to r.2 (--force replaces)\n");
+  EXPECT_NE(other.out.find("r.2/summary.json"), std::string::npos) << other.out;
+  EXPECT_EQ(workspace.read("r/summary.json"), first);
+  EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "r", "--threads", "1"}).err, "");
+  EXPECT_FALSE(workspace.has("r.3"));
+  EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "r", "--seed", "3"}).exit_code, 0);
+  EXPECT_TRUE(workspace.has("r.3/summary.json"));
+  EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "r", "--seed", "4", "--force"}).err, "");
+  EXPECT_FALSE(workspace.has("r.4"));
+  EXPECT_EQ(json::parse(workspace.read("r/summary.json"))["seed"], 4);
+}
+
+TEST_F(Results, ThatArePrintedNeedNoDirectory) {
+  workspace.write("results", "in the way of the directory");
+  const Ran ran = workspace.run({"run", "study.yaml", "--json"});
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_TRUE(json::parse(ran.out).contains("digest"));
+  EXPECT_NE(ran.err.find("the results are printed only"), std::string::npos) << ran.err;
+  EXPECT_EQ(workspace.run({"run", "study.yaml"}).exit_code, 4);
+}
+
+TEST_F(Results, SayWhatWasOverriddenAndWhetherMemorySuffices) {
+  const Ran fits = workspace.run({"run", "study.yaml", "--out", "a"});
+  EXPECT_EQ(fits.out.find("Overrides"), std::string::npos);
+  EXPECT_NE(fits.out.find(" at most, "), std::string::npos) << fits.out;
+  const std::string small = "system.accelerator.memory_capacity=1 MB";
+  EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "b", "--set", small}).exit_code, 2);
+  const Ran ignored =
+      workspace.run({"run", "study.yaml", "--out", "b", "--set", small, "--ignore-memory"});
+  EXPECT_NE(ignored.out.find("Overrides   " + small + " memory.ignore=true\n"), std::string::npos)
+      << ignored.out;
+  EXPECT_NE(ignored.out.find("DOES NOT FIT"), std::string::npos) << ignored.out;
+  EXPECT_EQ(json::parse(workspace.read("a/summary.json"))["memory"]["fits"], true);
+  const json memory = json::parse(workspace.read("b/summary.json"))["memory"];
+  EXPECT_EQ(memory["fits"], false);
+  EXPECT_EQ(memory["capacity_bytes"], 1'000'000);
+  EXPECT_GT(memory["programs"][0]["peak_bytes"], 1'000'000);
+}
+
+TEST_F(Results, AreComparedInputsFirst) {
+  EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "a"}).exit_code, 0);
+  EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "b", "--sync", "sequential"}).exit_code, 0);
+  EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "c", "--set",
+                           "workload.transformer.model.ffn=2048"}).exit_code, 0);
+  EXPECT_EQ(workspace.run({"compare", "a", "b"}).exit_code, 0);
+  const Ran drifted = workspace.run({"compare", "a", "c/summary.json", "--json"});
+  EXPECT_EQ(drifted.exit_code, 1) << drifted.err;
+  const json comparison = json::parse(drifted.out);
+  EXPECT_EQ(comparison["inputs"][0]["key"], "study.workload.transformer.model.ffn");
+  EXPECT_GT(comparison["drifted"], 0);
+  EXPECT_EQ(workspace.run({"compare", "a", "c", "--tolerance", "1e9"}).exit_code, 0);
+  EXPECT_EQ(workspace.run({"compare", "a", "study.yaml"}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace exawarp::tests
