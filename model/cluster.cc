@@ -213,6 +213,9 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                   slots,
                   std::move(backgrounds), nullptr, {}});
   model->overlapped_ppm = std::llround(accelerator.overlap_slowdown * kUsualPace);
+  const PowerSpec& power = accelerator.power;
+  model->traces_power = options.trace_power && power.known();
+  model->communicating_mw = static_cast<std::int32_t>(power.communicating_mw - power.idle_mw);
   return model;
 }
 

@@ -145,7 +145,7 @@ void add_training(const Outcome& outcome, std::string& out) {
   out += "\n";
 }
 
-// Of an average device and step; nothing where no node says what it belongs to.
+// What an average device computes in a step; nothing where no node says what it belongs to.
 void add_compute(const RunReport& r, std::string& out) {
   std::string phases;
   double sum = 0;
@@ -160,7 +160,7 @@ void add_compute(const RunReport& r, std::string& out) {
   const bool says = std::ranges::any_of(times, [](const model::ComputeTime& t) {
     return t.phase != model::schema::Phase::NONE;
   });
-  if (says) fmt::format_to(append(out), "Computes    {}\n", phases);
+  if (says) fmt::format_to(append(out), "Phases      {}\n", phases);
 }
 
 void add_step(const RunReport& r, std::string& out) {
@@ -200,7 +200,7 @@ void add_pedigree(const Outcome& outcome, std::string& out) {
   const model::Pedigree pedigree = outcome.pedigree();
   const double all = pedigree.total_ps();
   if (all <= 0) return;
-  fmt::format_to(append(out), "Compute     {}\n", provenances([&](model::Provenance provenance) {
+  fmt::format_to(append(out), "Kernels     {}\n", provenances([&](model::Provenance provenance) {
                    return pedigree.total_ps(provenance) / all;
                  }));
   for (const auto& [name, operation] : names_of(model::schema::Operation{})) {
@@ -314,6 +314,7 @@ std::string text_summary(const RunReport& r) {
   add_fold(r, out);
   add_step(r, out);
   if (const auto energy = energy_of(r)) out += energy_text(*energy, *r.outcome);
+  if (r.power != nullptr) out += power_text(*r.power, *r.outcome);
   out += "\n";
   if (study.by_jobs || !r.alone.empty()) add_jobs(r, out);
   if (!study.backgrounds.empty()) add_background(r.outcome->background(), out);

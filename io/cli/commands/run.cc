@@ -27,6 +27,10 @@ Study study_of(const RunArguments& a) {
     throw core::InputError("--counters", "only packets are counted by port; expected " +
                                              study.file + " with network.fidelity: packet");
   }
+  if (!a.power.empty() && !study.system.accelerator.power.known()) {
+    throw core::InputError("--power", "what accelerator \"" + study.system.accelerator.name +
+                                          "\" draws is not known; expected one with \"power\"");
+  }
   return study;
 }
 
@@ -64,11 +68,12 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
   ProgressPrinter progress(console);
   RunOptions options = with_console(a.options, console);
   options.count_ports = !a.counters.empty();
+  options.trace_power = !a.power.empty();
   options.compare_alone = a.compare_alone;
   options.steady_step = a.steady_step;
   options.ready = [&](std::uint64_t events_expected) {
     progress.expect(events_expected);
-    if (first_rank) files.emplace(ResultFiles::Paths{directory, a.stats.path, a.counters});
+    if (first_rank) files.emplace(ResultFiles::Paths{directory, a.stats.path, a.counters, a.power});
   };
   if (first_rank && !a.quiet) options.progress = std::ref(progress);
   RunReport report = simulate(study, options, transport);
