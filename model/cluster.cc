@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -213,6 +214,11 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                   slots,
                   std::move(backgrounds), nullptr, {}});
   model->overlapped_ppm = std::llround(accelerator.overlap_slowdown * kUsualPace);
+  const PowerSpec& power = accelerator.power;
+  model->traces_power = options.trace_power && power.known();
+  constexpr std::int64_t kMwMax = std::numeric_limits<std::int32_t>::max();
+  model->communicating_mw = static_cast<std::int32_t>(
+      std::clamp(power.communicating_mw - power.idle_mw, -kMwMax, kMwMax));
   return model;
 }
 

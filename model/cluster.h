@@ -69,6 +69,7 @@ struct ClusterOptions {
   std::vector<BackgroundSpec> backgrounds = {};
   std::optional<std::uint32_t> only_job = {};  // all others' devices stay idle; its start is 0
   Folding folding = Folding::off;
+  bool trace_power = false;  // devices emit what they draw (energy/power_emission.h)
 };
 
 // Who synchronises with whom, as a symmetric weighted graph of atoms in CSR form. At packet

@@ -93,6 +93,7 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
   app.add_option("--audit", a.options.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
   add_counters(app, a.counters);
+  app.add_option("--power", a.power, "writes what is drawn over time there (CSV)");
   app.add_flag("--compare-alone", a.compare_alone,
                "runs each job by itself, too, and tells how much slower it is beside the others");
   app.add_flag("--steady-step", a.steady_step,

@@ -229,7 +229,33 @@ std::unique_ptr<const Study> with_options(const Study& study, const RunOptions& 
   auto out = std::make_unique<Study>(study);
   out->engine = with_options(study.engine, options);
   if (options.count_ports) out->packets.count_ports = true;
+  out->trace_power = options.trace_power;
   return out;
+}
+
+// Null where it is not asked for. Collective.
+std::unique_ptr<model::PowerTrace> power_trace(const RunReport& report, const Prepared& p,
+                                               pdes::Transport& transport) {
+  const Study& study = *report.study;
+  if (!study.trace_power) return nullptr;
+  std::unique_ptr<model::PowerTrace> out;
+  agree(transport, [&] {
+    in_file(study.file, [&] {
+      out = std::make_unique<model::PowerTrace>(*report.cluster, study.system.power,
+                                                p.placement.partitions(), study.power);
+    });
+  });
+  return out;
+}
+
+// Collective.
+void finish_power(RunReport& report, pdes::Transport& transport) {
+  if (report.power == nullptr) return;
+  report.power->combine(transport);
+  if (report.status == RunStatus::finished && transport.rank().value == 0) {
+    return report.power->finish(*report.outcome);
+  }
+  report.power.reset();
 }
 
 }  // namespace
@@ -245,8 +271,9 @@ RunReport simulate(const Study& study, const RunOptions& options, pdes::Transpor
   }
   Prepared p = prepared(options, limit, report, transport);
   const double prepared_s = seconds_since(start);
-  report.counters = std::make_unique<model::PortCounters>(p.placement.partitions(),
-                                                          report.study->counters, nullptr);
+  report.power = power_trace(report, p, transport);
+  report.counters = std::make_unique<model::PortCounters>(
+      p.placement.partitions(), report.study->counters, report.power.get());
   p.engine.time_limit_s = limit.left_s();
   pdes::Engine engine(*report.cluster, p.placement, p.engine, transport, report.counters.get());
   report.result = engine.run(options.progress);
@@ -262,6 +289,7 @@ RunReport simulate(const Study& study, const RunOptions& options, pdes::Transpor
     report.steady_step = steady_step(*longer, report, p, limit, transport);
   }
   set_facts(report, p.engine, report.study->engine.time_limit_s, transport);
+  finish_power(report, transport);
   if (options.count_ports) {
     report.counters->combine(transport);
   } else {

@@ -40,6 +40,7 @@ struct RunOptions {
   TimeLimit::Clock::time_point started = TimeLimit::Clock::now();
   double sample_interval_s = 0;  // of the time series, in host seconds; 0: none
   bool count_ports = false;      // of a packet network
+  bool trace_power = false;      // of a study whose accelerator's power is known
   bool compare_alone = false;    // of a study: simulates each job by itself, too
   bool steady_step = false;      // of a study with one transformer: simulates one more step, too
 

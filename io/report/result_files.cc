@@ -9,6 +9,7 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "io/report/port_counters_file.h"
+#include "io/report/power_file.h"
 #include "io/report/stats_file.h"
 
 namespace exawarp::io {
@@ -53,6 +54,7 @@ ResultFiles::ResultFiles(const Paths& paths, const Study& study)
   prepare_directory(directory_);
   if (!paths.stats.empty()) stats_ = open_table(paths.stats);
   if (!paths.counters.empty()) counters_ = open_table(paths.counters);
+  if (!paths.power.empty()) power_ = open_table(paths.power);
 }
 
 ResultFiles::~ResultFiles() {
@@ -73,6 +75,7 @@ void ResultFiles::write(const RunReport& report, const std::string& text,
   if (counters_) {
     write_port_counters(report.cluster->packet_network(), *report.counters, *counters_);
   }
+  if (power_ && report.power != nullptr) write_power(*report.power, *power_);
   if (stats_) write_stats(report.result.series, *stats_);
 }
 

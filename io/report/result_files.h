@@ -1,6 +1,6 @@
 // The files of `exawarp run`: the two summaries and the resolved study in their directory, and the
-// tables of --stats and --counters. All of them are tried before the first event, so that one which
-// cannot be written is found then.
+// tables of --stats, --counters and --power. All of them are tried before the first event, so that
+// one which cannot be written is found then.
 //
 // Results never take the place of those of another study: a directory that holds such leads to the
 // one of its name with ".2" at the end, or ".3", and so on. Those of the same study, whose resolved
@@ -19,8 +19,8 @@ class ResultFiles {
  public:
   struct Paths {
     std::string directory;  // of the summaries
-    std::string stats, counters;  // empty: none
-    bool replace = false;         // what another study left in the directory
+    std::string stats, counters, power;  // empty: none
+    bool replace = false;                // what another study left in the directory
   };
 
   // Creates the directory where it is missing, and opens the tables. Throws core::SystemError.
@@ -33,13 +33,14 @@ class ResultFiles {
   // Of the summaries, which may be another one than was asked for.
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
-  // All of them, the summaries being `text` and `json`. Throws core::SystemError.
+  // All of them, the summaries being `text` and `json`; power only of a run that finished. Throws
+  // core::SystemError.
   void write(const RunReport& report, const std::string& text, const std::string& json);
 
  private:
   std::string directory_;
   bool made_directory_;
-  std::unique_ptr<core::OutputFile> stats_, counters_;
+  std::unique_ptr<core::OutputFile> stats_, counters_, power_;
 };
 
 }  // namespace exawarp::io

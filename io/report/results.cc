@@ -20,6 +20,7 @@
 #include "io/report/packet_counters.h"
 #include "io/report/provenance.h"
 #include "model/compute_times.h"
+#include "model/energy/power_figures.h"
 #include "model/workload/names.h"
 #include "pdes/event.h"
 #include "pdes/phold.h"
@@ -94,10 +95,45 @@ Json energy_json(const model::Energy& energy, const Outcome& outcome) {
              {"communicating", energy.communicating_j},
              {"idle", energy.idle_j},
              {"nodes", energy.nodes_j},
-             {"switches", energy.switches_j}}}};
+             {"switches", energy.switches_j},
+             {"links", energy.links_j}}}};
+  Json known = Json::object();
+  for (const auto& [how, provenance] : names_of(model::Provenance{})) {
+    const double joules =
+        energy.computing_by_provenance_j.at(static_cast<std::size_t>(provenance));
+    known[std::string(how)] = energy.computing_j > 0 ? joules / energy.computing_j : 0;
+  }
+  out["computing_known_by"] = std::move(known);
   if (figures.carbon_g > 0) out["carbon_g"] = figures.carbon_g;
-  if (figures.cost > 0) out["cost"] = figures.cost;
+  if (figures.cost > 0) {
+    out["cost"] = figures.cost;
+    out["cost_per_hour"] = figures.cost_per_hour;
+  }
   return out;
+}
+
+Json power_json(const model::PowerTrace& trace) {
+  Json list = Json::array();
+  for (const model::PowerTrace::Series& series : trace.series()) {
+    const model::PowerSamples samples{series.watts, trace.width(), trace.end()};
+    const model::PowerFigures f = model::figures_of(samples);
+    Json lines = Json::array();
+    for (const model::SpectralLine& line : model::spectrum_of(samples)) {
+      lines.push_back({{"hz", line.hz}, {"amplitude_w", line.amplitude_w}});
+    }
+    list.push_back({{"name", series.name},
+                    {"mean_w", f.mean_w},
+                    {"peak_w", f.peak_w},
+                    {"peak_at_ps", f.peak_at.ps},
+                    {"least_w", f.least_w},
+                    {"least_at_ps", f.least_at.ps},
+                    {"rise_w_per_s", f.rise_w_per_s},
+                    {"rise_at_ps", f.rise_at.ps},
+                    {"fall_w_per_s", f.fall_w_per_s},
+                    {"fall_at_ps", f.fall_at.ps},
+                    {"spectrum", std::move(lines)}});
+  }
+  return {{"bin_ps", trace.width().ps}, {"end_ps", trace.end().ps}, {"series", std::move(list)}};
 }
 
 // Whether one device stands for several, and why not.
@@ -314,6 +350,7 @@ std::string summary_json(const RunReport& r) {
   add_waiting(outcome, summary);
   summary["breakdown"] = breakdown(outcome, outcome.total());
   if (const auto energy = energy_of(r)) summary["energy"] = energy_json(*energy, outcome);
+  if (r.power != nullptr) summary["power"] = power_json(*r.power);
   if (r.steady_step) summary["steady_step_ps"] = r.steady_step->ps;
   summary["memory"] = memory_json(study, *r.jobs);
   summary["compute"] = compute_json(r);

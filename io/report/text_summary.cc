@@ -147,7 +147,7 @@ void add_training(const Outcome& outcome, std::string& out) {
   out += "\n";
 }
 
-// Of an average device and step; nothing where no node says what it belongs to.
+// What an average device computes in a step; nothing where no node says what it belongs to.
 void add_compute(const RunReport& r, std::string& out) {
   std::string phases;
   double sum = 0;
@@ -162,7 +162,7 @@ void add_compute(const RunReport& r, std::string& out) {
   const bool says = std::ranges::any_of(times, [](const model::ComputeTime& t) {
     return t.phase != model::schema::Phase::NONE;
   });
-  if (says) fmt::format_to(append(out), "Computes    {}\n", phases);
+  if (says) fmt::format_to(append(out), "Phases      {}\n", phases);
 }
 
 void add_step(const RunReport& r, std::string& out) {
@@ -202,7 +202,7 @@ void add_pedigree(const Outcome& outcome, std::string& out) {
   const model::Pedigree pedigree = outcome.pedigree();
   const double all = pedigree.total_ps();
   if (all <= 0) return;
-  fmt::format_to(append(out), "Compute     {}\n", provenances([&](model::Provenance provenance) {
+  fmt::format_to(append(out), "Kernels     {}\n", provenances([&](model::Provenance provenance) {
                    return pedigree.total_ps(provenance) / all;
                  }));
   for (const auto& [name, operation] : names_of(model::schema::Operation{})) {
@@ -322,6 +322,7 @@ std::string text_summary(const RunReport& r) {
     out += memory_summary(*graph, study.system.accelerator);
   }
   if (const auto energy = energy_of(r)) out += energy_text(*energy, *r.outcome);
+  if (r.power != nullptr) out += power_text(*r.power, *r.outcome);
   out += "\n";
   if (study.by_jobs || !r.alone.empty()) add_jobs(r, out);
   if (!study.backgrounds.empty()) add_background(r.outcome->background(), out);

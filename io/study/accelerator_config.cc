@@ -90,6 +90,17 @@ const Keys<Accelerator>& efficiencies_keys() {
   return keys;
 }
 
+std::shared_ptr<const model::KernelTables> tables_in(const YamlSection& section,
+                                                     const KeySchema& key) {
+  const std::string folder = section.path(key.name);
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    section.fail(key.name, "there is no folder \"" + folder +
+                               "\"; expected one of kernel tables, OPERATION_TYPE.xkt");
+  }
+  return std::make_shared<const model::KernelTables>(folder);
+}
+
 const Keys<model::PowerSpec>& power_keys() {
   using S = model::PowerSpec;
   using K = Keys<S>;
@@ -118,14 +129,7 @@ const Keys<model::PowerSpec>& power_keys() {
 }
 
 void read_tables(const YamlSection& section, Accelerator& out, const KeySchema& key) {
-  if (!section.has(key.name)) return;
-  const std::string folder = section.path(key.name);
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(folder, ignored)) {
-    section.fail(key.name, "there is no folder \"" + folder +
-                               "\"; expected one of kernel tables, OPERATION_TYPE.xkt");
-  }
-  out.tables = std::make_shared<const model::KernelTables>(folder);
+  if (section.has(key.name)) out.tables = tables_in(section, key);
 }
 
 }  // namespace
@@ -185,6 +189,13 @@ const Keys<Accelerator>& accelerator_keys() {
            .otherwise("none"),
        K::custom("tables", {ValueShape::text()},
                  "a folder of measured kernels (docs/reference/kernel_tables.md)", read_tables)
+           .otherwise("none"),
+       K::custom("power_tables", {ValueShape::text()},
+                 "another, for watts alone: measured on the same chip under the same limit, where "
+                 "the times of `tables` are another device's",
+                 [](const YamlSection& section, Accelerator& out, const KeySchema& key) {
+                   if (section.has(key.name)) out.power_tables = tables_in(section, key);
+                 })
            .otherwise("none")});
   return keys;
 }

@@ -21,6 +21,7 @@ const SectionSchema& background_schema();
 const SectionSchema& faults_schema();
 const SectionSchema& link_faults_schema();  // of links and switches alone
 const SectionSchema& counters_schema();
+const SectionSchema& power_trace_schema();
 const SectionSchema& collectives_schema();
 const SectionSchema& system_schema();
 const SectionSchema& fabric_schema();

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "io/study/collectives_config.h"
 #include "io/study/counters_config.h"
+#include "io/study/power_config.h"
 #include "io/study/faults_config.h"
 #include "io/study/file_kinds.h"
 #include "io/study/packet_config.h"
@@ -207,6 +208,10 @@ void read_counters(const YamlSection& root, Study& out, const KeySchema& key) {
   }
 }
 
+void read_power(const YamlSection& root, Study& out, const KeySchema& key) {
+  if (const auto power = root.optional_section(key.name)) out.power = read_power_trace(*power);
+}
+
 using StudyKeys = Keys<Study>;
 
 // In the order in which they are read: some depend on those before.
@@ -255,6 +260,8 @@ std::vector<StudyKeys::Key> how_it_is_simulated() {
           .otherwise("none"),
       K::custom("counters", {ValueShape::mapping(counters_schema())},
                 "of `run --counters`, at fidelity `packet`", read_counters),
+      K::custom("power", {ValueShape::mapping(power_trace_schema())}, "of `run --power`",
+                read_power),
       K::section("point_to_point", whole_study, point_to_point_keys(),
                  "messages that are no collective's"),
       K::custom("collectives", {ValueShape::mapping(collectives_schema())},

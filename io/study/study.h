@@ -13,6 +13,7 @@
 #include "io/study/keys.h"
 #include "io/study/system_config.h"
 #include "model/cluster.h"
+#include "model/energy/power_trace.h"
 #include "model/network/packet/port_counters.h"
 #include "pdes/engine.h"
 
@@ -60,6 +61,8 @@ struct Study {
   std::vector<model::LinkFaultSpec> link_faults;
   model::LatencyJitterSpec latency_jitter;
   model::PortCountersOptions counters;  // of --counters
+  model::PowerTraceOptions power;       // of --power
+  bool trace_power = false;             // by the command line
   PlacementMethod placement = PlacementMethod::topology_aware;
   std::uint32_t partitions_per_rank = 0;   // 0: chosen by the number of workers
   std::optional<std::uint32_t> threads;    // none: every core the process may use

@@ -74,7 +74,8 @@ std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs&
       .latency_jitter = study.latency_jitter,
       .devices = devices_of(study, loaded),
       .only_job = only_job,
-      .folding = study.folding};
+      .folding = study.folding,
+      .trace_power = study.trace_power};
   if (study.network_fidelity == NetworkFidelity::packet) {
     options.packets = study.packets;
     options.packets->routing.seed = study.engine.seed;

@@ -135,6 +135,9 @@ const Keys<model::SystemPower>& system_power_keys() {
                    "of a node besides its devices: host, fans, network cards"),
        K::quantity("switch", &S::switch_mw, {core::Dimension::power, 0},
                    "of a switch outside nodes"),
+       K::quantity("link", &S::link_mw, {core::Dimension::power, 0},
+                   "of a link outside nodes: the transceivers of both its ends"),
+       K::integer("nodes_per_rack", &S::nodes_per_rack, {1, 1 << 16}, "side by side"),
        K::real("carbon_g_per_kwh", &S::carbon_g_per_kwh, kFigure, "of the grid, grams of CO2"),
        K::real("cost_per_device_hour", &S::cost_per_device_hour, kFigure, "in any currency")});
   return keys;

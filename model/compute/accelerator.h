@@ -60,6 +60,9 @@ struct Accelerator {
   std::array<Efficiency, kOperationCount> efficiency{};  // by schema::Operation
   PowerSpec power;
   std::shared_ptr<const KernelTables> tables = {};       // measured kernels; null: none
+  // Kernels whose watts were measured on a device of this chip and limit, where the times of
+  // `tables` are of another; null: none.
+  std::shared_ptr<const KernelTables> power_tables = {};
   Calibration calibration;
 };
 

@@ -1,6 +1,6 @@
-// How long an operation takes on a device, what it draws meanwhile, and how that is known. A compute model answers for the
-// operations it knows; ComputeModels (compute_models.h) asks the one that is chosen for the kind of
-// operation, and the roofline where that has no answer.
+// How long an operation takes on a device, what it draws meanwhile, and how that is known. A
+// compute model answers for the operations it knows; ComputeModels (compute_models.h) asks the one
+// that is chosen for the kind of operation, and the roofline where that has no answer.
 //
 // Asked once per program node and rank, when a program is set up; never in an event.
 #pragma once
@@ -70,9 +70,10 @@ struct Priced {
   core::Time duration = {};
   Provenance provenance = Provenance::modelled;
   double relative_error = 0;  // one standard deviation, relative; 0: not known
-  // What the device draws while the kernel runs, as surely known as its duration; 0: not known, and
+  // What the device draws while the kernel runs, and how that is known; 0: not known, and
   // utilisation says it (model/energy/power.h).
   double watts = 0;
+  Provenance watts_provenance = Provenance::measured;
 };
 
 // Thread safety: const methods from any thread.

@@ -41,11 +41,25 @@ ComputeModels::ComputeModels(const Accelerator& accelerator, const ComputeChoice
     models_[index_of(ComputeFidelity::table)] =
         std::make_unique<TableModel>(accelerator, *accelerator.tables);
   }
+  if (accelerator.power_tables != nullptr) {
+    watts_ = std::make_unique<TableModel>(accelerator, *accelerator.power_tables);
+  }
 }
 
 ComputeModels::~ComputeModels() = default;
 
 Priced ComputeModels::price(const ComputeOperation& operation) const {
+  Priced priced = price_of_time(operation);
+  if (watts_ == nullptr) return priced;
+  if (choice_.of(operation.operation) != ComputeFidelity::table) return priced;
+  const auto elsewhere = watts_->price(operation);
+  if (!elsewhere || elsewhere->watts == 0) return priced;
+  priced.watts = elsewhere->watts;
+  priced.watts_provenance = std::max(Provenance::derived, elsewhere->watts_provenance);
+  return priced;
+}
+
+Priced ComputeModels::price_of_time(const ComputeOperation& operation) const {
   for (const ComputeFidelity fidelity :
        {choice_.of(operation.operation), ComputeFidelity::roofline}) {
     const auto& model = models_[index_of(fidelity)];

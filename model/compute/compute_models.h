@@ -20,6 +20,8 @@ struct ComputeChoice {
   }
 };
 
+class TableModel;
+
 class ComputeModels {
  public:
   // The accelerator outlives it.
@@ -27,16 +29,20 @@ class ComputeModels {
   ~ComputeModels();
 
   // By the model of the operation's fidelity, or the roofline where that does not know it, times
-  // what the accelerator's calibration says. Throws
+  // what the accelerator's calibration says. At fidelity `table` watts are those of
+  // Accelerator::power_tables, derived, where these know the kernel. Throws
   // core::InputError, without a place, where the accelerator lacks what the operation needs.
   [[nodiscard]] Priced price(const ComputeOperation& operation) const;
 
  private:
+  [[nodiscard]] Priced price_of_time(const ComputeOperation& operation) const;
+
   ComputeChoice choice_;
   Calibration calibration_;
   // By fidelity; none: the roofline answers. A fidelity is added by a class, its name, and a line
   // in the constructor.
   std::array<std::unique_ptr<ComputeModel>, std::size(kComputeFidelityNames)> models_;
+  std::unique_ptr<TableModel> watts_;  // Accelerator::power_tables; null: none
 };
 
 }  // namespace exawarp::model

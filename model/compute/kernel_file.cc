@@ -1,5 +1,5 @@
-// A header of text, then the grid as 16-bit levels of times and 8-bit ones of watts; everything that a file says is checked before
-// it is used.
+// A header of text, then the grid as 16-bit levels of times and 8-bit ones of watts; everything
+// that a file says is checked before it is used.
 #include "model/compute/kernel_file.h"
 
 #include <fmt/core.h>

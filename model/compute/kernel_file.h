@@ -1,6 +1,6 @@
 // The file of a kernel table (.xkt): lines of text up to `cells`, then 16-bit levels,
-// little-endian, then 8-bit levels of watts where it has them. docs/reference/kernel_tables.md has the format. Files may come from anywhere:
-// everything is checked.
+// little-endian, then 8-bit levels of watts where it has them. docs/reference/kernel_tables.md has
+// the format. Files may come from anywhere: everything is checked.
 #pragma once
 
 #include <cstdint>

@@ -51,8 +51,9 @@ class KernelTable {
 
   // Throws core::InputError at `place` where `bytes` are no such file.
   static KernelTable parse(const std::string& place, std::string_view bytes);
-  // Of equal keys and points the fastest counts, and the watts of the fastest that has any. Throws core::InputError at `place` where rows do
-  // not fit the layout, sizes are 0, times are not above 0, watts are below 0, or there are none.
+  // Of equal keys and points the fastest counts, and the watts of the fastest that has any. Throws
+  // core::InputError at `place` where rows do not fit the layout, sizes are 0, times are not above
+  // 0, watts are below 0, or there are none.
   static KernelTable from_rows(const std::string& place, Layout layout, std::span<const Row> rows);
 
   [[nodiscard]] const Layout& layout() const { return layout_; }

@@ -208,7 +208,8 @@ std::optional<Priced> TableModel::price(const ComputeOperation& operation) const
   return Priced{.duration = accelerator_.launch_latency + runs,
                 .provenance = time->provenance,
                 .relative_error = time->relative_error,
-                .watts = time->watts};
+                .watts = time->watts,
+                .watts_provenance = time->provenance};
 }
 
 }  // namespace exawarp::model

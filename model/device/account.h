@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/device/device_frame.h"
+#include "model/energy/power_emission.h"
 
 namespace exawarp::model {
 
@@ -31,6 +32,8 @@ class TimeAccount {
     core::Time& communicated = account.spent[index_of(after)];
     if (middle != account.since) ctx.set(waited, waited + (middle - account.since));
     if (middle != ctx.now()) ctx.set(communicated, communicated + (ctx.now() - middle));
+    if (frame_.model.traces_power) [[unlikely]]
+      trace(after, middle);
     ctx.set(account.since, ctx.now());
   }
 
@@ -43,10 +46,24 @@ class TimeAccount {
     if (before != TimeClass::idle && has_passed) {
       core::Time& spent = account.spent[index_of(before)];
       ctx.set(spent, spent + (ctx.now() - account.since));
+      if (frame_.model.traces_power) [[unlikely]]
+        trace(before, account.since);
     }
     if (has_passed) ctx.set(account.since, ctx.now());
     ctx.set(frame_.state.time_class, now_in);
     if (now_in == TimeClass::idle) ctx.set(account.finish, ctx.now());
+  }
+
+  // What the device drew since `from`, doing nothing but `spent_in`; waiting is idle power, and
+  // computing is traced by itself.
+  void trace(TimeClass spent_in, core::Time from) {
+    const bool communicates = spent_in >= TimeClass::tensor && spent_in <= TimeClass::other;
+    const std::int32_t mw = frame_.model.communicating_mw;
+    if (!communicates || mw == 0 || from == frame_.now()) return;
+    emit_power(frame_.ctx, {.above_idle_mw = mw,
+                            .program = frame_.state.program,
+                            .from = from,
+                            .until = frame_.now()});
   }
 
   DeviceFrame& frame_;

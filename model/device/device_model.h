@@ -62,6 +62,9 @@ struct DeviceModel {
   DeviceHandlers handlers;              // of the parts that this study's devices are made of
   // Of compute nodes that start beside a collective (Accelerator::overlap_slowdown).
   std::int64_t overlapped_ppm = kUsualPace;
+  // Devices emit what they draw; while they only communicate, this much above idle power.
+  bool traces_power = false;
+  std::int32_t communicating_mw = 0;
 };
 
 }  // namespace exawarp::model

@@ -55,6 +55,7 @@ class Device {
 
   bool start(std::uint32_t stream, const Task& task);
   bool start_compute(std::uint32_t stream, const Task& task);
+  void trace_compute(const Task& task, core::Time duration);
   bool start_ring(std::uint32_t stream, const Task& task);
   bool start_steps(std::uint32_t stream, const Task& task);
 
@@ -239,8 +240,25 @@ bool Device<Source, Port>::start_compute(std::uint32_t stream, const Task& task)
     duration = overlapped(duration, model.overlapped_ppm);
   }
   if (duration.ps == 0) return true;
+  if (model.traces_power) [[unlikely]]
+    trace_compute(task, duration);
   streams_.complete_in(duration, stream);
   return false;
+}
+
+// The task's energy, over as long as it takes here.
+template <class Source, class Port>
+void Device<Source, Port>::trace_compute(const Task& task, core::Time duration) {
+  const std::int64_t mw =
+      program().above_idle_mw[static_cast<std::size_t>(&task - program().tasks.data())];
+  __extension__ using Wide = __int128;
+  const auto spread =
+      static_cast<std::int32_t>(static_cast<Wide>(mw) * task.wire[0].ps / duration.ps);
+  if (spread == 0) return;
+  emit_power(frame_.ctx, {.above_idle_mw = spread,
+                          .program = frame_.state.program,
+                          .from = frame_.now(),
+                          .until = frame_.now() + duration});
 }
 
 template <class Source, class Port>

@@ -15,6 +15,29 @@ double communicating_s(const ClassTotals& totals) {
 
 }  // namespace
 
+ConstantPower constant_power_of(const Cluster& cluster, const SystemPower& system) {
+  const auto watts = [](std::int64_t mw, double count) {
+    return static_cast<double>(mw) / 1e3 * count;
+  };
+  const Fabric& fabric = cluster.fabric();
+  const double devices = cluster.device_count();
+  ConstantPower out{.idle_w = watts(cluster.accelerator().power.idle_mw, devices),
+                    .nodes_w = watts(system.node_mw, devices / fabric.devices_per_node())};
+  if (system.switch_mw == 0 && system.link_mw == 0) return out;
+  const auto topology = make_topology(fabric, cluster.device_count());
+  const TopologyCounts counts = topology->counts();
+  std::uint64_t switches = counts.switches, links = counts.links;
+  if (fabric.nodes) {
+    const std::uint64_t nodes =
+        (cluster.device_count() + fabric.nodes->devices - 1) / fabric.nodes->devices;
+    switches -= nodes * fabric.nodes->planes;
+    links -= std::uint64_t{cluster.device_count()} * fabric.nodes->planes;
+  }
+  out.switches_w = watts(system.switch_mw, static_cast<double>(switches));
+  out.links_w = watts(system.link_mw, static_cast<double>(links));
+  return out;
+}
+
 std::optional<Energy> energy_of(const Cluster& cluster, const Outcome& outcome,
                                 const SystemPower& system) {
   const Accelerator& accelerator = cluster.accelerator();
@@ -40,14 +63,12 @@ std::optional<Energy> energy_of(const Cluster& cluster, const Outcome& outcome,
           (power.communicating_w() - power.idle_w()) * communicating_s(totals);
     }
   }
-  energy.idle_j = power.idle_w() * energy.devices * seconds;
-  const Fabric& fabric = cluster.fabric();
-  energy.node_count = energy.devices / fabric.devices_per_node();
-  energy.nodes_j = static_cast<double>(system.node_mw) / 1e3 * energy.node_count * seconds;
-  if (system.switch_mw > 0) {
-    const std::uint32_t switches = make_topology(fabric, cluster.device_count())->switches();
-    energy.switches_j = static_cast<double>(system.switch_mw) / 1e3 * switches * seconds;
-  }
+  energy.node_count = energy.devices / cluster.fabric().devices_per_node();
+  const ConstantPower all_the_time = constant_power_of(cluster, system);
+  energy.idle_j = all_the_time.idle_w * seconds;
+  energy.nodes_j = all_the_time.nodes_w * seconds;
+  energy.switches_j = all_the_time.switches_w * seconds;
+  energy.links_j = all_the_time.links_w * seconds;
   return energy;
 }
 

@@ -17,6 +17,15 @@
 
 namespace exawarp::model {
 
+// What a cluster draws all the time, whatever it does.
+struct ConstantPower {
+  double idle_w = 0;  // of all devices
+  double nodes_w = 0, switches_w = 0, links_w = 0;
+
+  [[nodiscard]] double total_w() const { return idle_w + nodes_w + switches_w + links_w; }
+};
+ConstantPower constant_power_of(const Cluster& cluster, const SystemPower& system);
+
 struct Energy {
   // Joules of the whole run, all devices together.
   double computing_j = 0;                                            // above idle
@@ -25,13 +34,14 @@ struct Energy {
   double idle_j = 0;                                                 // of devices, all the time
   double nodes_j = 0;     // of what is in nodes beside devices
   double switches_j = 0;  // outside nodes
+  double links_j = 0;     // the same
   double seconds = 0;     // of the run
   double devices = 0;
   double node_count = 0;
   SystemPower system;
 
   [[nodiscard]] double devices_j() const { return computing_j + communicating_j + idle_j; }
-  [[nodiscard]] double total_j() const { return devices_j() + nodes_j + switches_j; }
+  [[nodiscard]] double total_j() const { return devices_j() + nodes_j + switches_j + links_j; }
   [[nodiscard]] double device_w() const { return devices_j() / seconds / devices; }
   [[nodiscard]] double kwh() const { return total_j() / 3.6e6; }
   // Of a node with its devices, without switches.

@@ -22,6 +22,8 @@ namespace exawarp::model {
 struct SystemPower {
   std::int64_t node_mw = 0;    // of a node, besides its devices: host, fans, network cards
   std::int64_t switch_mw = 0;  // of a switch outside nodes
+  std::int64_t link_mw = 0;    // of a link outside nodes: the transceivers of both its ends
+  std::uint32_t nodes_per_rack = 4;
   double carbon_g_per_kwh = 0;      // of the grid; 0: not known
   double cost_per_device_hour = 0;  // in whatever currency; 0: not known
 };
@@ -32,13 +34,13 @@ double modelled_power_w(const Accelerator& accelerator, const ComputeOperation& 
                         core::Time duration);
 
 // What an operation adds to idle power, on average over `duration`: its price's, or longer where
-// ranks lag. Measured watts are those of the kernel itself, without its launch. The same requirement.
+// ranks lag. Measured watts are those of the kernel itself, without its launch. Requires the same.
 double above_idle_w(const Accelerator& accelerator, const ComputeOperation& operation,
                     const Priced& priced, core::Time duration);
 
 // How that is known.
 constexpr Provenance power_provenance(const Priced& priced) {
-  return priced.watts > 0 ? priced.provenance : Provenance::modelled;
+  return priced.watts > 0 ? priced.watts_provenance : Provenance::modelled;
 }
 
 }  // namespace exawarp::model

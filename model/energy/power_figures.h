@@ -33,8 +33,9 @@ struct PowerFigures {
 };
 PowerFigures figures_of(const PowerSamples& samples);
 
-// The lines of the spectrum, strongest first, at most `lines_max` of those that are above half the
-// main one's ... none where there are fewer than 4 whole bins or nothing changes.
+// The lines of the spectrum, strongest first, at most `lines_max`, each at least a hundredth of the
+// first; none where there are fewer than 8 whole bins, or nothing changes. A line is known to about
+// a tenth of 1 / duration, and two that are closer than 2 / duration are one.
 // Cost: O(n log n).
 std::vector<SpectralLine> spectrum_of(const PowerSamples& samples, std::size_t lines_max = 8);
 

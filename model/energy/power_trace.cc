@@ -174,8 +174,9 @@ void PowerTrace::combine(pdes::Transport& transport) {
   std::vector<Row> rows;
   for (std::uint32_t s = 0; s < mine.size(); ++s) {
     for (std::uint32_t i = 0; i < mine[s].size(); ++i) {
-      const auto bits = static_cast<unsigned __int128>(mine[s][i]);
-      rows.push_back({s, i, static_cast<std::uint64_t>(bits), static_cast<std::uint64_t>(bits >> 64)});
+      const auto bits = static_cast<Bits>(mine[s][i]);
+      rows.push_back(
+          {s, i, static_cast<std::uint64_t>(bits), static_cast<std::uint64_t>(bits >> 64)});
     }
   }
   const std::vector<std::byte> all = transport.gather(std::as_bytes(std::span(rows)));
@@ -186,7 +187,7 @@ void PowerTrace::combine(pdes::Transport& transport) {
   for (const Row& row : rows) {
     Bins& bins = all_[row.series];
     if (bins.size() <= row.bin) bins.resize(row.bin + 1);
-    bins[row.bin] += static_cast<Sum>(static_cast<unsigned __int128>(row.high) << 64 | row.low);
+    bins[row.bin] += static_cast<Sum>(static_cast<Bits>(row.high) << 64 | row.low);
   }
 }
 

@@ -79,6 +79,7 @@ class PowerTrace final : public pdes::EmissionSink {
  private:
   // mW times ps: 64 bits would do for 2,600 devices and 10 s.
   __extension__ typedef __int128 Sum;
+  __extension__ typedef unsigned __int128 Bits;
   using Bins = std::vector<Sum>;
   struct alignas(64) Part {  // of a partition
     std::int64_t width_ps = 0;

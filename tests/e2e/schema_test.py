@@ -145,6 +145,7 @@ SPOILED = [
     (["job_placement"], {"kind": "scattered"}), (["job_placement"], {"first": -1}),
     (["job_placement"], {"kind": "nodes", "order": "by_name"}),
     (["counters"], {"buckets": 1}), (["counters"], {"bucket": "1 kB"}),
+    (["power"], {"bins": 1}), (["power"], {"bin": "1 kB"}), (["power"], {"devices": [-1]}),
     (["point_to_point"], {"eager_max": 12}),
 ]
 

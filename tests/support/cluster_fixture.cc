@@ -142,7 +142,7 @@ class StageBuilder {
   std::uint32_t last_ = 0;
 };
 
-ClusterRun run_rank(const model::Cluster& cluster, const RunCase& run,
+ClusterRun run_rank(const model::Cluster& cluster, const RunCase& run, const TracedPower* power,
                     pdes::Transport& transport) {
   const pdes::EngineOptions options{.sync = run.sync,
                                     .threads = run.threads,
@@ -152,10 +152,17 @@ ClusterRun run_rank(const model::Cluster& cluster, const RunCase& run,
                                     .rebuild_events = run.rebuild_events};
   const auto placement =
       blocks_of(cluster.lp_count(), cluster.atom_shift())(run.ranks, run.partitions_per_rank);
-  pdes::Engine engine(cluster, placement, options, transport);
-  ClusterRun done{engine.run(), model::Outcome(cluster)};
+  std::unique_ptr<model::PowerTrace> trace;
+  if (power != nullptr) {
+    trace = std::make_unique<model::PowerTrace>(cluster, power->system, placement.partitions(),
+                                                power->options);
+  }
+  pdes::Engine engine(cluster, placement, options, transport, trace.get());
+  ClusterRun done{engine.run(), model::Outcome(cluster), std::move(trace)};
   engine.visit([&](core::LpId lp, const void* state) { done.outcome.add(lp, state); });
   done.outcome.combine(transport);
+  if (power != nullptr) done.power->combine(transport);
+  if (power != nullptr && transport.rank().value == 0) done.power->finish(done.outcome);
   return done;
 }
 
@@ -170,6 +177,16 @@ model::Accelerator round_accelerator() {
   a.host_bytes_per_s = 1e10;
   a.efficiency.fill({1, 1});
   return a;
+}
+
+model::Accelerator powered_accelerator() {
+  model::Accelerator accelerator = round_accelerator();
+  accelerator.power = {.idle_mw = 100'000,
+                       .limit_mw = 500'000,
+                       .communicating_mw = 150'000,
+                       .compute_saturation = 0.5,
+                       .memory_share = 0.75};
+  return accelerator;
 }
 
 model::Fabric round_fabric() {
@@ -267,10 +284,11 @@ WorkloadGraph small_llama(const model::ParallelSpec& parallel, std::int64_t step
   return model::generate_transformer(spec);
 }
 
-ClusterRun run_cluster(const model::Cluster& cluster, const RunCase& run) {
+ClusterRun run_cluster(const model::Cluster& cluster, const RunCase& run,
+                       const TracedPower* power) {
   if (run.ranks == 1) {
     const auto transport = pdes::make_single_transport();
-    return run_rank(cluster, run, *transport);
+    return run_rank(cluster, run, power, *transport);
   }
   pdes::InProcessHub hub(run.ranks, run.chaos_seed);
   std::vector<std::optional<ClusterRun>> done(run.ranks);
@@ -279,7 +297,7 @@ ClusterRun run_cluster(const model::Cluster& cluster, const RunCase& run) {
     for (std::uint32_t r = 0; r < run.ranks; ++r) {
       ranks.emplace_back([&, r] {
         const auto transport = hub.endpoint({r});
-        done[r].emplace(run_rank(cluster, run, *transport));
+        done[r].emplace(run_rank(cluster, run, power, *transport));
       });
     }
   }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "model/cluster.h"
+#include "model/energy/power_trace.h"
 #include "model/generate/transformer_spec.h"
 #include "model/outcome.h"
 #include "model/workload/builder.h"
@@ -16,6 +17,9 @@ namespace exawarp::tests {
 
 // 1 TFLOP/s matrix (bf16), 100 GFLOP/s vector, 1 TB/s memory, no launch latency, efficiency 1.
 model::Accelerator round_accelerator();
+// The same, which draws 100 W idle, 150 W communicating, and at most 500 W: from half the dense
+// peak on. At the memory's bandwidth 0.75 of what lies between.
+model::Accelerator powered_accelerator();
 // Nodes of 4: 100 GB/s, 1 us. Across: 10 GB/s, 8 devices a leaf, 2 leaves a pod, endpoint 2 us,
 // switch 100 ns, link 10 ns: 2.12 us below a leaf, 2.34 us in a pod, 2.56 us beyond.
 model::Fabric round_fabric();
@@ -60,10 +64,17 @@ model::WorkloadGraph small_llama(const model::ParallelSpec& parallel, std::int64
 struct ClusterRun {
   pdes::RunResult result;
   model::Outcome outcome;
+  std::unique_ptr<model::PowerTrace> power;  // where it was asked for; finished
+};
+
+struct TracedPower {
+  model::SystemPower system;
+  model::PowerTraceOptions options;
 };
 
 // Simulates `cluster` as `run` says, placed in blocks of atoms. The outcome is rank 0's.
-ClusterRun run_cluster(const model::Cluster& cluster, const RunCase& run = {});
+ClusterRun run_cluster(const model::Cluster& cluster, const RunCase& run = {},
+                       const TracedPower* power = nullptr);
 
 // A graph, a cluster of it with the round system, and what its sequential run says.
 struct Simulated {

@@ -37,6 +37,10 @@ Study study_of(const RunArguments& a) {
     throw core::InputError("--counters", "only packets are counted by port; expected " +
                                              study.file + " with network.fidelity: packet");
   }
+  if (!a.power.empty() && !study.system.accelerator.power.known()) {
+    throw core::InputError("--power", "what accelerator \"" + study.system.accelerator.name +
+                                          "\" draws is not known; expected one with \"power\"");
+  }
   return study;
 }
 
@@ -45,11 +49,11 @@ Study study_of(const RunArguments& a) {
 void open_results(const RunArguments& a, const Study& study, const Notify& notify,
                   std::optional<ResultFiles>& files) {
   const bool printed = a.json && a.out_directory.empty() && a.stats.path.empty() &&
-                       a.counters.empty();
+                       a.counters.empty() && a.power.empty();
   const std::string directory =
       a.out_directory.empty() ? "results/" + study.name : a.out_directory;
   try {
-    files.emplace(ResultFiles::Paths{directory, a.stats.path, a.counters, a.force}, study);
+    files.emplace(ResultFiles::Paths{directory, a.stats.path, a.counters, a.power, a.force}, study);
   } catch (const core::SystemError& error) {
     if (!printed) throw;
     notify(std::string(error.what()) + "; the results are printed only");
@@ -93,6 +97,7 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
   ProgressPrinter progress(console);
   RunOptions options = with_console(a.options, console);
   options.count_ports = !a.counters.empty();
+  options.trace_power = !a.power.empty();
   options.compare_alone = a.compare_alone;
   options.steady_step = a.steady_step;
   options.ready = [&](std::uint64_t events_expected) {

@@ -361,6 +361,21 @@ TEST(TableModel, SaysTheWattsOfTheKernelAndOfWhatIsDerivedFromIt) {
   EXPECT_EQ(tabled.price(product({})).watts, 0);
 }
 
+TEST(TableModel, TakesWattsOfThePowerTablesFirst) {
+  Tabled tabled;
+  auto elsewhere = std::make_shared<KernelTables>("");
+  Rows rows = rows_with_watts();
+  for (KernelTable::Row& row : rows) row.us *= 2;
+  elsewhere->add(products(rows));
+  tabled.accelerator.power_tables = std::move(elsewhere);
+  const Priced priced = tabled.price(product(kMeasured));
+  EXPECT_DOUBLE_EQ(priced.watts, 300);
+  EXPECT_EQ(priced.watts_provenance, Provenance::derived);
+  EXPECT_EQ(priced.provenance, Provenance::measured);
+  EXPECT_NEAR(static_cast<double>(priced.duration.ps), 1e6 * product_us(64, 256, 128), 3e3);
+  EXPECT_EQ(tabled.price(product(kMeasured), {}).watts, 0) << "at fidelity roofline";
+}
+
 TEST(TableModel, LeavesWhatItDoesNotKnowToTheRoofline) {
   const Tabled tabled;
   ComputeOperation fp32 = product(kMeasured);

@@ -21,17 +21,6 @@ using model::WorkloadGraph;
 using model::schema::DataType;
 using model::schema::Operation;
 
-// 1e12 FLOP/s on bf16 matrices, 1e12 B/s of memory; 100 W idle, 500 W at most.
-Accelerator with_power() {
-  Accelerator accelerator = round_accelerator();
-  accelerator.power = {.idle_mw = 100'000,
-                       .limit_mw = 500'000,
-                       .communicating_mw = 150'000,
-                       .compute_saturation = 0.5,
-                       .memory_share = 0.75};
-  return accelerator;
-}
-
 WorkloadGraph two_devices(const NodeFields& node, bool all_reduce, const model::Shape& shape = {}) {
   WorkloadBuilder workload("two devices");
   const auto axis = workload.add_axis("data", 2);
@@ -68,8 +57,8 @@ std::optional<model::Energy> energy_of(const WorkloadGraph& graph, const Acceler
 
 double power_of(const NodeFields& node, core::Time duration) {
   const WorkloadGraph graph = two_devices(node, false);
-  return model::modelled_power_w(with_power(), model::operation_of(graph.program(0).node(0), {}),
-                                 duration);
+  return model::modelled_power_w(powered_accelerator(),
+                                 model::operation_of(graph.program(0).node(0), {}), duration);
 }
 
 TEST(Power, FollowsTheSharesOfTheRatesThatAKernelUses) {
@@ -94,7 +83,7 @@ TEST(Energy, AddsUpKernelsIdleTimeNodesAndSwitches) {
   const NodeFields gemm{
       .operation = Operation::GEMM, .data_type = DataType::BF16, .flops = 100'000'000'000};
   double seconds = 0;
-  const auto energy = energy_of(two_devices(gemm, true), with_power(),
+  const auto energy = energy_of(two_devices(gemm, true), powered_accelerator(),
                                 {.node_mw = 1'000'000, .switch_mw = 500'000}, &seconds);
   const double busy = 0.1;  // at the peak: at the limit
   ASSERT_GT(seconds, busy);
@@ -106,6 +95,27 @@ TEST(Energy, AddsUpKernelsIdleTimeNodesAndSwitches) {
   EXPECT_NEAR(energy->total_j(), energy->devices_j() + energy->nodes_j + energy->switches_j, 1e-9);
 }
 
+// 64 devices in nodes of 4, 8 leaves, 2 leaves and 2 spines a pod, 4 cores: what is inside nodes is
+// the nodes' own.
+TEST(Energy, OfTheNetworkIsOfItsSwitchesAndLinksOutsideNodes) {
+  model::Fabric fabric = round_fabric();
+  fabric.nodes->planes = 3;
+  const WorkloadGraph graph = collectives(model::schema::CollectiveType::ALL_REDUCE, 64, 1'000'000);
+  const model::Cluster cluster(graph, powered_accelerator(), fabric, {});
+  const auto power =
+      model::constant_power_of(cluster, {.node_mw = 1'000, .switch_mw = 1'000, .link_mw = 1'000});
+  const auto topology = model::make_topology(fabric, 64);
+  const double inside = 16 * 3;
+  EXPECT_DOUBLE_EQ(power.idle_w, 6'400);
+  EXPECT_DOUBLE_EQ(power.nodes_w, 16);
+  EXPECT_DOUBLE_EQ(power.switches_w, topology->switches() - inside);
+  const double leaves = 8, spines = 8, cores = 4;
+  EXPECT_DOUBLE_EQ(power.switches_w, leaves + spines + cores);
+  EXPECT_GE(power.links_w, 64 + leaves * 2);
+  EXPECT_DOUBLE_EQ(power.links_w,
+                   static_cast<double>(topology->counts().links) - 64.0 * fabric.nodes->planes);
+}
+
 TEST(Energy, IsNotKnownWithoutThePowerOfTheDevice) {
   double seconds = 0;
   EXPECT_FALSE(
@@ -114,13 +124,15 @@ TEST(Energy, IsNotKnownWithoutThePowerOfTheDevice) {
 
 // One second and its launch of 250 ms, of a kernel measured at 300 W.
 TEST(Power, IsWhatWasMeasuredOfTheKernelItself) {
-  Accelerator accelerator = with_power();
+  Accelerator accelerator = powered_accelerator();
   accelerator.launch_latency = core::Time{core::kPicosecondsPerSecond / 4};
   const core::Time second{core::kPicosecondsPerSecond};
   model::Priced priced{.duration = second, .provenance = model::Provenance::measured};
   priced.watts = 300;
-  EXPECT_DOUBLE_EQ(model::above_idle_w(accelerator, {}, priced, second), 200 * 0.75);
   EXPECT_EQ(model::power_provenance(priced), model::Provenance::measured);
+  priced.watts_provenance = model::Provenance::derived;
+  EXPECT_DOUBLE_EQ(model::above_idle_w(accelerator, {}, priced, second), 200 * 0.75);
+  EXPECT_EQ(model::power_provenance(priced), model::Provenance::derived);
   priced.watts = 0;
   EXPECT_DOUBLE_EQ(model::above_idle_w(accelerator, {}, priced, second), 300);
   EXPECT_EQ(model::power_provenance(priced), model::Provenance::modelled);
@@ -133,7 +145,7 @@ TEST(Energy, OfAKernelIsItsMeasuredWattsForItsTime) {
       "rows", {.operation = "gemm", .data_type = "bfloat16", .keys = {}, .axes = {"m", "n", "k"}},
       std::vector<model::KernelTable::Row>{{{}, {1024, 1024, 1024}, 1e5, 320},
                                            {{}, {2048, 1024, 1024}, 2e5, 480}}));
-  Accelerator accelerator = with_power();
+  Accelerator accelerator = powered_accelerator();
   accelerator.tables = tables;
   const NodeFields gemm{
       .operation = Operation::GEMM, .data_type = DataType::BF16, .flops = 2'000'000};
