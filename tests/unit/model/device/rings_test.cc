@@ -8,9 +8,10 @@
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
 using schema::CollectiveType;
 using schema::NodeKind;
@@ -87,4 +88,4 @@ TEST(Rings, TakeTheSameTimesByTheirOwnCodeAsByThatOfAllCollectives) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests
