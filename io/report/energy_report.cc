@@ -23,14 +23,14 @@ EnergyFigures figures_of(const model::Energy& energy, const model::Outcome& outc
 std::string energy_text(const model::Energy& energy, const model::Outcome& outcome) {
   const EnergyFigures figures = figures_of(energy, outcome);
   std::string out;
-  fmt::format_to(append(out), "Energy      {:.4g} kJ a step, {:.0f} W a device, {:.0f} W a node",
-                 figures.step_j / 1e3, energy.device_w(), energy.node_w());
-  if (figures.token_j > 0) fmt::format_to(append(out), ", {:.3g} J a token", figures.token_j);
+  append(out, "Energy      {:.4g} kJ a step, {:.0f} W a device, {:.0f} W a node",
+         figures.step_j / 1e3, energy.device_w(), energy.node_w());
+  if (figures.token_j > 0) append(out, ", {:.3g} J a token", figures.token_j);
   out += "\n";
   if (figures.carbon_g > 0 || figures.cost > 0) {
-    fmt::format_to(append(out), "            {:.4g} kWh", energy.kwh());
-    if (figures.carbon_g > 0) fmt::format_to(append(out), ", {:.4g} g of CO2", figures.carbon_g);
-    if (figures.cost > 0) fmt::format_to(append(out), ", costs {:.4g}", figures.cost);
+    append(out, "            {:.4g} kWh", energy.kwh());
+    if (figures.carbon_g > 0) append(out, ", {:.4g} g of CO2", figures.carbon_g);
+    if (figures.cost > 0) append(out, ", costs {:.4g}", figures.cost);
     out += "\n";
   }
   return out;
