@@ -2,7 +2,7 @@
 //
 // A handler has no other side effect. Under Time Warp it may run on a state that is wrong, run
 // again, or be undone; so every change is recorded when the run is optimistic and is a plain
-// store otherwise, and one handler serves every mode. The rollback audit (pdes/audit.h) finds a
+// store otherwise, and one handler serves every mode. The rollback audit (pdes/audit.cc) finds a
 // write that by-passed the context.
 #pragma once
 

@@ -4,7 +4,7 @@
 // Idea: keys lie in three places by time.
 //
 //     |-- current (sorted) + near (heap) --|-- bucket | bucket | bucket --|-- far (unsorted) --->
-//                                   current_end                     buckets_end
+//                                   current_end_ps_                 buckets_end_ps_
 //
 // A push is an append to a bucket or to far. The front bucket is sorted once when it is reached
 // (a large one by scattering its keys over slots of time first, which leaves next to nothing to

@@ -77,7 +77,7 @@ class PendingSet {
   std::vector<PendingKey> current_;  // sorted; consumed from cursor_
   std::size_t cursor_ = 0;
   std::vector<PendingKey> scattered_;  // current_ before the last sorting
-  std::vector<PendingKey> near_;     // heap: pushed before current_end_ after it was sorted
+  std::vector<PendingKey> near_;     // heap: pushed before current_end_ps_ after it was sorted
   std::int64_t current_end_ps_ = 0;  // keys before this are in current_ or near_
 
   std::vector<std::uint32_t> buckets_;  // newest chunk of each; it leads to the oldest

@@ -35,9 +35,9 @@
 
 namespace exawarp::pdes {
 
-// A container has its address in a union with one of these, whose size differs. No struct with such
-// a union in it has bytes that stand for its value, so bytes(), word() and kept() do not compile for
-// it: nobody describes an address by mistake.
+// A container has its address in a union with one of these, whose size differs. No struct with
+// such a union in it has bytes that stand for its value, so bytes(), word() and kept() do not
+// compile for it: nobody describes an address by mistake.
 struct NoBytes {
   char unused;
 };

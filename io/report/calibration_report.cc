@@ -13,21 +13,20 @@ namespace {
 
 void add_numbers(const std::vector<FittedNumber>& numbers, std::string& out) {
   for (const FittedNumber& number : numbers) {
-    fmt::format_to(append(out), "  {} {}", number.key, number.text);
+    append(out, "  {} {}", number.key, number.text);
   }
 }
 
 void add_errors(const FamilyErrors& f, std::string& out) {
-  fmt::format_to(append(out), " {:>7.1f} {:>+7.1f} {:>+8.1f}", f.mean_percent, f.bias_percent,
-                 f.worst_percent);
+  append(out, " {:>7.1f} {:>+7.1f} {:>+8.1f}", f.mean_percent, f.bias_percent, f.worst_percent);
 }
 
 void add_families(const CalibrationResult& result, std::string_view start, std::string& out) {
-  fmt::format_to(append(out), "{}{:<16} {:>5} {:>24}   {:>24}\n", start, "family", "rows",
-                 "before: mean bias worst", "after: mean bias worst");
+  append(out, "{}{:<16} {:>5} {:>24}   {:>24}\n", start, "family", "rows",
+         "before: mean bias worst", "after: mean bias worst");
   const auto after = result.after.families();
   for (const auto& [name, before] : result.before.families()) {
-    fmt::format_to(append(out), "{}{:<16} {:>5}", start, name, before.rows);
+    append(out, "{}{:<16} {:>5}", start, name, before.rows);
     add_errors(before, out);
     out += "  ";
     add_errors(after.at(name), out);
@@ -38,28 +37,26 @@ void add_families(const CalibrationResult& result, std::string_view start, std::
 // The errors of each group as predicted from the others.
 void add_left_out(const CalibrationResult& result, std::string_view start, std::string& out) {
   if (result.left_out.empty()) return;
-  fmt::format_to(append(out), "{}\n{}left out, and predicted by a fit to the others:\n", start,
-                 start);
+  append(out, "{}\n{}left out, and predicted by a fit to the others:\n", start, start);
   double sum = 0;
   for (const LeftOutGroup& group : result.left_out) {
     const FamilyErrors errors = group.validation.families().begin()->second;
     sum += errors.mean_percent;
-    fmt::format_to(append(out), "{}{:<16.16} {:>5}", start, group.name, errors.rows);
+    append(out, "{}{:<16.16} {:>5}", start, group.name, errors.rows);
     add_errors(errors, out);
     out += " ";
     add_numbers(group.numbers, out);
     out += "\n";
   }
-  fmt::format_to(append(out), "{}mean of them: {:.1f} %\n", start,
-                 sum / static_cast<double>(result.left_out.size()));
+  append(out, "{}mean of them: {:.1f} %\n", start,
+         sum / static_cast<double>(result.left_out.size()));
 }
 
 void add_tables(const CalibrationResult& result, std::string_view start, std::string& out) {
   add_families(result, start, out);
   add_left_out(result, start, out);
   if (!result.not_fitted.empty()) {
-    fmt::format_to(append(out), "{}rows without a prediction, not fitted: {}\n", start,
-                   result.not_fitted.size());
+    append(out, "{}rows without a prediction, not fitted: {}\n", start, result.not_fitted.size());
   }
 }
 
@@ -84,16 +81,16 @@ std::string calibration_yaml(const CalibrationResult& result, const CalibrationO
       "# Written by `exawarp calibrate`. Errors of steps, %; above 0: predicted slower "
       "than measured.\n#\n";
   add_tables(result, "# ", out);
-  fmt::format_to(append(out), "name: {}\nsource: \"{}, {} rows on", origin.name, origin.rows,
-                 result.after.rows.size());
+  append(out, "name: {}\nsource: \"{}, {} rows on", origin.name, origin.rows,
+         result.after.rows.size());
   std::string_view comma = " ";
   for (const std::string& system : systems) {
-    fmt::format_to(append(out), "{}{}", comma, system);
+    append(out, "{}{}", comma, system);
     comma = ", ";
   }
-  fmt::format_to(append(out), "; fitted {}\"\nfitted_to: [{}]\n", origin.date, families);
+  append(out, "; fitted {}\"\nfitted_to: [{}]\n", origin.date, families);
   for (const FittedNumber& number : result.numbers) {
-    fmt::format_to(append(out), "{}: {}\n", number.key, number.text);
+    append(out, "{}: {}\n", number.key, number.text);
   }
   return out;
 }

@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/input_file.h"
 #include "io/report/append.h"
+#include "io/report/printed_json.h"
 #include "io/report/results.h"
 #include "io/study/suggest.h"
 #include "io/study/text_file.h"
@@ -200,17 +201,17 @@ Comparison compare_results(const std::string& a, const std::string& b, double to
 std::string comparison_text(const Comparison& c) {
   std::string out = fmt::format("A  {}\nB  {}\n\n", c.a, c.b);
   const auto line = [&out](const Difference& d) {
-    fmt::format_to(append(out), "{} {:<44} {:>22} {:>22}  {}\n", d.drifted ? '!' : ' ',
+    append(out, "{} {:<44} {:>22} {:>22}  {}\n", d.drifted ? '!' : ' ',
                    one_line(d.key), one_line(d.a.empty() ? "-" : d.a),
                    one_line(d.b.empty() ? "-" : d.b), change_text(d));
   };
-  fmt::format_to(append(out), "Inputs: {}\n",
+  append(out, "Inputs: {}\n",
                  c.inputs.empty() ? "equal" : fmt::format("{} differ", c.inputs.size()));
   for (Difference d : c.inputs) {
     d.drifted = d.is_number = false;
     line(d);
   }
-  fmt::format_to(append(out), "\nFigures: {} of {} differ, {} by more than {:g} %\n",
+  append(out, "\nFigures: {} of {} differ, {} by more than {:g} %\n",
                  c.figures.size(), c.figures_compared, c.drifted(), 100 * c.tolerance);
   for (const Difference& d : c.figures) line(d);
   return out;
@@ -227,16 +228,14 @@ std::string comparison_json(const Comparison& c) {
     }
     return out;
   };
-  return Json{{"schema", "exawarp-comparison-1"},
-              {"a", c.a},
-              {"b", c.b},
-              {"tolerance", c.tolerance},
-              {"figures_compared", c.figures_compared},
-              {"drifted", c.drifted()},
-              {"inputs", list(c.inputs)},
-              {"figures", list(c.figures)}}
-             .dump(2, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  return printed(Json{{"schema", "exawarp-comparison-1"},
+                      {"a", c.a},
+                      {"b", c.b},
+                      {"tolerance", c.tolerance},
+                      {"figures_compared", c.figures_compared},
+                      {"drifted", c.drifted()},
+                      {"inputs", list(c.inputs)},
+                      {"figures", list(c.figures)}});
 }
 
 }  // namespace exawarp::io

@@ -27,7 +27,7 @@ std::string known_by(const model::Energy& energy) {
     const double share = energy.computing_by_provenance_j.at(static_cast<std::size_t>(provenance)) /
                          energy.computing_j;
     if (share < 0.0005) continue;
-    fmt::format_to(append(out), "{}{:.1f} % {}", out.empty() ? "" : ", ", 100 * share, name);
+    append(out, "{}{:.1f} % {}", out.empty() ? "" : ", ", 100 * share, name);
   }
   return out;
 }
@@ -53,21 +53,21 @@ EnergyFigures figures_of(const model::Energy& energy, const model::Outcome& outc
 std::string energy_text(const model::Energy& energy, const model::Outcome& outcome) {
   const EnergyFigures figures = figures_of(energy, outcome);
   std::string out;
-  fmt::format_to(append(out), "Energy      {} a step, {} a device, {} a node",
+  append(out, "Energy      {} a step, {} a device, {} a node",
                  scaled(figures.step_j, "J"), scaled(energy.device_w(), "W"),
                  scaled(energy.node_w(), "W"));
-  if (figures.token_j > 0) fmt::format_to(append(out), ", {:.3g} J a token", figures.token_j);
-  fmt::format_to(append(out), "\n            {} in all", scaled(energy.kwh() * 1e3, "Wh"));
+  if (figures.token_j > 0) append(out, ", {:.3g} J a token", figures.token_j);
+  append(out, "\n            {} in all", scaled(energy.kwh() * 1e3, "Wh"));
   if (figures.carbon_g > 0) {
-    fmt::format_to(append(out), ", {} of CO2", scaled(figures.carbon_g, "g"));
+    append(out, ", {} of CO2", scaled(figures.carbon_g, "g"));
   }
   if (figures.cost > 0) {
-    fmt::format_to(append(out), ", costs {:.4g} ({:.4g} an hour)", figures.cost,
+    append(out, ", costs {:.4g} ({:.4g} an hour)", figures.cost,
                    figures.cost_per_hour);
   }
   out += "\n";
   if (energy.computing_j > 0) {
-    fmt::format_to(append(out), "            kernels' power {}\n", known_by(energy));
+    append(out, "            kernels' power {}\n", known_by(energy));
   }
   return out;
 }
@@ -76,15 +76,15 @@ std::string power_text(const model::PowerTrace& trace, const model::Outcome& out
   const model::PowerSamples samples{trace.series().front().watts, trace.width(), trace.end()};
   const model::PowerFigures f = model::figures_of(samples);
   std::string out;
-  fmt::format_to(append(out), "Power       {}, by {}: most {} at {}, least {} at {}\n",
+  append(out, "Power       {}, by {}: most {} at {}, least {} at {}\n",
                  scaled(f.mean_w, "W"), core::format_time(trace.width()), scaled(f.peak_w, "W"),
                  core::format_time(f.peak_at), scaled(f.least_w, "W"),
                  core::format_time(f.least_at));
-  fmt::format_to(append(out), "            rises by up to {}, falls by up to {}",
+  append(out, "            rises by up to {}, falls by up to {}",
                  scaled(f.rise_w_per_s, "W/s"), scaled(f.fall_w_per_s, "W/s"));
   const auto lines = model::spectrum_of(samples, 1);
   if (!lines.empty()) {
-    fmt::format_to(append(out), "; swings by {} at {:.4g} Hz ({:.2f} a step)",
+    append(out, "; swings by {} at {:.4g} Hz ({:.2f} a step)",
                    scaled(lines[0].amplitude_w, "W"), lines[0].hz,
                    lines[0].hz * core::to_seconds(outcome.iteration_time()));
   }

@@ -9,6 +9,7 @@
 
 #include "core/digest.h"
 #include "core/units.h"
+#include "io/report/printed_json.h"
 #include "io/report/results.h"
 #include "io/report/text_summary.h"
 
@@ -122,7 +123,7 @@ std::string goal_json(const GoalReport& r) {
       {"setup_s", result.setup_s},
       {"run_s", result.run_s},
       {"peak_rss_bytes", r.peak_rss_bytes}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printed(json);
 }
 
 std::string unmatched_text(const GoalReport& r) {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <concepts>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "io/report/append.h"
 
 namespace exawarp::io {
 namespace {
@@ -58,10 +58,9 @@ std::string memory_text(const model::WorkloadFacts& facts) {
     }
     const model::ProgramMemory& m = *p.memory;
     const auto gb = [](auto bytes) { return static_cast<double>(bytes) / kGigabyte; };
-    fmt::format_to(std::back_inserter(out),
-                   "  {:<22.22} {:>10.3f} {:>10.3f} {:>10.3f} {:>12.3f} {:>10.3f} {:>9}\n", p.name,
-                   gb(m.weights), gb(m.gradients), gb(m.optimizer), gb(m.largest().bytes),
-                   gb(m.peak()), m.largest().node);
+    append(out, "  {:<22.22} {:>10.3f} {:>10.3f} {:>10.3f} {:>12.3f} {:>10.3f} {:>9}\n", p.name,
+           gb(m.weights), gb(m.gradients), gb(m.optimizer), gb(m.largest().bytes), gb(m.peak()),
+           m.largest().node);
   }
   return out;
 }

@@ -1,9 +1,6 @@
 #include "io/report/port_counters_file.h"
 
-#include <fmt/format.h>
-
-#include <iterator>
-
+#include "io/report/append.h"
 #include "io/report/results.h"
 
 namespace exawarp::io {
@@ -24,11 +21,11 @@ std::string csv_of(const model::PacketNetwork& network, const model::PortCounter
     const auto queue_bytes =
         static_cast<std::int64_t>(static_cast<Wide>(b.queue_peak_ps) * kind.bandwidth_bytes_per_s /
                                   core::kPicosecondsPerSecond);
-    fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{:.6f},{},{},{},{},{}\n",
-                   vertex_name(t, v), row.port, vertex_name(t, link.peer), link.peer_port,
-                   kind.name, row.index * width, (row.index + 1) * width, b.bytes, b.packets,
-                   static_cast<double>(b.busy_ps) / static_cast<double>(width), queue_bytes,
-                   b.queue_peak_ps, b.marks, b.drops, b.pauses);
+    append(out, "{},{},{},{},{},{},{},{},{},{:.6f},{},{},{},{},{}\n", vertex_name(t, v), row.port,
+           vertex_name(t, link.peer), link.peer_port, kind.name, row.index * width,
+           (row.index + 1) * width, b.bytes, b.packets,
+           static_cast<double>(b.busy_ps) / static_cast<double>(width), queue_bytes,
+           b.queue_peak_ps, b.marks, b.drops, b.pauses);
   }
   return out;
 }

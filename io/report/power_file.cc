@@ -23,15 +23,15 @@ std::string quoted(const std::string& name) {
 std::string csv_of(const model::PowerTrace& trace) {
   std::string out = "from_ps,until_ps";
   for (const auto& series : trace.series()) {
-    fmt::format_to(append(out), ",{}", quoted(series.name + " W"));
+    append(out, ",{}", quoted(series.name + " W"));
   }
   out += '\n';
   const std::int64_t width = trace.width().ps;
   for (std::size_t i = 0; i < trace.series().front().watts.size(); ++i) {
     const std::int64_t from = static_cast<std::int64_t>(i) * width;
-    fmt::format_to(append(out), "{},{}", from, std::min(from + width, trace.end().ps));
+    append(out, "{},{}", from, std::min(from + width, trace.end().ps));
     for (const auto& series : trace.series()) {
-      fmt::format_to(append(out), ",{:.2f}", series.watts[i]);
+      append(out, ",{:.2f}", series.watts[i]);
     }
     out += '\n';
   }

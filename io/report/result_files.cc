@@ -68,7 +68,7 @@ void ResultFiles::write(const RunReport& report, const std::string& text,
   core::OutputFiles summaries;
   summaries.add(directory_ + "/" + kSummaryFiles[0], text);
   summaries.add(directory_ + "/" + kSummaryFiles[1], json);
-  summaries.add(directory_ + "/" + kSummaryFiles[2], 
+  summaries.add(directory_ + "/" + kSummaryFiles[2],
                 std::string(kHashLine) + resolved.hash + "\n" + resolved.text);
   summaries.commit();
   EXAWARP_CHECK(counters_ == nullptr || report.counters != nullptr);

@@ -18,6 +18,7 @@
 #include "io/report/energy_report.h"
 #include "io/report/memory_report.h"
 #include "io/report/packet_counters.h"
+#include "io/report/printed_json.h"
 #include "io/report/provenance.h"
 #include "model/compute_times.h"
 #include "model/energy/power_figures.h"
@@ -302,10 +303,6 @@ void add_run(const RunReport& r, Json& summary) {
   summary["digest"] = core::to_hex(result.digest);
 }
 
-std::string dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace
 
 double events_per_s(const pdes::RunResult& result) {
@@ -363,28 +360,28 @@ std::string summary_json(const RunReport& r) {
   summary["engine"] = engine_statistics(r.result);
   summary["provenance"] = provenance_json(r);
   if (r.quality) summary["placement_quality"] = placement_quality(*r.quality);
-  return dump(summary);
+  return printed(summary);
 }
 
 std::string phold_json(const PholdReport& r) {
   const pdes::RunResult& result = r.result;
-  return dump(Json{{"committed_events", result.total.committed_events()},
-                   {"run_s", result.run_s},
-                   {"events_per_s", events_per_s(result)},
-                   {"rolled_back_events", result.total.rolled_back_events},
-                   {"digest", core::to_hex(result.digest)},
-                   {"peak_rss_bytes", r.peak_rss_bytes},
-                   {"processed_events", result.total.processed_events},
-                   {"rollbacks", result.total.rollbacks()},
-                   {"gvt_rounds", result.total.gvt_rounds},
-                   {"setup_s", result.setup_s},
-                   {"lp_state_bytes", pdes::kPholdStateBytes},
-                   {"event_payload_bytes", pdes::kPayloadBytes},
-                   {"sync", core::name_of(r.sync)},
-                   {"ranks", r.ranks},
-                   {"threads", result.threads},
-                   {"partitions", result.partition_count},
-                   {"engine", engine_statistics(result)}});
+  return printed(Json{{"committed_events", result.total.committed_events()},
+                      {"run_s", result.run_s},
+                      {"events_per_s", events_per_s(result)},
+                      {"rolled_back_events", result.total.rolled_back_events},
+                      {"digest", core::to_hex(result.digest)},
+                      {"peak_rss_bytes", r.peak_rss_bytes},
+                      {"processed_events", result.total.processed_events},
+                      {"rollbacks", result.total.rollbacks()},
+                      {"gvt_rounds", result.total.gvt_rounds},
+                      {"setup_s", result.setup_s},
+                      {"lp_state_bytes", pdes::kPholdStateBytes},
+                      {"event_payload_bytes", pdes::kPayloadBytes},
+                      {"sync", core::name_of(r.sync)},
+                      {"ranks", r.ranks},
+                      {"threads", result.threads},
+                      {"partitions", result.partition_count},
+                      {"engine", engine_statistics(result)}});
 }
 
 void prepare_directory(const std::string& directory) {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <iterator>
 
 #include "core/error.h"
+#include "io/report/append.h"
 
 namespace exawarp::io {
 namespace {
@@ -27,18 +27,18 @@ std::string whose(const char* scope, const std::string& rank, const std::string&
 // One row without its last two columns.
 void add_row(const std::string& whose, const Moment& m, const PartitionFigures& p,
              std::string& out) {
-  fmt::format_to(std::back_inserter(out), "{}{:.9f},{},{},{},{},{},{},{},{},{},{},{},{},{},", whose,
-                 static_cast<double>(m.host_ns) * 1e-9, m.epoch, m.gvt.ps, m.window.ps,
-                 p.processed_events - p.rolled_back_events, p.processed_events,
-                 p.rolled_back_events, p.pending_events, p.history_events, p.event_bytes,
-                 p.log_bytes, p.process_ns, p.exchange_ns, p.collect_ns);
+  append(out, "{}{:.9f},{},{},{},{},{},{},{},{},{},{},{},{},{},", whose,
+         static_cast<double>(m.host_ns) * 1e-9, m.epoch, m.gvt.ps, m.window.ps,
+         p.processed_events - p.rolled_back_events, p.processed_events, p.rolled_back_events,
+         p.pending_events, p.history_events, p.event_bytes, p.log_bytes, p.process_ns,
+         p.exchange_ns, p.collect_ns);
 }
 
 // The last two columns of a rank and of the run: with the phases they make up the workers' time.
 void add_rest(const RankFigures& r, const PartitionFigures& p, std::string& out) {
   const std::uint64_t accounted = p.process_ns + p.exchange_ns + p.collect_ns + r.gvt_ns;
   const std::uint64_t waiting = r.worker_ns > accounted ? r.worker_ns - accounted : 0;
-  fmt::format_to(std::back_inserter(out), "{},{}\n", r.gvt_ns, waiting);
+  append(out, "{},{}\n", r.gvt_ns, waiting);
 }
 
 std::string rows_of(const TimeSeries& series, std::size_t moment) {

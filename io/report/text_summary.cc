@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <vector>
 
 #include "core/units.h"
@@ -58,7 +57,7 @@ std::string row(const std::string& name, std::uint64_t devices, const ClassTotal
   std::string line = fmt::format("  {:<{}.{}} {:>8}", name, kNameWidth, kNameWidth,
                                  format_grouped(devices));
   for (const TimeClass c : columns) {
-    fmt::format_to(append(line), " {:>9.2f}%", 100 * outcome.fraction(totals, c));
+    append(line, " {:>9.2f}%", 100 * outcome.fraction(totals, c));
   }
   return line + "\n";
 }
@@ -66,16 +65,15 @@ std::string row(const std::string& name, std::uint64_t devices, const ClassTotal
 void add_breakdown(const Outcome& outcome, std::string& out) {
   const std::vector<TimeClass> columns = columns_of(outcome);
   out += "Device time (tensor, context, expert, data, pipeline: exposed communication)\n";
-  fmt::format_to(append(out), "  {:<{}} {:>8}", "class", kNameWidth, "devices");
-  for (const TimeClass c : columns) fmt::format_to(append(out), " {:>10}", heading_of(c));
+  append(out, "  {:<{}} {:>8}", "class", kNameWidth, "devices");
+  for (const TimeClass c : columns) append(out, " {:>10}", heading_of(c));
   out += "\n";
   const auto all = outcome.classes();
   for (const ClassTotals& totals : all.first(std::min(all.size(), kClassRowsMax))) {
     out += row(totals.name, totals.devices, totals, outcome, columns);
   }
   if (all.size() > kClassRowsMax) {
-    fmt::format_to(append(out), "  ... and {} more classes, see summary.json\n",
-                   all.size() - kClassRowsMax);
+    append(out, "  ... and {} more classes, see summary.json\n", all.size() - kClassRowsMax);
   }
   if (all.size() != 1) {
     const ClassTotals total = outcome.total();
@@ -85,10 +83,9 @@ void add_breakdown(const Outcome& outcome, std::string& out) {
 
 // Shares of each job's own devices and duration.
 void add_jobs(const RunReport& r, std::string& out) {
-  fmt::format_to(append(out), "{:<20} {:>8} {:<9} {:>11} {:>11} {:>11} {:>8} {:>8} {:>8} {:>8}",
-                 "Jobs", "devices", "placement", "start", "finish", "step", "compute", "exposed",
-                 "waiting", "idle");
-  if (!r.alone.empty()) fmt::format_to(append(out), " {:>11} {:>9}", "alone", "slow-down");
+  append(out, "{:<20} {:>8} {:<9} {:>11} {:>11} {:>11} {:>8} {:>8} {:>8} {:>8}", "Jobs", "devices",
+         "placement", "start", "finish", "step", "compute", "exposed", "waiting", "idle");
+  if (!r.alone.empty()) append(out, " {:>11} {:>9}", "alone", "slow-down");
   out += "\n";
   const std::vector<model::JobTotals> all = r.outcome->jobs();
   for (std::size_t j = 0; j < std::min(all.size(), kClassRowsMax); ++j) {
@@ -97,25 +94,22 @@ void add_jobs(const RunReport& r, std::string& out) {
     for (std::size_t i = 1; i <= model::kCommunicationKindCount; ++i) {
       exposed += Outcome::fraction(job, static_cast<TimeClass>(i));
     }
-    fmt::format_to(append(out), "  {:<{}.{}} {:>8} {:<9} {:>11} {:>11} {:>11}", job.name,
-                   kNameWidth, kNameWidth, format_grouped(job.totals.devices),
-                   core::name_of(r.study->jobs[j].placement.kind),
-                   core::format_time(job.totals.start),
-                   core::format_time(job.totals.last_finish), core::format_time(job.step_time));
+    append(out, "  {:<{}.{}} {:>8} {:<9} {:>11} {:>11} {:>11}", job.name, kNameWidth, kNameWidth,
+           format_grouped(job.totals.devices), core::name_of(r.study->jobs[j].placement.kind),
+           core::format_time(job.totals.start), core::format_time(job.totals.last_finish),
+           core::format_time(job.step_time));
     for (const double share : {Outcome::fraction(job, TimeClass::compute), exposed,
                                Outcome::fraction(job, TimeClass::waiting),
                                Outcome::fraction(job, TimeClass::idle)}) {
-      fmt::format_to(append(out), " {:>6.1f} %", 100 * share);
+      append(out, " {:>6.1f} %", 100 * share);
     }
     if (j < r.alone.size()) {
-      fmt::format_to(append(out), " {:>11} {:>9.4f}", core::format_time(r.alone[j]),
-                     slowdown_of(job, r.alone[j]));
+      append(out, " {:>11} {:>9.4f}", core::format_time(r.alone[j]), slowdown_of(job, r.alone[j]));
     }
     out += "\n";
   }
   if (all.size() > kClassRowsMax) {
-    fmt::format_to(append(out), "  ... and {} more jobs, see summary.json\n",
-                   all.size() - kClassRowsMax);
+    append(out, "  ... and {} more jobs, see summary.json\n", all.size() - kClassRowsMax);
   }
 }
 
@@ -123,26 +117,25 @@ void add_fold(const RunReport& r, std::string& out) {
   if (r.study->folding == model::Folding::off) return;
   const std::string& why_not = r.cluster->why_not_folded();
   if (!why_not.empty()) {
-    fmt::format_to(append(out), "Folded      not: {}\n", why_not);
+    append(out, "Folded      not: {}\n", why_not);
     return;
   }
-  fmt::format_to(append(out), "Folded      exactly: {} simulated, each for all that do the same\n",
-                 plural(r.cluster->device_lps(), "device"));
+  append(out, "Folded      exactly: {} simulated, each for all that do the same\n",
+         plural(r.cluster->device_lps(), "device"));
 }
 
 void add_background(const model::BackgroundTotals& b, std::string& out) {
-  fmt::format_to(append(out), "Background  {} sent, {}; {} received\n",
-                 plural(b.sent_messages, "message"), format_bytes(b.sent_bytes),
-                 format_grouped(b.received_messages));
+  append(out, "Background  {} sent, {}; {} received\n", plural(b.sent_messages, "message"),
+         format_bytes(b.sent_bytes), format_grouped(b.received_messages));
 }
 
 void add_training(const Outcome& outcome, std::string& out) {
   const model::TrainingFigures t = outcome.training();
   if (t.tokens_per_s <= 0) return;
-  fmt::format_to(append(out), "Throughput  {} tokens/s, {:.1f} TFLOP/s per device",
-                 format_count(t.tokens_per_s), t.tflops_per_device);
+  append(out, "Throughput  {} tokens/s, {:.1f} TFLOP/s per device", format_count(t.tokens_per_s),
+         t.tflops_per_device);
   if (t.model_flops_utilisation > 0) {
-    fmt::format_to(append(out), ", MFU {:.1f} %", 100 * t.model_flops_utilisation);
+    append(out, ", MFU {:.1f} %", 100 * t.model_flops_utilisation);
   }
   out += "\n";
 }
@@ -155,36 +148,34 @@ void add_compute(const RunReport& r, std::string& out) {
   for (std::size_t i = 0; i < times.size(); ++i) {
     sum += times[i].seconds;
     if (i + 1 < times.size() && times[i + 1].phase == times[i].phase) continue;
-    fmt::format_to(append(phases), "{}{} {:.4g} s", phases.empty() ? "" : ", ",
-                   core::name_of(times[i].phase), sum);
+    append(phases, "{}{} {:.4g} s", phases.empty() ? "" : ", ", core::name_of(times[i].phase), sum);
     sum = 0;
   }
   const bool says = std::ranges::any_of(times, [](const model::ComputeTime& t) {
     return t.phase != model::schema::Phase::NONE;
   });
-  if (says) fmt::format_to(append(out), "Phases      {}\n", phases);
+  if (says) append(out, "Phases      {}\n", phases);
 }
 
 void add_step(const RunReport& r, std::string& out) {
   const Outcome& outcome = *r.outcome;
   if (r.status == RunStatus::finished) {
-    fmt::format_to(append(out), "Step time   {}", core::format_time(outcome.iteration_time()));
+    append(out, "Step time   {}", core::format_time(outcome.iteration_time()));
     if (outcome.iteration_time() != outcome.simulated_time()) {
-      fmt::format_to(append(out), " ({} simulated)", core::format_time(outcome.simulated_time()));
+      append(out, " ({} simulated)", core::format_time(outcome.simulated_time()));
     }
     out += "\n";
     if (r.steady_step) {
-      fmt::format_to(append(out), "Steady step {}: what one more step adds\n",
-                     core::format_time(*r.steady_step));
+      append(out, "Steady step {}: what one more step adds\n", core::format_time(*r.steady_step));
     }
     add_training(outcome, out);
     add_compute(r, out);
     return;
   }
-  fmt::format_to(append(out), "{}  {} of {} unfinished at {}\n",
-                 r.status == RunStatus::deadlocked ? "Deadlock  " : "Stopped   ",
-                 format_grouped(outcome.unfinished()), plural(outcome.devices(), "device"),
-                 core::format_time(r.result.last_event));
+  append(out, "{}  {} of {} unfinished at {}\n",
+         r.status == RunStatus::deadlocked ? "Deadlock  " : "Stopped   ",
+         format_grouped(outcome.unfinished()), plural(outcome.devices(), "device"),
+         core::format_time(r.result.last_event));
 }
 
 std::string provenances(const std::function<double(model::Provenance)>& share_of) {
@@ -192,7 +183,7 @@ std::string provenances(const std::function<double(model::Provenance)>& share_of
   for (const auto& [name, provenance] : names_of(model::Provenance{})) {
     const double share = share_of(provenance);
     if (share < 0.0005) continue;
-    fmt::format_to(append(line), "{}{:.1f} % {}", line.empty() ? "" : ", ", 100 * share, name);
+    append(line, "{}{:.1f} % {}", line.empty() ? "" : ", ", 100 * share, name);
   }
   return line;
 }
@@ -202,47 +193,45 @@ void add_pedigree(const Outcome& outcome, std::string& out) {
   const model::Pedigree pedigree = outcome.pedigree();
   const double all = pedigree.total_ps();
   if (all <= 0) return;
-  fmt::format_to(append(out), "Kernels     {}\n", provenances([&](model::Provenance provenance) {
+  append(out, "Kernels     {}\n", provenances([&](model::Provenance provenance) {
                    return pedigree.total_ps(provenance) / all;
                  }));
   for (const auto& [name, operation] : names_of(model::schema::Operation{})) {
     const double of_kind = pedigree.total_ps(operation);
     if (of_kind / all < 0.0005) continue;
     const auto& shares = pedigree.ps.at(static_cast<std::size_t>(operation));
-    fmt::format_to(append(out), "  {:<12} {:>5.1f} %: {}\n", name, 100 * of_kind / all,
-                   provenances([&](model::Provenance provenance) {
-                     return shares.at(static_cast<std::size_t>(provenance)) / of_kind;
-                   }));
+    append(out, "  {:<12} {:>5.1f} %: {}\n", name, 100 * of_kind / all,
+           provenances([&](model::Provenance provenance) {
+             return shares.at(static_cast<std::size_t>(provenance)) / of_kind;
+           }));
   }
-  fmt::format_to(append(out), "  errors of compute times move the step by {:.1f} %\n",
-                 100 * outcome.step_time_error());
+  append(out, "  errors of compute times move the step by {:.1f} %\n",
+         100 * outcome.step_time_error());
 }
 
 void add_packets(const RunReport& r, std::string& out) {
   if (!r.cluster->has_packets()) return;
   const model::PacketTotals& n = r.outcome->packets();
   const double run_s = r.result.run_s;
-  fmt::format_to(append(out), "Packets     {} hops ({}/s), {} dropped, {} sent again, {} marked\n",
-                 format_grouped(n.packet_hops),
-                 format_count(run_s > 0 ? static_cast<double>(n.packet_hops) / run_s : 0),
-                 format_grouped(n.drops), format_grouped(n.repeated), format_grouped(n.marks));
-  fmt::format_to(append(out), "            {}, deepest queue {} of its line\n",
-                 plural(n.pauses, "pause"), core::format_time(n.deepest_queue));
+  append(out, "Packets     {} hops ({}/s), {} dropped, {} sent again, {} marked\n",
+         format_grouped(n.packet_hops),
+         format_count(run_s > 0 ? static_cast<double>(n.packet_hops) / run_s : 0),
+         format_grouped(n.drops), format_grouped(n.repeated), format_grouped(n.marks));
+  append(out, "            {}, deepest queue {} of its line\n", plural(n.pauses, "pause"),
+         core::format_time(n.deepest_queue));
 }
 
 void add_engine(const pdes::RunResult& result, pdes::Sync sync, std::uint32_t ranks,
                 std::string& out) {
   const pdes::Statistics& s = result.total;
-  fmt::format_to(append(out), "Engine      {}, {} x {}, {}\n", core::name_of(sync),
-                 plural(ranks, "rank"), plural(result.threads, "thread"),
-                 plural(result.partition_count, "partition"));
-  fmt::format_to(append(out), "Events      {} committed, {} events/s\n",
-                 format_grouped(s.committed_events()), format_count(events_per_s(result)));
+  append(out, "Engine      {}, {} x {}, {}\n", core::name_of(sync), plural(ranks, "rank"),
+         plural(result.threads, "thread"), plural(result.partition_count, "partition"));
+  append(out, "Events      {} committed, {} events/s\n", format_grouped(s.committed_events()),
+         format_count(events_per_s(result)));
   if (sync != pdes::Sync::sequential) {
-    fmt::format_to(append(out),
-                   "            efficiency {:.2f} %, {} rolled back in {}, {}\n",
-                   100 * s.efficiency(), format_grouped(s.rolled_back_events),
-                   plural(s.rollbacks(), "rollback"), plural(s.gvt_rounds, "GVT round"));
+    append(out, "            efficiency {:.2f} %, {} rolled back in {}, {}\n", 100 * s.efficiency(),
+           format_grouped(s.rolled_back_events), plural(s.rollbacks(), "rollback"),
+           plural(s.gvt_rounds, "GVT round"));
   }
 }
 
@@ -259,28 +248,27 @@ void add_host_time(const pdes::RunResult& result, std::string& out) {
                       {t.collecting, "fossil collection"},
                       {t.synchronising, "GVT, exchange with other ranks, waiting for them"},
                       {t.waiting, "waiting for other partitions"}};
-  fmt::format_to(append(out), "Worker time {:.2f} s, of which\n", t.worker_s);
+  append(out, "Worker time {:.2f} s, of which\n", t.worker_s);
   for (const Row& row : rows) {
     if (row.share >= 0.0005) {
-      fmt::format_to(append(out), "            {:>5.1f} % {}\n", 100 * row.share, row.text);
+      append(out, "            {:>5.1f} % {}\n", 100 * row.share, row.text);
     }
   }
   if (result.partition_count == 1 || t.mean_busy_s <= 0) return;
   const auto times_mean = [&t](const pdes::PartitionLoad& load) {
     return static_cast<double>(load.busy_ns) * 1e-9 / t.mean_busy_s;
   };
-  fmt::format_to(append(out),
-                 "            partitions: {} worked {:.2f} times the mean, {} {:.2f} times\n",
-                 t.heaviest.partition, times_mean(t.heaviest), t.lightest.partition,
-                 times_mean(t.lightest));
+  append(out, "            partitions: {} worked {:.2f} times the mean, {} {:.2f} times\n",
+         t.heaviest.partition, times_mean(t.heaviest), t.lightest.partition,
+         times_mean(t.lightest));
 }
 
 void add_host(const pdes::RunResult& result, double setup_s, std::uint64_t peak_rss,
               std::string& out) {
-  fmt::format_to(append(out), "Host        setup {:.2f} s, run {:.2f} s, peak memory {}\n",
-                 setup_s, result.run_s, format_bytes(peak_rss));
+  append(out, "Host        setup {:.2f} s, run {:.2f} s, peak memory {}\n", setup_s, result.run_s,
+         format_bytes(peak_rss));
   add_host_time(result, out);
-  fmt::format_to(append(out), "Digest      {}\n", core::to_hex(result.digest));
+  append(out, "Digest      {}\n", core::to_hex(result.digest));
 }
 
 // Whether links that failed are why: the first pair of devices without a way.
@@ -302,19 +290,19 @@ std::string text_summary(const RunReport& r) {
   const Study& study = *r.study;
   std::string out = study.name;
   if (!study.description.empty()) out += ": " + study.description;
-  fmt::format_to(append(out), "\nCluster     {} ({}), {}; network {}, compute {}",
-                 plural(r.cluster->device_count(), "device"), study.system.accelerator.name,
-                 study.system.name, core::name_of(study.network_fidelity),
-                 core::name_of(study.compute.fidelity));
+  append(out, "\nCluster     {} ({}), {}; network {}, compute {}",
+         plural(r.cluster->device_count(), "device"), study.system.accelerator.name,
+         study.system.name, core::name_of(study.network_fidelity),
+         core::name_of(study.compute.fidelity));
   if (study.compute_jitter.deviation > 0) {
-    fmt::format_to(append(out), " with {:g} % jitter", 100 * study.compute_jitter.deviation);
+    append(out, " with {:g} % jitter", 100 * study.compute_jitter.deviation);
   }
   if (study.system.rank_noise.deviation > 0) {
-    fmt::format_to(append(out), ", {:g} % noise of ranks", 100 * study.system.rank_noise.deviation);
+    append(out, ", {:g} % noise of ranks", 100 * study.system.rank_noise.deviation);
   }
   out += "\n";
   if (!r.overrides.empty()) {
-    fmt::format_to(append(out), "Overrides   {}\n", fmt::join(r.overrides, " "));
+    append(out, "Overrides   {}\n", fmt::join(r.overrides, " "));
   }
   add_fold(r, out);
   add_step(r, out);
@@ -336,7 +324,7 @@ std::string text_summary(const RunReport& r) {
   add_packets(r, out);
   add_engine(r.result, r.sync, r.ranks, out);
   add_host(r.result, r.setup_s, r.peak_rss_bytes, out);
-  fmt::format_to(append(out), "Results     {}/summary.json\n", r.directory);
+  append(out, "Results     {}/summary.json\n", r.directory);
   return out;
 }
 

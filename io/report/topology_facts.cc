@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/units.h"
+#include "io/report/printed_json.h"
 
 namespace exawarp::io {
 namespace {
@@ -126,18 +127,16 @@ std::string topology_json(const TopologyFacts& facts) {
                      {"bandwidth_bytes_per_s", d.bandwidth_bytes_per_s},
                      {"share_of_pairs", share}});
   }
-  return Json{{"schema", "exawarp-topology-1"},
-              {"name", facts.name},
-              {"devices", facts.devices},
-              {"switches", facts.counts.switches},
-              {"links", facts.counts.links},
-              {"links_by_kind", links},
-              {"diameter_links", facts.counts.diameter_links},
-              {"bisection_bytes_per_s", json_of(facts.counts.bisection_bytes_per_s)},
-              {"sources_looked_at", facts.sources},
-              {"paths", paths}}
-             .dump(2, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  return printed({{"schema", "exawarp-topology-1"},
+                  {"name", facts.name},
+                  {"devices", facts.devices},
+                  {"switches", facts.counts.switches},
+                  {"links", facts.counts.links},
+                  {"links_by_kind", links},
+                  {"diameter_links", facts.counts.diameter_links},
+                  {"bisection_bytes_per_s", json_of(facts.counts.bisection_bytes_per_s)},
+                  {"sources_looked_at", facts.sources},
+                  {"paths", paths}});
 }
 
 }  // namespace exawarp::io

@@ -8,6 +8,7 @@
 
 #include "core/units.h"
 #include "io/report/packet_counters.h"
+#include "io/report/printed_json.h"
 #include "io/study/study.h"
 #include "io/study/suggest.h"
 
@@ -69,7 +70,7 @@ std::string traffic_json(const TrafficReport& r) {
               {"peak_rss_bytes", r.peak_rss_bytes},
               {"digest", core::to_hex(r.result.digest)}};
   for (const auto& [key, value] : packet_counters(n)) json[key] = value;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printed(json);
 }
 
 std::string traffic_text(const TrafficReport& r) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/report/append.h"
+#include "io/report/printed_json.h"
 
 namespace exawarp::io {
 namespace {
@@ -18,26 +19,24 @@ std::string noise_text(const ValidationRow& row) {
 }
 
 void add_rows(const Validation& v, std::string& out) {
-  fmt::format_to(append(out), "{:<14} {:<52} {:>11} {:>11} {:>8} {:>7}\n", "family", "row",
-                 "measured, s", "predicted", "error, %", "noise");
+  append(out, "{:<14} {:<52} {:>11} {:>11} {:>8} {:>7}\n", "family", "row", "measured, s",
+         "predicted", "error, %", "noise");
   for (std::size_t i = 0; i < v.rows.size(); ++i) {
     const ValidationRow& row = v.rows[i];
     if (!v.results[i].known()) continue;
-    fmt::format_to(append(out), "{:<14} {:<52.52} {:>11.4g} {:>11.4g} {:>+8.1f} {:>7}\n",
-                   row.family, row.name, row.measured_s, v.results[i].predicted_s,
-                   error_percent(row, v.results[i]), noise_text(row));
+    append(out, "{:<14} {:<52.52} {:>11.4g} {:>11.4g} {:>+8.1f} {:>7}\n", row.family, row.name,
+           row.measured_s, v.results[i].predicted_s, error_percent(row, v.results[i]),
+           noise_text(row));
   }
 }
 
 void add_families(const Validation& v, std::string& out) {
-  fmt::format_to(append(out), "\n{:<14} {:>5} {:>7} {:>9} {:>7} {:>7} {:>8}\n", "family", "rows",
-                 "fitted", "left out", "mean", "bias", "worst, %");
+  append(out, "\n{:<14} {:>5} {:>7} {:>9} {:>7} {:>7} {:>8}\n", "family", "rows", "fitted",
+         "left out", "mean", "bias", "worst, %");
   for (const auto& [name, f] : v.families()) {
-    fmt::format_to(append(out), "{:<14} {:>5} {:>7} {:>9}", name, f.rows,
-                   f.fitted != 0 ? "yes" : "", f.left_out);
+    append(out, "{:<14} {:>5} {:>7} {:>9}", name, f.rows, f.fitted != 0 ? "yes" : "", f.left_out);
     if (f.rows != 0) {
-      fmt::format_to(append(out), " {:>7.1f} {:>+7.1f} {:>+8.1f}", f.mean_percent, f.bias_percent,
-                     f.worst_percent);
+      append(out, " {:>7.1f} {:>+7.1f} {:>+8.1f}", f.mean_percent, f.bias_percent, f.worst_percent);
     }
     out += "\n";
   }
@@ -51,7 +50,7 @@ void add_left_out(const Validation& v, std::string& out) {
   if (reasons.empty()) return;
   out += "\nLeft out:\n";
   for (const auto& [reason, rows] : reasons) {
-    fmt::format_to(append(out), "{:>5}  {}\n", rows, reason);
+    append(out, "{:>5}  {}\n", rows, reason);
   }
 }
 
@@ -82,26 +81,25 @@ Axis axis_of(const Validation& v) {
 
 void add_line(const Axis& axis, double factor, const char* style, std::string& out) {
   const double up = std::log10(factor) / (axis.high - axis.low) * kPlotSize;
-  fmt::format_to(
-      append(out), "<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{2:.1f}\" y2=\"{3:.1f}\" {4}/>\n",
-      kPlotMargin, kPlotMargin + kPlotSize - up, kPlotMargin + kPlotSize, kPlotMargin - up, style);
+  append(out, "<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{2:.1f}\" y2=\"{3:.1f}\" {4}/>\n",
+         kPlotMargin, kPlotMargin + kPlotSize - up, kPlotMargin + kPlotSize, kPlotMargin - up,
+         style);
 }
 
 void add_scale(const Axis& axis, std::string& out) {
   for (double decade = axis.low; decade <= axis.high; ++decade) {
     const double at = axis.at(std::pow(10, decade));
-    fmt::format_to(append(out),
-                   "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:g}</text>\n"
-                   "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:g}</text>\n",
-                   kPlotMargin + at, kPlotMargin + kPlotSize + 18, std::pow(10, decade),
-                   kPlotMargin - 6, kPlotMargin + kPlotSize - at + 4, std::pow(10, decade));
+    append(out,
+           "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:g}</text>\n"
+           "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:g}</text>\n",
+           kPlotMargin + at, kPlotMargin + kPlotSize + 18, std::pow(10, decade), kPlotMargin - 6,
+           kPlotMargin + kPlotSize - at + 4, std::pow(10, decade));
   }
-  fmt::format_to(append(out),
-                 "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">measured, seconds a step"
-                 "</text>\n<text x=\"{:.1f}\" y=\"{:.1f}\">predicted, seconds; lines at 10 %"
-                 "</text>\n",
-                 kPlotMargin + kPlotSize / 2, kPlotMargin + kPlotSize + 40, kPlotMargin,
-                 kPlotMargin - 16);
+  append(out,
+         "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">measured, seconds a step"
+         "</text>\n<text x=\"{:.1f}\" y=\"{:.1f}\">predicted, seconds; lines at 10 %"
+         "</text>\n",
+         kPlotMargin + kPlotSize / 2, kPlotMargin + kPlotSize + 40, kPlotMargin, kPlotMargin - 16);
 }
 
 }  // namespace
@@ -162,7 +160,7 @@ std::string validation_json(const Validation& v) {
                       {"worst_percent", f.worst_percent}};
   }
   const Json all{{"schema", "exawarp-validation-1"}, {"families", families}, {"rows", list}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printed(all);
 }
 
 std::string validation_svg(const Validation& v) {
@@ -184,16 +182,16 @@ std::string validation_svg(const Validation& v) {
     if (f.rows == 0) continue;
     const char* colour = kFamilyColours[index % kFamilyColours.size()];
     const double legend = kPlotMargin + 16 * static_cast<double>(index++);
-    fmt::format_to(append(out),
-                   "<circle cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"4\" fill=\"{2}\"/>"
-                   "<text x=\"{3:.1f}\" y=\"{4:.1f}\">{5}</text>\n",
-                   kPlotMargin + kPlotSize + 16, legend, colour, kPlotMargin + kPlotSize + 26,
-                   legend + 4, name);
+    append(out,
+           "<circle cx=\"{0:.1f}\" cy=\"{1:.1f}\" r=\"4\" fill=\"{2}\"/>"
+           "<text x=\"{3:.1f}\" y=\"{4:.1f}\">{5}</text>\n",
+           kPlotMargin + kPlotSize + 16, legend, colour, kPlotMargin + kPlotSize + 26, legend + 4,
+           name);
     for (std::size_t i = 0; i < v.rows.size(); ++i) {
       if (v.rows[i].family != name || !v.results[i].known()) continue;
-      fmt::format_to(append(out), "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n",
-                     kPlotMargin + axis.at(v.rows[i].measured_s),
-                     kPlotMargin + kPlotSize - axis.at(v.results[i].predicted_s), colour);
+      append(out, "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n",
+             kPlotMargin + axis.at(v.rows[i].measured_s),
+             kPlotMargin + kPlotSize - axis.at(v.results[i].predicted_s), colour);
     }
   }
   return out + "</svg>\n";

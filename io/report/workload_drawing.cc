@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <vector>
 
 #include "core/error.h"
 #include "core/units.h"
+#include "io/report/append.h"
 #include "io/report/workload_facts.h"
 #include "model/workload/inspect.h"
 
@@ -105,22 +105,19 @@ const char* colour_of(schema::NodeKind kind) {
 std::string workload_dot(const model::WorkloadGraph& graph, std::optional<std::uint32_t> device) {
   std::string out =
       fmt::format("digraph \"{}\" {{\n  node [shape=box, style=filled];\n", dot_text(graph.name()));
-  const auto append = std::back_inserter(out);
   for (const std::uint32_t p : drawn_programs(graph, device)) {
     const Program& program = graph.program(p);
-    fmt::format_to(append, "  subgraph cluster_{} {{\n    label=\"{}\";\n", p,
-                   dot_text(program.name()));
+    append(out, "  subgraph cluster_{} {{\n    label=\"{}\";\n", p, dot_text(program.name()));
     for (std::uint32_t i = 0; i < program.node_count(); ++i) {
       const schema::Node::Reader node = program.node(i);
-      fmt::format_to(append, "    p{}n{} [label=\"{}\\n{} {}\", fillcolor=\"{}\"];\n", p, i,
-                     dot_text(graph.node_name(node)), type_of(node), work_of(node),
-                     colour_of(node.getKind()));
+      append(out, "    p{}n{} [label=\"{}\\n{} {}\", fillcolor=\"{}\"];\n", p, i,
+             dot_text(graph.node_name(node)), type_of(node), work_of(node),
+             colour_of(node.getKind()));
     }
     out += "  }\n";
     for (std::uint32_t i = 0; i < program.node_count(); ++i) {
       for_each_edge(program, i, [&](std::uint32_t from, bool is_order) {
-        fmt::format_to(append, "  p{}n{} -> p{}n{}{};\n", p, from, p, i,
-                       is_order ? " [style=dashed]" : "");
+        append(out, "  p{}n{} -> p{}n{}{};\n", p, from, p, i, is_order ? " [style=dashed]" : "");
       });
     }
   }
@@ -141,31 +138,29 @@ std::string workload_graphml(const model::WorkloadGraph& graph,
         fmt::format("  <key id=\"{0}\" for=\"node\" attr.name=\"{0}\" attr.type=\"long\"/>\n", key);
   }
   out += "  <key id=\"kind\" for=\"edge\" attr.name=\"kind\" attr.type=\"string\"/>\n";
-  const auto append = std::back_inserter(out);
   for (const std::uint32_t p : drawn_programs(graph, device)) {
     const Program& program = graph.program(p);
-    fmt::format_to(append, "  <graph id=\"p{}\" edgedefault=\"directed\">\n", p);
+    append(out, "  <graph id=\"p{}\" edgedefault=\"directed\">\n", p);
     for (std::uint32_t i = 0; i < program.node_count(); ++i) {
       const schema::Node::Reader node = program.node(i);
-      fmt::format_to(append,
-                     "    <node id=\"p{}n{}\"><data key=\"name\">{}</data><data key=\"type\">{}"
-                     "</data><data key=\"stream\">{}</data><data key=\"flops\">{}</data>"
-                     "<data key=\"bytes\">{}</data>",
-                     p, i, xml_text(model::printable(graph.node_name(node))), type_of(node),
-                     xml_text(model::printable(program.stream_name(node.getStream()))),
-                     node.getFlops(),
-                     node.getBytesRead() + node.getBytesWritten() + node.getCommBytes());
+      append(out,
+             "    <node id=\"p{}n{}\"><data key=\"name\">{}</data><data key=\"type\">{}"
+             "</data><data key=\"stream\">{}</data><data key=\"flops\">{}</data>"
+             "<data key=\"bytes\">{}</data>",
+             p, i, xml_text(model::printable(graph.node_name(node))), type_of(node),
+             xml_text(model::printable(program.stream_name(node.getStream()))), node.getFlops(),
+             node.getBytesRead() + node.getBytesWritten() + node.getCommBytes());
       if (node.getDurationPs() != schema::NO_DURATION) {
-        fmt::format_to(append, "<data key=\"duration_ps\">{}</data>", node.getDurationPs());
+        append(out, "<data key=\"duration_ps\">{}</data>", node.getDurationPs());
       }
       out += "</node>\n";
     }
     for (std::uint32_t i = 0; i < program.node_count(); ++i) {
       for_each_edge(program, i, [&](std::uint32_t from, bool is_order) {
-        fmt::format_to(append,
-                       "    <edge source=\"p{}n{}\" target=\"p{}n{}\"><data key=\"kind\">{}</data>"
-                       "</edge>\n",
-                       p, from, p, i, is_order ? "order" : "data");
+        append(out,
+               "    <edge source=\"p{}n{}\" target=\"p{}n{}\"><data key=\"kind\">{}</data>"
+               "</edge>\n",
+               p, from, p, i, is_order ? "order" : "data");
       });
     }
     out += "  </graph>\n";

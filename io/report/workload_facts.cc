@@ -5,12 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/units.h"
 #include "io/report/append.h"
 #include "io/report/memory_report.h"
+#include "io/report/printed_json.h"
 
 namespace exawarp::io {
 namespace {
@@ -52,41 +52,39 @@ Json memory_json(const model::ProgramMemory& memory) {
 }
 
 void add_head(const model::WorkloadFacts& f, std::string& out) {
-  fmt::format_to(append(out), "{}\nDevices     {}", f.name, format_grouped(f.devices));
+  append(out, "{}\nDevices     {}", f.name, format_grouped(f.devices));
   const char* separator = " = ";
   for (const model::AxisFacts& axis : f.axes) {
-    fmt::format_to(append(out), "{}{} {}", separator, axis.name, axis.size);
+    append(out, "{}{} {}", separator, axis.name, axis.size);
     separator = " x ";
   }
   out += "\n";
   if (f.steps > 0) {
-    fmt::format_to(append(out),
-                   "Training    {} parameters; {} step{} of {} sequences, {} tokens, "
-                   "{} micro-batches a pipeline, {}\n",
-                   format_count(static_cast<double>(f.parameters)), f.steps,
-                   f.steps == 1 ? "" : "s", format_grouped(f.sequences_per_step),
-                   format_grouped(f.tokens_per_step), f.micro_batches,
-                   with_unit(f.model_flops_per_step, "FLOP"));
+    append(out,
+           "Training    {} parameters; {} step{} of {} sequences, {} tokens, "
+           "{} micro-batches a pipeline, {}\n",
+           format_count(static_cast<double>(f.parameters)), f.steps, f.steps == 1 ? "" : "s",
+           format_grouped(f.sequences_per_step), format_grouped(f.tokens_per_step), f.micro_batches,
+           with_unit(f.model_flops_per_step, "FLOP"));
   }
-  fmt::format_to(append(out), "Work        {} nodes on all devices, {}, {} communicated\n",
-                 format_count(node_count(f.total)), with_unit(f.total.flops, "FLOP"),
-                 bytes_text(f.total.comm_bytes));
+  append(out, "Work        {} nodes on all devices, {}, {} communicated\n",
+         format_count(node_count(f.total)), with_unit(f.total.flops, "FLOP"),
+         bytes_text(f.total.comm_bytes));
 }
 
 // The traffic matrix of messages, as far as a screen holds it.
 void add_messages(const model::WorkloadFacts& f, std::string& out) {
   constexpr std::size_t kLinesMax = 40;
   if (f.messages.empty()) return;
-  fmt::format_to(append(out), "\n  {:<22} {:>8} {:>8} {:>12} {:>12}\n", "messages along", "from",
-                 "to", "operations", "bytes");
+  append(out, "\n  {:<22} {:>8} {:>8} {:>12} {:>12}\n", "messages along", "from", "to",
+         "operations", "bytes");
   for (std::size_t i = 0; i < std::min(f.messages.size(), kLinesMax); ++i) {
     const model::MessageFacts& m = f.messages[i];
-    fmt::format_to(append(out), "  {:<22.22} {:>8} {:>8} {:>12} {:>12}\n", m.over, m.from, m.to,
-                   format_count(m.operations), bytes_text(m.bytes));
+    append(out, "  {:<22.22} {:>8} {:>8} {:>12} {:>12}\n", m.over, m.from, m.to,
+           format_count(m.operations), bytes_text(m.bytes));
   }
   if (f.messages.size() > kLinesMax) {
-    fmt::format_to(append(out), "  ... and {} more; --json has all\n",
-                   f.messages.size() - kLinesMax);
+    append(out, "  ... and {} more; --json has all\n", f.messages.size() - kLinesMax);
   }
 }
 
@@ -101,21 +99,20 @@ std::string facts_text(const model::WorkloadFacts& f, const std::string& critica
   std::string out;
   add_head(f, out);
   out += "\n";
-  fmt::format_to(append(out), "  {:<22} {:>8} {:>10} {:>12} {:>10} {:>12}\n", "program", "devices",
-                 "nodes", "parameters", "FLOP", "communicated");
+  append(out, "  {:<22} {:>8} {:>10} {:>12} {:>10} {:>12}\n", "program", "devices", "nodes",
+         "parameters", "FLOP", "communicated");
   for (const model::ProgramFacts& p : f.programs) {
-    fmt::format_to(append(out), "  {:<22.22} {:>8} {:>10} {:>12} {:>10} {:>12}\n", p.name,
-                   format_grouped(p.devices), format_count(node_count(p.per_device)),
-                   format_count(static_cast<double>(p.parameters)),
-                   format_count(p.per_device.flops), bytes_text(p.per_device.comm_bytes));
+    append(out, "  {:<22.22} {:>8} {:>10} {:>12} {:>10} {:>12}\n", p.name,
+           format_grouped(p.devices), format_count(node_count(p.per_device)),
+           format_count(static_cast<double>(p.parameters)), format_count(p.per_device.flops),
+           bytes_text(p.per_device.comm_bytes));
   }
   out += "\n";
-  fmt::format_to(append(out), "  {:<22} {:<16} {:>8} {:>12} {:>12} {:>12}\n", "communication over",
-                 "type", "members", "operations", "bytes", "sent");
+  append(out, "  {:<22} {:<16} {:>8} {:>12} {:>12} {:>12}\n", "communication over", "type",
+         "members", "operations", "bytes", "sent");
   for (const model::CommunicationFacts& c : f.communication) {
-    fmt::format_to(append(out), "  {:<22.22} {:<16} {:>8} {:>12} {:>12} {:>12}\n", c.over, c.type,
-                   c.members_max, format_count(c.operations), bytes_text(c.bytes),
-                   bytes_text(c.wire_bytes));
+    append(out, "  {:<22.22} {:<16} {:>8} {:>12} {:>12} {:>12}\n", c.over, c.type, c.members_max,
+           format_count(c.operations), bytes_text(c.bytes), bytes_text(c.wire_bytes));
   }
   add_messages(f, out);
   out += memory_text(f);
@@ -166,7 +163,7 @@ std::string facts_json(const model::WorkloadFacts& f, const std::string& critica
                   {"messages_complete", f.messages_complete},
                   {"messages", std::move(messages)},
                   {"critical_path", Json::parse(critical_path)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return printed(json);
 }
 
 }  // namespace exawarp::io

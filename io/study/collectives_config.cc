@@ -7,9 +7,7 @@
 
 #include <cmath>
 
-#include "io/study/keys.h"
 #include "io/study/quantities.h"
-#include "io/study/schema_sections.h"
 #include "model/collective/algorithm.h"
 #include "model/workload/names.h"
 
@@ -195,6 +193,8 @@ const RuleKeys& collective_rule_keys() {
   return keys;
 }
 
+}  // namespace
+
 const Keys<model::CollectiveRules>& collectives_keys() {
   using S = model::CollectiveRules;
   using K = Keys<S>;
@@ -211,14 +211,6 @@ const Keys<model::CollectiveRules>& collectives_keys() {
                  })
            .required()});
   return keys;
-}
-
-}  // namespace
-
-const SectionSchema& collectives_schema() { return collectives_keys().schema(); }
-
-model::CollectiveRules read_collectives(const YamlSection& section) {
-  return collectives_keys().read(section);
 }
 
 }  // namespace exawarp::io

@@ -4,11 +4,7 @@
 
 #include <bit>
 
-#include "io/study/keys.h"
-#include "io/study/schema_sections.h"
-
 namespace exawarp::io {
-namespace {
 
 const Keys<model::PortCountersOptions>& counters_keys() {
   using S = model::PortCountersOptions;
@@ -27,14 +23,6 @@ const Keys<model::PortCountersOptions>& counters_keys() {
                                              out.buckets_max, std::bit_ceil(out.buckets_max)));
        })});
   return keys;
-}
-
-}  // namespace
-
-const SectionSchema& counters_schema() { return counters_keys().schema(); }
-
-model::PortCountersOptions read_port_counters(const YamlSection& section) {
-  return counters_keys().read(section);
 }
 
 }  // namespace exawarp::io

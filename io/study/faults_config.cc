@@ -245,6 +245,8 @@ const Keys<model::VariationSpec>& jitter_keys() {
   return keys;
 }
 
+}  // namespace
+
 const Keys<model::LatencyJitterSpec>& latency_jitter_keys() {
   using S = model::LatencyJitterSpec;
   using K = Keys<S>;
@@ -264,8 +266,6 @@ const Keys<model::LatencyJitterSpec>& latency_jitter_keys() {
            .otherwise("1 (`exponential`) or 0.25")});
   return keys;
 }
-
-}  // namespace
 
 std::vector<model::Slowdown> read_slow_devices(const YamlSection& faults) {
   std::vector<model::Slowdown> slow;
@@ -303,14 +303,9 @@ model::VariationSpec read_jitter(const YamlSection& compute) {
   return read_variation(compute, "jitter");
 }
 
-model::LatencyJitterSpec read_latency_jitter(const YamlSection& section) {
-  return latency_jitter_keys().read(section);
-}
-
 // ---- schemas
 
 const SectionSchema& jitter_schema() { return jitter_keys().schema(); }
-const SectionSchema& latency_jitter_schema() { return latency_jitter_keys().schema(); }
 
 const SectionSchema& faults_schema() {
   using K = Keys<NoSpec>;

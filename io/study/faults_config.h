@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "io/study/yaml.h"
+#include "io/study/keys.h"
 #include "model/compute/slowdown.h"
 #include "model/network/faults/link_faults.h"
 #include "model/network/latency_jitter.h"
@@ -20,7 +20,6 @@ std::vector<model::LinkFaultSpec> read_link_faults(const YamlSection& faults);
 model::VariationSpec read_jitter(const YamlSection& compute);
 // The same of another key.
 model::VariationSpec read_variation(const YamlSection& section, const char* key);
-// The section `latency_jitter`.
-model::LatencyJitterSpec read_latency_jitter(const YamlSection& section);
+const Keys<model::LatencyJitterSpec>& latency_jitter_keys();
 
 }  // namespace exawarp::io

@@ -4,12 +4,9 @@
 
 #include <bit>
 
-#include "io/study/keys.h"
-#include "io/study/schema_sections.h"
 #include "model/workload/validate.h"
 
 namespace exawarp::io {
-namespace {
 
 const Keys<model::PowerTraceOptions>& power_trace_keys() {
   using S = model::PowerTraceOptions;
@@ -34,14 +31,6 @@ const Keys<model::PowerTraceOptions>& power_trace_keys() {
            .otherwise(fmt::format("all, where they are {} or fewer", model::kPowerGroupsAll)),
        K::integers("devices", &S::devices, kNumber, "by number").otherwise("none")});
   return keys;
-}
-
-}  // namespace
-
-const SectionSchema& power_trace_schema() { return power_trace_keys().schema(); }
-
-model::PowerTraceOptions read_power_trace(const YamlSection& section) {
-  return power_trace_keys().read(section);
 }
 
 }  // namespace exawarp::io

@@ -2,12 +2,11 @@
 // has by themselves.
 #pragma once
 
-#include "io/study/yaml.h"
+#include "io/study/keys.h"
 #include "model/energy/power_trace.h"
 
 namespace exawarp::io {
 
-// Throws core::InputError.
-model::PowerTraceOptions read_power_trace(const YamlSection& section);
+const Keys<model::PowerTraceOptions>& power_trace_keys();
 
 }  // namespace exawarp::io

@@ -1,6 +1,7 @@
 // The kinds of files, each by the table of its outermost mapping.
 #include <array>
 
+#include "io/study/collectives_config.h"
 #include "io/study/schema.h"
 #include "io/study/schema_sections.h"
 #include "io/study/study.h"
@@ -21,7 +22,7 @@ std::span<const SchemaKind> schema_kinds() {
       SchemaKind{"accelerator", "configs/accelerators/", &accelerator_keys().schema()},
       SchemaKind{"calibration", "configs/calibrations/", &calibration_keys().schema()},
       SchemaKind{"fabric", "configs/fabrics/", &fabric_schema()},
-      SchemaKind{"collectives", "configs/collectives/", &collectives_schema()}};
+      SchemaKind{"collectives", "configs/collectives/", &collectives_keys().schema()}};
   return kKinds;
 }
 

@@ -13,16 +13,12 @@ constexpr RealRange kJitterRange{.min = 0,
                                  .max = model::deviation_max(model::Distribution::normal)};
 
 const SectionSchema& packet_schema();
-const SectionSchema& latency_jitter_schema();
 const SectionSchema& jitter_schema();
 const SectionSchema& job_schema();
 std::vector<ValueShape> placement_shapes();  // of a job
 const SectionSchema& background_schema();
 const SectionSchema& faults_schema();
 const SectionSchema& link_faults_schema();  // of links and switches alone
-const SectionSchema& counters_schema();
-const SectionSchema& power_trace_schema();
-const SectionSchema& collectives_schema();
 const SectionSchema& system_schema();
 const SectionSchema& fabric_schema();
 

@@ -55,7 +55,7 @@ void read_network_jitter(const YamlSection& network, Study& out, const KeySchema
   const auto jitter = network.optional_section(key.name);
   if (!jitter) return;
   if (out.network_fidelity == NetworkFidelity::analytical) network.fail(key.name, kNoPaths);
-  out.latency_jitter = read_latency_jitter(*jitter);
+  out.latency_jitter = latency_jitter_keys().read(*jitter);
 }
 
 // Packets are described whatever the fidelity, so that one study serves all of them.
@@ -71,7 +71,7 @@ const Keys<Study>& network_keys() {
                  "at fidelity `packet`: between devices of a node"),
        K::custom("packet", {ValueShape::mapping(packet_schema())},
                  "at fidelity `packet`; read, and not used, at the others", read_packets),
-       K::custom("latency_jitter", {ValueShape::mapping(latency_jitter_schema())},
+       K::custom("latency_jitter", {ValueShape::mapping(latency_jitter_keys().schema())},
                  "added to each message's latency", read_network_jitter)
            .otherwise("none")});
   return keys;
@@ -197,21 +197,6 @@ void read_faults(const YamlSection& root, Study& out, const KeySchema& key) {
   }
 }
 
-void read_collective_rules(const YamlSection& root, Study& out, const KeySchema& key) {
-  const auto rules = root.optional_section(key.name);
-  if (rules) out.collectives = read_collectives(*rules);
-}
-
-void read_counters(const YamlSection& root, Study& out, const KeySchema& key) {
-  if (const auto counters = root.optional_section(key.name)) {
-    out.counters = read_port_counters(*counters);
-  }
-}
-
-void read_power(const YamlSection& root, Study& out, const KeySchema& key) {
-  if (const auto power = root.optional_section(key.name)) out.power = read_power_trace(*power);
-}
-
 using StudyKeys = Keys<Study>;
 
 // In the order in which they are read: some depend on those before.
@@ -258,14 +243,13 @@ std::vector<StudyKeys::Key> how_it_is_simulated() {
       K::custom("faults", {ValueShape::mapping(faults_schema())},
                 "what is slow or down: docs/guide/faults.md", read_faults)
           .otherwise("none"),
-      K::custom("counters", {ValueShape::mapping(counters_schema())},
-                "of `run --counters`, at fidelity `packet`", read_counters),
-      K::custom("power", {ValueShape::mapping(power_trace_schema())}, "of `run --power`",
-                read_power),
+      K::section("counters", &Study::counters, counters_keys(),
+                 "of `run --counters`, at fidelity `packet`"),
+      K::section("power", &Study::power, power_trace_keys(), "of `run --power`"),
       K::section("point_to_point", whole_study, point_to_point_keys(),
                  "messages that are no collective's"),
-      K::custom("collectives", {ValueShape::mapping(collectives_schema())},
-                "which algorithm runs which collective", read_collective_rules)
+      K::section("collectives", &Study::collectives, collectives_keys(),
+                 "which algorithm runs which collective")
           .otherwise("rings"),
       K::section("placement", whole_study, placement_keys(), "of the simulation on its processes"),
       K::section("engine", whole_study, engine_keys(), "of the simulator"),

@@ -57,18 +57,6 @@ void read_traffic_faults(const YamlSection& root, TrafficStudy& out, const KeySc
   }
 }
 
-void read_jitter_of_links(const YamlSection& root, TrafficStudy& out, const KeySchema& key) {
-  if (const auto jitter = root.optional_section(key.name)) {
-    out.network.latency_jitter = read_latency_jitter(*jitter);
-  }
-}
-
-void read_traffic_counters(const YamlSection& root, TrafficStudy& out, const KeySchema& key) {
-  if (const auto counters = root.optional_section(key.name)) {
-    out.counters = read_port_counters(*counters);
-  }
-}
-
 }  // namespace
 
 bool is_traffic_study(const std::string& path, const std::vector<std::string>& overrides) {
@@ -94,11 +82,11 @@ const Keys<TrafficStudy>& traffic_study_keys() {
                  "links and switches that are slow or down: docs/guide/faults.md",
                  read_traffic_faults)
            .otherwise("none"),
-       K::custom("latency_jitter", {ValueShape::mapping(latency_jitter_schema())},
-                 "added to each packet's latency", read_jitter_of_links)
+       K::section(
+           "latency_jitter", [](S & s) -> auto& { return s.network.latency_jitter; },
+           latency_jitter_keys(), "added to each packet's latency")
            .otherwise("none"),
-       K::custom("counters", {ValueShape::mapping(counters_schema())}, "of `--counters`",
-                 read_traffic_counters),
+       K::section("counters", &S::counters, counters_keys(), "of `--counters`"),
        K::section("traffic", &S::traffic, traffic_keys(), "who sends what to whom").required(),
        K::integer("seed", &S::seed, {}, "of every random number")});
   return keys;

@@ -7,7 +7,7 @@
 #include "pdes/context.h"
 #include "tests/support/run_matrix.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using namespace core::literals;
@@ -109,4 +109,4 @@ TEST(EndOfTime, AnEndThatWasAskedForLeavesNothingLate) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

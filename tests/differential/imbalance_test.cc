@@ -7,7 +7,7 @@
 #include "tests/support/run_matrix.h"
 #include "tests/support/storm_model.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 constexpr std::uint32_t kLps = 128;
@@ -67,4 +67,4 @@ TEST_F(Imbalance, OneHotPartitionFinishesInASmallMemoryBudget) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

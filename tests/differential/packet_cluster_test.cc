@@ -7,7 +7,7 @@
 
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using core::Time;
@@ -130,4 +130,4 @@ INSTANTIATE_TEST_SUITE_P(Settings, PacketTraining,
                          [](const auto& setting) { return setting.param.name; });
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

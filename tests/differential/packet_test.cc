@@ -4,7 +4,7 @@
 #include "model/topology/dragonfly.h"
 #include "tests/support/traffic_fixture.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using model::FlowControl;
@@ -136,4 +136,4 @@ INSTANTIATE_TEST_SUITE_P(FlowControls, PacketDifferential,
                          testing::Values(FlowControl::none, FlowControl::credit, FlowControl::pfc));
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

@@ -4,11 +4,8 @@
 #include "pdes/phold.h"
 #include "tests/support/run_matrix.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
-
-using tests::MatrixModel;
-using tests::RunCase;
 
 class PholdDifferential : public testing::Test {
  protected:
@@ -98,4 +95,4 @@ TEST_F(PholdDifferential, FinishesInABudgetTooSmallForFreeOptimism) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

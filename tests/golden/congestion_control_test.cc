@@ -15,13 +15,12 @@
 #include "tests/golden/measured.h"
 #include "tests/support/traffic_fixture.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using core::Time;
 using model::PacketOptions;
 using model::TrafficModel;
-using tests::print_measured;
 
 constexpr std::int64_t kMillisecond = 1'000'000'000;
 
@@ -171,4 +170,4 @@ TEST(Window, TwoSendersComeToEqualShares) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

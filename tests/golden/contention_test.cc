@@ -11,7 +11,7 @@
 #include "tests/golden/measured.h"
 #include "tests/support/traffic_fixture.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using core::Time;
@@ -19,10 +19,6 @@ using model::FlowControl;
 using model::PacketOptions;
 using model::TrafficModel;
 using model::TrafficPattern;
-using tests::kHop;
-using tests::kSwitch;
-using tests::line_time;
-using tests::print_measured;
 
 std::vector<PacketOptions> every_flow_control() {
   return {tests::plain_packets(), tests::packets_with_credits(), tests::packets_with_pauses()};
@@ -357,4 +353,4 @@ TEST(Contention, APauseHoldsUpFlowsThatDoNotCauseIt) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

@@ -9,7 +9,7 @@
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using model::NodeFields;
@@ -105,4 +105,4 @@ INSTANTIATE_TEST_SUITE_P(Configs, EveryFabric, testing::ValuesIn(fabric_files())
                          [](const auto& fabric) { return fabric.param; });
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

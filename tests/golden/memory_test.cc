@@ -11,8 +11,10 @@
 #include "model/generate/transformer.h"
 #include "model/generate/transformer_costs.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
+
+using namespace model;
 
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
@@ -125,4 +127,4 @@ INSTANTIATE_TEST_SUITE_P(Published, MegatronMemory,
                          [](const auto& test) { return "Gpt" + std::string(test.param.model); });
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -13,9 +13,10 @@
 #include "model/generate/transformer.h"
 #include "model/generate/transformer_costs.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using Quantities = std::map<std::string, std::uint64_t>;
 
 constexpr std::uint64_t kSequence = 512;
@@ -463,4 +464,4 @@ TEST(StageTotals, Experts) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

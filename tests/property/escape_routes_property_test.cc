@@ -9,11 +9,11 @@
 #include "model/network/faults/escape_routes.h"
 #include "tests/support/topologies.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
-using tests::TopologyCase;
 
 class EscapeRoutesProperty : public testing::TestWithParam<TopologyCase> {};
 
@@ -94,4 +94,4 @@ INSTANTIATE_TEST_SUITE_P(All, EscapeRoutesProperty, testing::ValuesIn(tests::top
                          [](const auto& param) { return param.param.name; });
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

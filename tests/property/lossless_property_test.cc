@@ -12,7 +12,7 @@
 #include "tests/support/topologies.h"
 #include "tests/support/traffic_fixture.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using model::FlowControl;
@@ -190,4 +190,4 @@ TEST(LosslessProperty, NothingIsDroppedAndNothingStandsStill) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

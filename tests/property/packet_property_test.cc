@@ -11,7 +11,7 @@
 #include "tests/support/topologies.h"
 #include "tests/support/traffic_fixture.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using model::FlowControl;
@@ -177,4 +177,4 @@ TEST(PacketProperty, EveryMessageArrivesAroundLinksThatAreDown) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

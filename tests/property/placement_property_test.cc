@@ -10,8 +10,10 @@
 #include "core/random.h"
 #include "model/job/placement.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
+
+using namespace model;
 
 TEST(Permutation, IsABijectionWithItsInverseForEverySize) {
   for (std::uint32_t size = 1; size <= 300; ++size) {
@@ -126,4 +128,4 @@ TEST(Placement, RanksThatAreSaidToShareANodeDo) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

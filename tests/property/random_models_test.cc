@@ -11,7 +11,7 @@
 #include "tests/support/run_matrix.h"
 #include "tests/support/storm_model.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 class Collector final : public pdes::EmissionSink {
@@ -90,4 +90,4 @@ TEST(RandomModels, AWriteThatByPassesTheContextFailsTheAudit) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

@@ -10,7 +10,7 @@
 #include "tests/support/storm_model.h"
 #include "tests/support/traffic_fixture.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using core::Time;
@@ -198,4 +198,4 @@ TEST(StateRebuild, OfAClusterOfPacketsLeavesTheDigest) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

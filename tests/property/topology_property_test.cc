@@ -8,12 +8,12 @@
 #include "model/topology/cut.h"
 #include "tests/support/topologies.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::DeviceId;
 using core::Time;
-using tests::TopologyCase;
 
 class TopologyProperty : public testing::TestWithParam<TopologyCase> {
  protected:
@@ -267,4 +267,4 @@ INSTANTIATE_TEST_SUITE_P(All, TopologyProperty, testing::ValuesIn(tests::topolog
                          [](const auto& param) { return param.param.name; });
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

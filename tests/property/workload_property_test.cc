@@ -16,11 +16,10 @@
 #include "tests/fuzz/read_workload.h"
 #include "tests/support/workload_builders.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
-using tests::random_transformer;
-using tests::temporary_path;
+using namespace model;
 
 TEST(WorkloadProperty, EveryGeneratedWorkloadIsValidAndMatches) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
@@ -136,4 +135,4 @@ TEST(WorkloadProperty, FlippedBitsAreRefusedOrHarmless) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

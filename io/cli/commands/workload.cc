@@ -20,6 +20,7 @@
 #include "io/life/agreement.h"
 #include "io/report/critical_path.h"
 #include "io/report/memory_report.h"
+#include "io/report/printed_json.h"
 #include "io/report/workload_drawing.h"
 #include "io/report/workload_facts.h"
 #include "io/study/file_kinds.h"
@@ -35,7 +36,6 @@ namespace exawarp::io {
 namespace {
 
 using Action = WorkloadArguments::Action;
-using Json = nlohmann::ordered_json;
 
 void write_workload(const model::WorkloadGraph& graph, const std::string& path,
                     const Console& console) {
@@ -99,9 +99,8 @@ void validate_file(const WorkloadArguments& a, const Console& console) {
   const model::WorkloadGraph graph = open_workload(a.input);
   const std::vector<std::string> unmatched = model::find_unmatched(graph);
   if (a.json) {
-    console.out << Json{{"file", a.input}, {"valid", unmatched.empty()}, {"unmatched", unmatched}}
-                       .dump(2, ' ', false, Json::error_handler_t::replace)
-                << "\n";
+    console.out << printed(
+        {{"file", a.input}, {"valid", unmatched.empty()}, {"unmatched", unmatched}});
   } else if (unmatched.empty()) {
     console.out << fmt::format("{}: valid: {} devices, {} programs\n", one_line(a.input),
                                core::format_grouped(graph.device_count()),

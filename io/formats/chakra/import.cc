@@ -15,6 +15,8 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "io/formats/chakra/attributes.h"
+#include "io/formats/chakra/communicator_families.h"
+#include "io/formats/chakra/fingerprint.h"
 #include "io/formats/chakra/mesh.h"
 #include "io/formats/chakra/rank_program.h"
 
@@ -26,110 +28,6 @@ namespace schema = model::schema;
 
 constexpr std::uint32_t kPeerStreamsMax = 8;  // receive streams of a device
 
-// Communicators as families of lists that no device is in twice: those that ranks of one program
-// use at one place have to be in one family, and others may.
-class Families {
- public:
-  explicit Families(std::uint32_t ranks) : ranks_(ranks) {}
-
-  void define(CommunicatorList list, const std::string& place) {
-    if (list.id == 0) return;
-    if (list.ranks.empty()) {
-      list.ranks.resize(ranks_);
-      std::iota(list.ranks.begin(), list.ranks.end(), 0u);
-    }
-    for (const std::uint32_t rank : list.ranks) {
-      if (rank >= ranks_) {
-        throw InputError(place, fmt::format("group {}: rank {}; expected less than {}", list.id,
-                                            rank, ranks_));
-      }
-    }
-    const auto [at, is_new] = members_.try_emplace(list.id, list.ranks);
-    if (!is_new && at->second != list.ranks) {
-      throw InputError(place, fmt::format("group {} is defined twice, differently", list.id));
-    }
-    parent_.try_emplace(list.id, list.id);
-  }
-  void require(std::uint32_t id, std::uint32_t rank, const std::string& place) const {
-    if (id == 0) return;
-    const auto found = members_.find(id);
-    if (found == members_.end()) {
-      throw InputError(place, fmt::format("group {} is not defined; expected it in --comm-groups "
-                                          "or a METADATA node", id));
-    }
-    if (std::ranges::find(found->second, rank) == found->second.end()) {
-      throw InputError(place, fmt::format("rank {} is no member of its group {}", rank, id));
-    }
-  }
-  void unite(std::uint32_t a, std::uint32_t b) { parent_[root(a)] = root(b); }
-  std::uint32_t root(std::uint32_t id) {
-    while (parent_[id] != id) id = parent_[id] = parent_[parent_[id]];
-    return id;
-  }
-  // Whether the communicators of a family share a device.
-  std::set<std::uint32_t> overlapping_roots() {
-    std::map<std::uint32_t, std::set<std::uint32_t>> seen;
-    std::set<std::uint32_t> bad;
-    for (const auto& [id, ranks] : members_) {
-      for (const std::uint32_t rank : ranks) {
-        if (!seen[root(id)].insert(rank).second) bad.insert(root(id));
-      }
-    }
-    return bad;
-  }
-  void separate(const std::set<std::uint32_t>& roots) {
-    std::vector<std::uint32_t> apart;
-    for (const auto& [id, ranks] : members_) {
-      if (roots.contains(root(id))) apart.push_back(id);
-    }
-    for (const std::uint32_t id : apart) parent_[id] = id;
-  }
-  // Communicators that no rank uses share families too, as far as one after the other fits.
-  void pack_unused(const std::set<std::uint32_t>& used) {
-    std::vector<bool> taken(ranks_);
-    std::uint32_t family = 0;  // none yet
-    for (const auto& [id, ranks] : members_) {
-      if (used.contains(id)) continue;
-      const bool fits = family != 0 && std::ranges::none_of(ranks, [&](std::uint32_t rank) {
-        return taken[rank];
-      });
-      if (fits) {
-        unite(id, family);
-      } else {
-        taken.assign(ranks_, false);
-        family = id;
-      }
-      for (const std::uint32_t rank : ranks) taken[rank] = true;
-    }
-  }
-  [[nodiscard]] std::size_t communicators() const { return members_.size(); }
-
-  // Adds every family to `workload`; afterwards group_of() answers.
-  std::size_t write(model::WorkloadBuilder& workload, std::uint8_t axis) {
-    group_[0] = workload.add_group("all ranks", {axis});
-    std::map<std::uint32_t, std::vector<std::uint32_t>> families;
-    for (const auto& [id, ranks] : members_) families[root(id)].push_back(id);
-    for (const auto& [first, ids] : families) {
-      std::vector<std::vector<std::uint32_t>> lists;
-      for (const std::uint32_t id : ids) lists.push_back(members_[id]);
-      const std::uint16_t group = workload.add_group_lists(
-          fmt::format("communicators of {}", first), std::move(lists), ids);
-      for (const std::uint32_t id : ids) group_[id] = group;
-    }
-    return families.size();
-  }
-  [[nodiscard]] const std::vector<std::uint32_t>& members(std::uint32_t id) const {
-    return members_.at(id);
-  }
-  [[nodiscard]] std::uint16_t group_of(std::uint32_t id) const { return group_.at(id); }
-
- private:
-  std::uint32_t ranks_;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> members_;
-  std::map<std::uint32_t, std::uint32_t> parent_;
-  std::map<std::uint32_t, std::uint16_t> group_;
-};
-
 struct SharedProgram {
   RankProgram program;                // of the first of its ranks
   std::vector<std::uint32_t> ranks;
@@ -139,7 +37,7 @@ struct SharedProgram {
 class Emitter {
  public:
   // `mesh`: nullptr where there is none.
-  Emitter(const RankProgram& program, const Families& families, const Mesh* mesh,
+  Emitter(const RankProgram& program, const CommunicatorFamilies& families, const Mesh* mesh,
           std::uint32_t ranks, const ChakraImportOptions& options,
           model::WorkloadBuilder& workload, std::string name)
       : program_(program),
@@ -335,7 +233,7 @@ class Emitter {
   }
 
   const RankProgram& program_;
-  const Families& families_;
+  const CommunicatorFamilies& families_;
   const Mesh* mesh_;
   std::uint32_t ranks_;
   const ChakraImportOptions& options_;
@@ -530,7 +428,7 @@ class Importer {
   const ChakraImportOptions& options_;
   ChakraImportReport& report_;
   std::uint32_t ranks_;
-  Families families_;
+  CommunicatorFamilies families_;
   std::optional<Mesh> mesh_;
   std::map<std::size_t, Mesh::Lists> mesh_lists_;  // by group
   std::map<Fingerprint, std::size_t> shared_;

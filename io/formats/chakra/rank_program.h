@@ -60,18 +60,9 @@ struct RankProgram {
 // Whether two traces count in one way.
 [[nodiscard]] bool counts_alike(const ChakraImportOptions& a, const ChakraImportOptions& b);
 
-// 128 bits: programs with one fingerprint are taken to be equal.
-struct Fingerprint {
-  std::uint64_t a = 0x243f6a8885a308d3u, b = 0x13198a2e03707344u;
-  void add(std::uint64_t value);
-  void add(std::string_view text);
-  friend constexpr auto operator<=>(const Fingerprint&, const Fingerprint&) = default;
-};
-
 // Reads the trace of `rank`. What the trace says of how it counts need not be said by `options`,
 // and may be, if it is the same.
 [[nodiscard]] RankProgram read_rank(const TraceSource& source, std::uint32_t rank,
                                     const ChakraImportOptions& options);
-[[nodiscard]] Fingerprint fingerprint(const RankProgram& program);
 
 }  // namespace exawarp::io

@@ -1,7 +1,7 @@
 // What a device's network interfaces remember at packet fidelity: one block, hot first. It grows
-// with what is in flight only, in blocks of the partition. The head, of 48 bytes, fills a cache line
-// with the engine's 16-byte header; ports, of one line each, their channels and send sides follow
-// (EndpointParts).
+// with what is in flight only, in blocks of the partition. The head, of 48 bytes, fills a cache
+// line with the engine's 16-byte header; ports, of one line each, their channels and send sides
+// follow (EndpointParts).
 #pragma once
 
 #include <array>

@@ -39,7 +39,7 @@ struct Packet {
   std::uint32_t number = 0;       // of the packet in its message; for acknowledgements see above
   std::uint32_t bytes = 0;        // on the wire, headers included
   std::uint32_t waypoint = kNoWaypoint;  // vertex to pass first
-  std::uint32_t stamp = 0;        // when it was sent, in kStampUnit; acknowledgements return it
+  std::uint32_t stamp = 0;        // when it was sent (stamp_of); acknowledgements return it
   std::uint16_t in_port = 0;      // of the vertex where it arrives
   std::uint8_t channel = 0;       // virtual channel of the link that it came by
   std::uint8_t bits = 0;          // type, and those below

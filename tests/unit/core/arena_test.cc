@@ -7,8 +7,10 @@
 
 #include "core/error.h"
 
-namespace exawarp::core {
+namespace exawarp::tests {
 namespace {
+
+using namespace core;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
@@ -61,4 +63,4 @@ TEST(Arena, MoreThanTheSystemHasIsASystemError) {
 }
 
 }  // namespace
-}  // namespace exawarp::core
+}  // namespace exawarp::tests

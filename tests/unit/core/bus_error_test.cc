@@ -10,8 +10,10 @@
 #include "core/error.h"
 #include "core/mapped_file.h"
 
-namespace exawarp::core {
+namespace exawarp::tests {
 namespace {
+
+using namespace core;
 
 // In the child process: a mapped file is cut short, then read.
 void read_behind_the_end(const std::string& path) {
@@ -47,4 +49,4 @@ TEST(BusError, SharedMemoryWithoutRoomIsNamed) {
 }
 
 }  // namespace
-}  // namespace exawarp::core
+}  // namespace exawarp::tests

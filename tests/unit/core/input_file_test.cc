@@ -11,8 +11,10 @@
 #include "core/error.h"
 #include "core/mapped_file.h"
 
-namespace exawarp::core {
+namespace exawarp::tests {
 namespace {
+
+using namespace core;
 
 std::string error(const std::string& path) {
   try {
@@ -62,4 +64,4 @@ TEST(InputFileDeathTest, StandardInputCanBeForbidden) {
 }
 
 }  // namespace
-}  // namespace exawarp::core
+}  // namespace exawarp::tests

@@ -9,8 +9,10 @@
 #include <string>
 #include <thread>
 
-namespace exawarp::core {
+namespace exawarp::tests {
 namespace {
+
+using namespace core;
 
 namespace fs = std::filesystem;
 
@@ -96,4 +98,4 @@ TEST(Machine, ABoundThreadRunsOnItsCpuAlone) {
 }
 
 }  // namespace
-}  // namespace exawarp::core
+}  // namespace exawarp::tests

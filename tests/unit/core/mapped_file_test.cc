@@ -9,8 +9,10 @@
 
 #include "core/error.h"
 
-namespace exawarp::core {
+namespace exawarp::tests {
 namespace {
+
+using namespace core;
 
 TEST(MappedFile, ShowsTheBytesOfTheFile) {
   const std::string path = testing::TempDir() + "exawarp_mapped_file_test";
@@ -40,4 +42,4 @@ TEST(MappedFile, DirectoryIsTheUsersError) {
 }
 
 }  // namespace
-}  // namespace exawarp::core
+}  // namespace exawarp::tests

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 
-namespace exawarp::core {
+namespace exawarp::tests {
 namespace {
+
+using namespace core;
 
 enum class Tide : std::uint8_t { low, high, spring };
 constexpr Named<Tide> kTideNames[] = {
@@ -37,4 +39,4 @@ TEST(Names, AreListedInTheTablesOrder) {
 }
 
 }  // namespace
-}  // namespace exawarp::core
+}  // namespace exawarp::tests

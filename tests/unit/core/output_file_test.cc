@@ -16,8 +16,10 @@
 #include "core/error.h"
 #include "core/temporary_files.h"
 
-namespace exawarp::core {
+namespace exawarp::tests {
 namespace {
+
+using namespace core;
 
 namespace fs = std::filesystem;
 
@@ -212,4 +214,4 @@ TEST_F(WritingDeathTest, AFailedCheckRemovesWhatIsNotCommitted) {
 }
 
 }  // namespace
-}  // namespace exawarp::core
+}  // namespace exawarp::tests

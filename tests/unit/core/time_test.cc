@@ -6,9 +6,11 @@
 
 #include "core/exponential.h"
 
-namespace exawarp::core {
+namespace exawarp::tests {
 namespace {
-using namespace literals;
+
+using namespace core;
+using namespace core::literals;
 
 TEST(Time, TransferTimeIsExactAndRoundsUp) {
   EXPECT_EQ(transfer_time(50, 50'000'000'000), 1_ns);
@@ -62,4 +64,4 @@ TEST(TimeDeathTest, AnOverflowIsAFaultWhereChecksAreOn) {
 #endif
 
 }  // namespace
-}  // namespace exawarp::core
+}  // namespace exawarp::tests

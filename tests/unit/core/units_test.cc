@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
-namespace exawarp::core {
+namespace exawarp::tests {
 namespace {
+
+using namespace core;
 
 struct Good {
   std::string text;
@@ -112,4 +114,4 @@ TEST(Format, BytesAndCountsChooseAPrefix) {
 }
 
 }  // namespace
-}  // namespace exawarp::core
+}  // namespace exawarp::tests

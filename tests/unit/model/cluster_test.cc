@@ -6,9 +6,10 @@
 #include "core/error.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
 using schema::CollectiveType;
 
@@ -61,4 +62,4 @@ TEST(Cluster, CommitsOneEventAMessageOneAComputeNodeAndOneASend) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

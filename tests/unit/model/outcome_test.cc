@@ -6,9 +6,10 @@
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using schema::NodeKind;
 using schema::StreamKind;
 
@@ -158,4 +159,4 @@ TEST(Outcome, UtilisationIsOfTheTypeThatMostProductsAreIn) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -3,9 +3,10 @@
 #include "model/cluster.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using schema::CollectiveType;
 
 Traffic traffic_of(const WorkloadGraph& graph) {
@@ -53,4 +54,4 @@ TEST(Traffic, IsSymmetric) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

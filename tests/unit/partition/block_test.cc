@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
-namespace exawarp::partition {
+namespace exawarp::tests {
 namespace {
+
+using namespace partition;
 
 TEST(Block, ConsecutiveAtomsInEqualShares) {
   const auto placement = place_in_blocks({.atoms = 8, .ranks = 2, .partitions_per_rank = 2});
@@ -26,4 +28,4 @@ TEST(Block, FewerAtomsThanPartitionsLeavesSomeEmpty) {
 }
 
 }  // namespace
-}  // namespace exawarp::partition
+}  // namespace exawarp::tests

@@ -9,15 +9,10 @@
 #include "partition/quality.h"
 #include "tests/support/graphs.h"
 
-namespace exawarp::partition {
+namespace exawarp::tests {
 namespace {
 
-using tests::equal_weights;
-using tests::random_graph;
-using tests::random_placement_case;
-using tests::RandomPlacementCase;
-using tests::ring_of;
-using tests::strided_rings;
+using namespace partition;
 
 TEST(Metis, EqualAtomsGiveEqualSharesNearly) {
   const WeightedGraph ring = ring_of(64);
@@ -109,4 +104,4 @@ TEST(Metis, CutsHardlyMoreBetweenRanksThanWholeRings) {
 }
 
 }  // namespace
-}  // namespace exawarp::partition
+}  // namespace exawarp::tests

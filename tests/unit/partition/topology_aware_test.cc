@@ -9,14 +9,10 @@
 #include "partition/quality.h"
 #include "tests/support/graphs.h"
 
-namespace exawarp::partition {
+namespace exawarp::tests {
 namespace {
 
-using tests::equal_weights;
-using tests::random_placement_case;
-using tests::RandomPlacementCase;
-using tests::ring_of;
-using tests::strided_rings;
+using namespace partition;
 
 std::int64_t heaviest_allowed(const WeightedGraph& graph, std::uint32_t parts) {
   const std::int64_t average = (graph.total_weight() + parts - 1) / parts;
@@ -126,4 +122,4 @@ TEST(TopologyAware, CutsNoMoreBetweenRanksThanWholeRings) {
 }
 
 }  // namespace
-}  // namespace exawarp::partition
+}  // namespace exawarp::tests

@@ -5,8 +5,10 @@
 #include "partition/block.h"
 #include "partition/quality.h"
 
-namespace exawarp::partition {
+namespace exawarp::tests {
 namespace {
+
+using namespace partition;
 
 TEST(WeightedGraph, EdgesOfOnePairAddUpInBothRows) {
   const WeightedGraph graph({1, 1, 1}, {{2, 0, 5}, {0, 2, 7}, {1, 2, 1}});
@@ -36,4 +38,4 @@ TEST(Quality, CountsEachCutEdgeOnceAndRankBordersApart) {
 }
 
 }  // namespace
-}  // namespace exawarp::partition
+}  // namespace exawarp::tests

@@ -4,8 +4,10 @@
 
 #include "pdes/phold.h"
 
-namespace exawarp::pdes {
+namespace exawarp::tests {
 namespace {
+
+using namespace pdes;
 
 class DirectoryTest : public testing::Test {
  protected:
@@ -45,4 +47,4 @@ TEST_F(DirectoryTest, StartsEveryLpAtACacheLine) {
 }
 
 }  // namespace
-}  // namespace exawarp::pdes
+}  // namespace exawarp::tests

@@ -5,8 +5,10 @@
 #include <stdexcept>
 #include <vector>
 
-namespace exawarp::pdes {
+namespace exawarp::tests {
 namespace {
+
+using namespace pdes;
 
 constexpr std::uint32_t kTasks = 13;
 
@@ -50,4 +52,4 @@ TEST(Executor, OneWithoutWorkersDoesItAlone) {
 }
 
 }  // namespace
-}  // namespace exawarp::pdes
+}  // namespace exawarp::tests

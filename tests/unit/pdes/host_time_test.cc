@@ -7,8 +7,10 @@
 #include "pdes/host_time.h"
 #include "pdes/transport_in_process.h"
 
-namespace exawarp::pdes {
+namespace exawarp::tests {
 namespace {
+
+using namespace pdes;
 
 TEST(HostTime, SumsRanksAndFindsTheHeaviestAndTheLightestPartition) {
   // Two ranks of two workers and two partitions run for 1 s; partition i works for (i + 1) * 0.2 s.
@@ -50,4 +52,4 @@ TEST(HostTime, SumsRanksAndFindsTheHeaviestAndTheLightestPartition) {
 }
 
 }  // namespace
-}  // namespace exawarp::pdes
+}  // namespace exawarp::tests

@@ -4,8 +4,10 @@
 
 #include "pdes/undo.h"
 
-namespace exawarp::pdes {
+namespace exawarp::tests {
 namespace {
+
+using namespace pdes;
 
 TEST(Log, AnIndexKeepsItsMeaningWhenTheLogGrows) {
   Log<int> log(4);
@@ -74,4 +76,4 @@ TEST(UndoLog, RestoresOldBytesNewestFirst) {
 }
 
 }  // namespace
-}  // namespace exawarp::pdes
+}  // namespace exawarp::tests

@@ -11,8 +11,10 @@
 
 #include "pdes/executor.h"
 
-namespace exawarp::pdes {
+namespace exawarp::tests {
 namespace {
+
+using namespace pdes;
 
 constexpr std::uint32_t kMany = 8'000;
 
@@ -98,4 +100,4 @@ TEST(Mailboxes, OfManyPartitionsTakeNoMemoryForPairsThatDoNotTalk) {
 }
 
 }  // namespace
-}  // namespace exawarp::pdes
+}  // namespace exawarp::tests

@@ -8,9 +8,10 @@
 
 #include "core/random.h"
 
-namespace exawarp::pdes {
+namespace exawarp::tests {
 namespace {
 
+using namespace pdes;
 using namespace core::literals;
 
 class PendingSetTest : public testing::Test {
@@ -173,4 +174,4 @@ TEST_F(PendingSetTest, StaysSmallWhileAFrontIsInsertedIntoForever) {
 }
 
 }  // namespace
-}  // namespace exawarp::pdes
+}  // namespace exawarp::tests

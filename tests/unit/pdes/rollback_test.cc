@@ -5,9 +5,10 @@
 #include "pdes/partition.h"
 #include "pdes/undo_vector.h"
 
-namespace exawarp::pdes {
+namespace exawarp::tests {
 namespace {
 
+using namespace pdes;
 using namespace core::literals;
 
 // Remembers what it saw; sends on to the next LP when told to.
@@ -230,4 +231,4 @@ TEST_F(RollbackTest, AFailedConditionEndsTheRunOnlyWhenItCommits) {
 }
 
 }  // namespace
-}  // namespace exawarp::pdes
+}  // namespace exawarp::tests

@@ -13,8 +13,10 @@
 #include "core/error.h"
 #include "tests/unit/pdes/exchange_check.h"
 
-namespace exawarp::pdes {
+namespace exawarp::tests {
 namespace {
+
+using namespace pdes;
 
 constexpr std::uint32_t kRanks = 3;
 
@@ -128,4 +130,4 @@ TEST(SharedExchange, SaysWhereThereIsNoRoomForABoard) {
 }
 
 }  // namespace
-}  // namespace exawarp::pdes
+}  // namespace exawarp::tests

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
-namespace exawarp::pdes {
+namespace exawarp::tests {
 namespace {
+
+using namespace pdes;
 
 struct Pair {
   std::uint32_t high = 0;
@@ -82,4 +84,4 @@ TEST(StateRelease, GivesTheBlockOfAnArrayBack) {
 }
 
 }  // namespace
-}  // namespace exawarp::pdes
+}  // namespace exawarp::tests

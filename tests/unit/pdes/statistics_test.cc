@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
-namespace exawarp::pdes {
+namespace exawarp::tests {
 namespace {
+
+using namespace pdes;
 
 constexpr Statistics kMine{.processed_events = 10,
                            .longest_rollback = 4,
@@ -48,4 +50,4 @@ TEST(Statistics, RanksCombineByTheSameRule) {
 }
 
 }  // namespace
-}  // namespace exawarp::pdes
+}  // namespace exawarp::tests

@@ -12,8 +12,10 @@
 #include "core/error.h"
 #include "pdes/executor.h"
 
-namespace exawarp::pdes {
+namespace exawarp::tests {
 namespace {
+
+using namespace pdes;
 
 constexpr std::size_t kStack = std::size_t{1} << 20;
 constexpr std::uint32_t kTooMany = 1'000;
@@ -78,4 +80,4 @@ TEST_F(TooFewThreads, AreAnErrorOfTheBuildsChoice) {
 #endif
 
 }  // namespace
-}  // namespace exawarp::pdes
+}  // namespace exawarp::tests

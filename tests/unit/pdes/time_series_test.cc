@@ -7,8 +7,10 @@
 #include "pdes/transport.h"
 #include "pdes/transport_in_process.h"
 
-namespace exawarp::pdes {
+namespace exawarp::tests {
 namespace {
+
+using namespace pdes;
 
 // A moment whose figures tell where they come from.
 void add(Sampler& sampler, std::uint64_t host_ns, std::uint64_t rank) {
@@ -90,4 +92,4 @@ TEST(Sampler, TheLimitOfMomentsBoundsTheSeriesOfAllRanks) {
 }
 
 }  // namespace
-}  // namespace exawarp::pdes
+}  // namespace exawarp::tests

@@ -6,8 +6,10 @@
 #include "pdes/transport_in_process.h"
 #include "tests/unit/pdes/exchange_check.h"
 
-namespace exawarp::pdes {
+namespace exawarp::tests {
 namespace {
+
+using namespace pdes;
 
 void exchange(std::uint64_t chaos) {
   constexpr std::uint32_t kRanks = 3;
@@ -45,4 +47,4 @@ TEST(InProcessTransport, ReducesAndGathersInRankOrder) {
 }
 
 }  // namespace
-}  // namespace exawarp::pdes
+}  // namespace exawarp::tests

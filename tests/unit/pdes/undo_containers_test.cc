@@ -11,8 +11,10 @@
 #include "pdes/undo_vector.h"
 #include "tests/support/run_matrix.h"
 
-namespace exawarp::pdes {
+namespace exawarp::tests {
 namespace {
+
+using namespace pdes;
 
 struct Entry {
   std::uint64_t key = 0;
@@ -171,4 +173,4 @@ TEST(UndoContainers, BehaveAsTheStandardOnes) {
 }
 
 }  // namespace
-}  // namespace exawarp::pdes
+}  // namespace exawarp::tests

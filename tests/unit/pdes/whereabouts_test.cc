@@ -12,8 +12,10 @@
 #include "pdes/engine.h"
 #include "pdes/transport_in_process.h"
 
-namespace exawarp::pdes {
+namespace exawarp::tests {
 namespace {
+
+using namespace pdes;
 
 constexpr std::uint32_t kLps = 4;
 constexpr std::uint64_t kSeed = 42;
@@ -107,4 +109,4 @@ TEST(Whereabouts, AreNotSaidOutsideASimulation) {
 }
 
 }  // namespace
-}  // namespace exawarp::pdes
+}  // namespace exawarp::tests

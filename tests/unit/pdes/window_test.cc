@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
-namespace exawarp::pdes {
+namespace exawarp::tests {
 namespace {
 
+using namespace pdes;
 using namespace core::literals;
 
 // As many events executed, and undone, and nanoseconds lost since the run began.
@@ -82,4 +83,4 @@ TEST(Window, AFixedWindowStaysAsItIs) {
 }
 
 }  // namespace
-}  // namespace exawarp::pdes
+}  // namespace exawarp::tests

@@ -7,8 +7,10 @@
 #include "core/error.h"
 #include "pdes/transport_in_process.h"
 
-namespace exawarp::io {
+namespace exawarp::tests {
 namespace {
+
+using namespace io;
 
 // What each rank says when `by_rank` are its settings: "" where it finds nothing, "other" where it
 // leaves the word to another rank.
@@ -73,4 +75,4 @@ TEST(RequireSame, StaysShortWithManyRanks) {
 }
 
 }  // namespace
-}  // namespace exawarp::io
+}  // namespace exawarp::tests

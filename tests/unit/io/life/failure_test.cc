@@ -10,8 +10,10 @@
 
 #include "core/error.h"
 
-namespace exawarp::io {
+namespace exawarp::tests {
 namespace {
+
+using namespace io;
 
 template <class Error>
 Failure of(Error error) {
@@ -56,4 +58,4 @@ TEST(Failure, WhatNobodyExpectedIsOurFault) {
 }
 
 }  // namespace
-}  // namespace exawarp::io
+}  // namespace exawarp::tests

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
-namespace exawarp::io {
+namespace exawarp::tests {
 namespace {
+
+using namespace io;
 
 // Weak enough that it moves nothing by more than 1e-6.
 constexpr double kHardlyDrawn = 1e3;
@@ -40,4 +42,4 @@ TEST(LeastSquares, RowsCountByTheirWeights) {
 }
 
 }  // namespace
-}  // namespace exawarp::io
+}  // namespace exawarp::tests

@@ -15,8 +15,10 @@
 #include "pdes/transport_in_process.h"
 #include "tests/support/small_study.h"
 
-namespace exawarp::io {
+namespace exawarp::tests {
 namespace {
+
+using namespace io;
 
 const RunOptions kTwoThreads{.sync = pdes::Sync::optimistic, .threads = 2};
 
@@ -160,4 +162,4 @@ TEST_F(Simulate, TellsOfPartitionsThatAreTooMany) {
 }
 
 }  // namespace
-}  // namespace exawarp::io
+}  // namespace exawarp::tests

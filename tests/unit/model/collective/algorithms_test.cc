@@ -10,16 +10,15 @@
 #include "model/collective/double_tree_time.h"
 #include "tests/support/collective_simulator.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
 using schema::CollectiveType;
-using tests::CollectiveRun;
-using tests::run_collective;
 
 constexpr StepCost kCost{Time{1'000'000}, 100'000'000'000};  // 1 us, 10 ps a byte
-constexpr std::uint32_t kMembersMax = 70;
+constexpr std::uint32_t kTestedMembersMax = 70;
 
 std::vector<Collective> all_collectives(std::uint32_t members, std::int64_t bytes) {
   std::vector<Collective> all;
@@ -79,7 +78,7 @@ TEST(Algorithms, RunTheTypesOfTheTable) {
 }
 
 TEST(Algorithms, GiveEveryMemberItsDataInTheTimeAndMessagesOfTheirFormulas) {
-  for (std::uint32_t n = 1; n <= kMembersMax; ++n) {
+  for (std::uint32_t n = 1; n <= kTestedMembersMax; ++n) {
     for (const Collective& c : all_collectives(n, 5'000'011)) expect_right(c);
   }
 }
@@ -213,4 +212,4 @@ TEST(ClosedForms, OfTheSmallestDoubleTree) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using schema::CollectiveType;
 
 TEST(Ring, AllReduceGoesAroundTwiceInShares) {
@@ -51,4 +52,4 @@ TEST(Ring, GoesAxisByAxisWhereLatencyRules) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -4,8 +4,10 @@
 
 #include "model/compute/compute_models.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
+
+using namespace model;
 
 Accelerator accelerator_of(const Calibration& calibration) {
   Accelerator out;
@@ -60,4 +62,4 @@ TEST(Calibration, OneChangesNothing) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -17,9 +17,10 @@
 #include "model/compute/table_model.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using Rows = std::vector<KernelTable::Row>;
 
 // A product that takes 5 us and its FLOPs at 1 TFLOP/s.
@@ -289,7 +290,6 @@ TEST(ShippedKernels, HoldOut) {
   }
 }
 
-
 // The compute model, on a table whose products take 5 us and their FLOPs at 1 TFLOP/s.
 
 struct Tabled {
@@ -435,4 +435,4 @@ TEST(Pedigree, AddsKernelsAsIndependentAndFormulasAsOne) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -12,9 +12,10 @@
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
 
 double lag(Distribution distribution, double deviation, std::uint32_t ranks) {
@@ -120,4 +121,4 @@ TEST(RankNoise, IsRefusedBeyondWhatItsDistributionCanBe) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -10,9 +10,10 @@
 #include "model/compute/jitter.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
 using schema::DataType;
 using schema::NodeKind;
@@ -152,4 +153,4 @@ TEST(Jitter, KeepsTheLongestDurationInRange) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -12,9 +12,10 @@
 
 #include "core/error.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using Matrix = std::vector<std::vector<long long>>;
 
 Matrix zeros(std::uint64_t rows, std::uint64_t columns) {
@@ -225,4 +226,4 @@ TEST(Systolic, RefusesCountsBeyond64Bits) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

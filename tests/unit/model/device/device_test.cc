@@ -6,15 +6,14 @@
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
 using schema::CollectiveType;
 using schema::NodeKind;
 using schema::StreamKind;
-using tests::simulate;
-using tests::Simulated;
 
 Time ring_time(CollectiveType type, std::uint32_t devices, std::uint64_t bytes) {
   return simulate(tests::collectives(type, devices, bytes)).outcome.simulated_time();
@@ -513,4 +512,4 @@ TEST(State, IsAsLongAsItsParts) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -14,12 +14,12 @@
 #include "tests/support/cluster_fixture.h"
 #include "tests/support/workload_builders.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using schema::NodeKind;
 using schema::StreamKind;
-using tests::random_transformer;
 
 // What a run says of a job.
 struct Said {
@@ -231,4 +231,4 @@ TEST(Fold, NamesADeviceThatWaits) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

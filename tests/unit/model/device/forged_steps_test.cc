@@ -10,9 +10,10 @@
 #include "pdes/transport.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
 using schema::CollectiveType;
 using schema::NodeKind;
@@ -117,4 +118,4 @@ TEST(ForgedSteps, EndTheRunAtAnInterfaceThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

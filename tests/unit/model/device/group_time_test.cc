@@ -9,9 +9,10 @@
 #include "model/device/group_run.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::DeviceId;
 using core::Time;
 using schema::CollectiveType;
@@ -159,4 +160,4 @@ TEST_F(GroupTime, EstimatesOfLargeGroupsAreNear) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

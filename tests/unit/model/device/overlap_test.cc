@@ -6,9 +6,10 @@
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
 
 constexpr std::uint64_t kMillisecond = 1'000'000'000;
@@ -80,4 +81,4 @@ TEST(Overlap, OfLessThanOneIsRefused) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

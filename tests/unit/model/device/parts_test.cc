@@ -11,9 +11,10 @@
 #include "model/device/streams.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::LpId;
 using core::Time;
 
@@ -165,4 +166,4 @@ TEST(DeviceParts, FiguresOfAStudyChooseNoOtherHandler) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

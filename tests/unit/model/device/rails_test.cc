@@ -4,9 +4,10 @@
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
 using schema::NodeKind;
 using schema::StreamKind;
@@ -55,4 +56,4 @@ TEST(Rails, MessagesOfDifferentConnectionsLeaveAndArriveSideBySide) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

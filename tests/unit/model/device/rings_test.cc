@@ -8,9 +8,10 @@
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
 using schema::CollectiveType;
 using schema::NodeKind;
@@ -115,4 +116,4 @@ TEST(Rings, ARuleForGroupsAcrossNodesLeavesThoseInsideAlone) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -7,9 +7,10 @@
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
 using schema::CollectiveType;
 using schema::NodeKind;
@@ -443,4 +444,4 @@ TEST(Choose, LanesKeepMessagesToAChunk) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

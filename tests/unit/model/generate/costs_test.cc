@@ -6,10 +6,10 @@
 #include "model/generate/transformer_costs.h"
 #include "tests/support/workload_builders.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
-using tests::NamedNode;
+using namespace model;
 
 struct Row {
   const char* name;
@@ -254,4 +254,4 @@ TEST(TransformerCosts, SizesBeyondTheLimitAreRefusedNotWrapped) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -6,11 +6,11 @@
 #include "model/generate/transformer_costs.h"
 #include "tests/support/workload_builders.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using schema::Phase;
-using tests::NamedNode;
 
 struct KernelRow {
   const char* name;
@@ -350,4 +350,4 @@ TEST(Kernels, AStageWaitsForWhatItSendsWhereTransfersAreExposed) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

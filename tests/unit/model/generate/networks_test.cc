@@ -5,8 +5,10 @@
 #include "model/generate/resnet.h"
 #include "model/workload/validate.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
+
+using namespace model;
 
 std::size_t count(const WorkloadGraph& graph, const std::string& name) {
   std::size_t found = 0;
@@ -115,4 +117,4 @@ TEST(Dlrm, RefusesABottomThatIsNoVector) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -14,12 +14,11 @@
 #include "tests/support/workload_builders.h"
 #include "tests/unit/model/workload/refusal.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using schema::CollectiveType;
-using tests::NamedNode;
-using tests::tiny_llama;
 
 // P of a layer on one device, and of the embedding.
 constexpr std::uint64_t kLayer = 64 * (64 + 32) + 64 * 64 + 3 * 64 * 160 + 2 * 64;
@@ -565,4 +564,4 @@ INSTANTIATE_TEST_SUITE_P(Transformer, RefusedSplit, testing::ValuesIn(kRefusals)
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

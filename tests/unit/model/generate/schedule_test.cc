@@ -9,8 +9,10 @@
 #include <string>
 #include <tuple>
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
+
+using namespace model;
 
 std::string show(const std::vector<Slot>& slots, bool with_chunk) {
   std::string text;
@@ -209,4 +211,4 @@ TEST(LayerSplit, AddsUpWhateverTheSizes) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -10,11 +10,10 @@
 #include "tests/support/workload_builders.h"
 #include "tests/unit/model/workload/refusal.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
-using tests::tiny_gpt;
-using tests::tiny_llama;
+using namespace model;
 
 TransformerSpec llama_405b(std::int64_t data) {
   TransformerSpec spec;
@@ -308,4 +307,4 @@ TEST(Spec, NamesOfTypesAreListedInTheirOrder) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

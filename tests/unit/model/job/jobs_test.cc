@@ -7,7 +7,7 @@
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using core::Time;
@@ -153,4 +153,4 @@ TEST(Jobs, TheTextOfADeadlockNamesJobAndRank) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

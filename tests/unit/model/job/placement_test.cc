@@ -7,8 +7,10 @@
 
 #include "core/error.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
+
+using namespace model;
 
 constexpr ClusterShape kShape{.devices = 32, .node_devices = 4, .leaf_devices = 8};
 
@@ -136,4 +138,4 @@ TEST(Placement, AClusterIsAsLargeAsItsJobsNeed) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

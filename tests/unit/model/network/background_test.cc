@@ -12,7 +12,7 @@
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using core::DeviceId;
@@ -284,4 +284,4 @@ TEST(Background, ADeadlockedJobEndsTheRunAllTheSame) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

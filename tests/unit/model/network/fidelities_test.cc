@@ -9,9 +9,10 @@
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
 using schema::CollectiveType;
 using schema::NodeKind;
@@ -265,4 +266,4 @@ TEST(Fidelities, AMessageOccupiesThePortsAtItsEndsAndNoOthers) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

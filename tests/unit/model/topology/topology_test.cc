@@ -7,9 +7,10 @@
 #include "model/topology/planes.h"
 #include "tests/support/topologies.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::DeviceId;
 using core::Time;
 
@@ -173,4 +174,4 @@ TEST(Graph, FindsItsCutByFlow) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

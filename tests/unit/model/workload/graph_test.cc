@@ -13,10 +13,10 @@
 #include "model/workload/validate.h"
 #include "tests/support/workload_builders.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
-using tests::temporary_path;
+using namespace model;
 
 std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -231,4 +231,4 @@ TEST(Microbenchmark, BadSpecsNameTheKey) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -10,8 +10,10 @@
 #include "model/workload/validate.h"
 #include "tests/support/workload_builders.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
+
+using namespace model;
 
 std::uint64_t recorded(const Program& program, std::uint32_t node) {
   return program.node(node).getDurationPs();
@@ -106,4 +108,4 @@ TEST(IdealSchedule, AMessageThatNobodySendsIsNamed) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -7,8 +7,10 @@
 #include "model/generate/transformer.h"
 #include "tests/support/workload_builders.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
+
+using namespace model;
 
 TEST(Inspect, CountsOverAllDevices) {
   const WorkloadGraph graph =
@@ -50,4 +52,4 @@ TEST(Inspect, TellsATrainingStepByProgramAndByCommunication) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

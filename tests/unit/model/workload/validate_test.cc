@@ -11,10 +11,10 @@
 #include "model/generate/transformer.h"
 #include "tests/support/workload_builders.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
-using tests::two_devices;
+using namespace model;
 using Change = std::function<void(schema::Workload::Builder)>;
 
 // Eight devices: tensor 2 (stride 1), data 2, pipeline 2 (stride 4); programs "stage 0" and
@@ -450,4 +450,4 @@ TEST(Unmatched, AMissingReceiveInOneStageIsFound) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -11,8 +11,10 @@
 #include "model/workload/builder.h"
 #include "model/workload/validate.h"
 
-namespace exawarp::io {
+namespace exawarp::tests {
 namespace {
+
+using namespace io;
 
 namespace schema = model::schema;
 
@@ -86,4 +88,4 @@ TEST(ChakraExport, ACommunicatorGetsANumberThatNoneHas) {
 }
 
 }  // namespace
-}  // namespace exawarp::io
+}  // namespace exawarp::tests

@@ -9,8 +9,10 @@
 #include "io/formats/stablehlo/import.h"
 #include "model/workload/validate.h"
 
-namespace exawarp::io::stablehlo {
+namespace exawarp::tests {
 namespace {
+
+using namespace io::stablehlo;
 
 namespace schema = model::schema;
 
@@ -104,4 +106,4 @@ TEST(StablehloImport, AsynchronousCollectivesCountOnce) {
 }
 
 }  // namespace
-}  // namespace exawarp::io::stablehlo
+}  // namespace exawarp::tests

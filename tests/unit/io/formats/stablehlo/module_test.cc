@@ -8,8 +8,10 @@
 #include "io/formats/stablehlo/parser.h"
 #include "io/formats/stablehlo/program.h"
 
-namespace exawarp::io::stablehlo {
+namespace exawarp::tests {
 namespace {
+
+using namespace io::stablehlo;
 
 // A module made of the operations of a function with arguments.
 struct Parsed {
@@ -354,4 +356,4 @@ TEST(StablehloFusion, MakesNoCycle) {
 }
 
 }  // namespace
-}  // namespace exawarp::io::stablehlo
+}  // namespace exawarp::tests

@@ -8,9 +8,10 @@
 #include "model/collective/cost.h"
 #include "tests/support/collective_simulator.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
 
 constexpr StepCost kCost{Time{1'000'000}, 100'000'000'000};  // 1 us, 10 ps a byte
@@ -90,4 +91,4 @@ TEST(NvlsTree, IsTheDoubleTreeWhereEachNodeHasOneMember) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

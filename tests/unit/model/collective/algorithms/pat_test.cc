@@ -5,9 +5,10 @@
 #include "model/collective/cost.h"
 #include "tests/support/collective_simulator.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
 using enum schema::CollectiveType;
 
@@ -75,4 +76,4 @@ TEST(Pat, BeatsTheRingWhereLatencyRulesAndTheBoundNowhere) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

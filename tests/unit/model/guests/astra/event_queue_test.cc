@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <vector>
 
-namespace exawarp::model::astra {
+namespace exawarp::tests {
 namespace {
+
+using namespace model::astra;
 
 std::vector<std::uint32_t> drained(EventQueue& queue) {
   std::vector<std::uint32_t> order;
@@ -51,4 +53,4 @@ TEST(EventQueue, AgreesWithAStableSortOverManyTimes) {
 }
 
 }  // namespace
-}  // namespace exawarp::model::astra
+}  // namespace exawarp::tests

@@ -5,8 +5,10 @@
 
 #include "tests/unit/model/guests/astra/one_collective.h"
 
-namespace exawarp::model::astra {
+namespace exawarp::tests {
 namespace {
+
+using namespace model::astra;
 
 constexpr std::uint64_t kBytes = 100'000;
 constexpr BusConfig kBus{.latency_ns = 7, .overhead_ns = 5, .gap_ns = 30, .gap_per_byte_ns = 0.01};
@@ -69,4 +71,4 @@ TEST(MemoryBus, AGroupOfSomeRanksPaysItsFixedDelayInstead) {
 }
 
 }  // namespace
-}  // namespace exawarp::model::astra
+}  // namespace exawarp::tests

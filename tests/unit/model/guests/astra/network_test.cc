@@ -5,8 +5,10 @@
 
 #include <vector>
 
-namespace exawarp::model::astra {
+namespace exawarp::tests {
 namespace {
+
+using namespace model::astra;
 
 constexpr double kGiB = static_cast<double>(1 << 30) / 1e9;  // bytes per ns of "1 GB/s"
 
@@ -99,4 +101,4 @@ TEST(Network, ARendezvousAsksFirst) {
 }
 
 }  // namespace
-}  // namespace exawarp::model::astra
+}  // namespace exawarp::tests

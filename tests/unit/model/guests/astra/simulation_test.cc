@@ -6,8 +6,10 @@
 #include "core/error.h"
 #include "tests/unit/model/guests/astra/one_collective.h"
 
-namespace exawarp::model::astra {
+namespace exawarp::tests {
 namespace {
+
+using namespace model::astra;
 
 TEST(Algorithms, ARingTakesItsClosedForm) {
   constexpr std::uint64_t n = 8, c = 1 << 20, m = c / n;
@@ -104,4 +106,4 @@ TEST(Algorithms, BothTreesHoldEveryRankUnderOneRoot) {
 }
 
 }  // namespace
-}  // namespace exawarp::model::astra
+}  // namespace exawarp::tests

@@ -9,7 +9,7 @@
 #include "pdes/transport_in_process.h"
 #include "tests/support/goal_runs.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using model::goal::Host;
@@ -119,4 +119,4 @@ TEST(AgendaAudit, FindsAWriteIntoTheAgendaThatByPassesTheContext) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

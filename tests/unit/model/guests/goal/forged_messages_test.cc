@@ -11,7 +11,7 @@
 #include "pdes/engine.h"
 #include "pdes/transport.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using model::goal::LogGops;
@@ -80,4 +80,4 @@ TEST(GoalHost, EndsTheRunAtARendezvousThatIsNone) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

@@ -6,7 +6,7 @@
 #include "io/formats/goal/text_reader.h"
 #include "tests/support/goal_runs.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using model::goal::Parameters;
@@ -198,4 +198,4 @@ TEST(LogGops, RefusesASchedulePastTheEndOfTime) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

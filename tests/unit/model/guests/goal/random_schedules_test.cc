@@ -3,7 +3,7 @@
 
 #include "tests/support/goal_runs.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using model::goal::Parameters;
@@ -42,4 +42,4 @@ TEST(RandomSchedules, EveryModeGivesTheSequentialDigestUnderAudit) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

@@ -8,7 +8,7 @@
 #include "model/guests/goal/schedule_writer.h"
 #include "model/workload/validate.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using model::goal::Schedule;
@@ -160,4 +160,4 @@ TEST(GoalImport, RefusesWildcards) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

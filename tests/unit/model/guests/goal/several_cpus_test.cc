@@ -7,7 +7,7 @@
 #include "model/guests/goal/schedule_writer.h"
 #include "tests/support/goal_runs.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using model::goal::Op;
@@ -251,4 +251,4 @@ TEST(SeveralCpus, EveryModeGivesTheSequentialDigestUnderAudit) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

@@ -7,9 +7,10 @@
 #include "model/topology/torus.h"
 #include "tests/support/traffic_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
 
 // Switch a's link to switch b.
@@ -97,4 +98,4 @@ TEST(EscapeRoutes, NeverPassDevicesThatDoNotForward) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -13,17 +13,14 @@
 #include "model/topology/torus.h"
 #include "model/variation.h"
 #include "tests/support/traffic_fixture.h"
+#include "tests/unit/model/network/faults/vertex_names.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::DeviceId;
 using core::Time;
-using tests::leaf_spine;
-using tests::round_link;
-
-constexpr VertexName device(std::uint32_t i) { return {true, i}; }
-constexpr VertexName node(std::uint32_t i) { return {false, i}; }
 
 LinkFaultSpec between(VertexName a, VertexName b, std::int64_t factor_ppm = 0, Time from = {},
                       Time until = Time::max()) {
@@ -220,4 +217,4 @@ INSTANTIATE_TEST_SUITE_P(All, VariationOf,
                                          VariationSpec{0.5, Distribution::exponential}));
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

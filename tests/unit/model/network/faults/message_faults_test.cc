@@ -5,9 +5,10 @@
 
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::Time;
 using schema::CollectiveType;
 
@@ -110,4 +111,4 @@ TEST(MessageFaults, WhatHappensLaterChangesNothingBefore) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

@@ -5,8 +5,9 @@
 #include "model/network/packet/port_counters.h"
 #include "model/topology/torus.h"
 #include "tests/support/traffic_fixture.h"
+#include "tests/unit/model/network/faults/vertex_names.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using core::Time;
@@ -16,16 +17,11 @@ using model::PacketOptions;
 using model::Recovery;
 using model::TrafficModel;
 using model::TrafficPattern;
-using tests::kHop;
-using tests::kSwitch;
-using tests::line_time;
 
 LinkFaultSpec on_link(model::VertexName a, model::VertexName b, std::int64_t factor_ppm = 0) {
   return {.links = {{.at = a, .to = b}}, .factor_ppm = factor_ppm, .place = "test"};
 }
 LinkFaultSpec on_switch(std::uint32_t s) { return {.switches = {s}, .place = "test"}; }
-constexpr model::VertexName device(std::uint32_t i) { return {true, i}; }
-constexpr model::VertexName node(std::uint32_t i) { return {false, i}; }
 
 tests::TrafficRun run(const model::Topology& topology, const PacketOptions& options,
                      const model::TrafficOptions& traffic) {
@@ -194,4 +190,4 @@ TEST(PacketFaults, LatencyJitterDelaysPacketsAndKeepsTheirOrder) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

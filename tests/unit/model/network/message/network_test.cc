@@ -6,9 +6,10 @@
 #include "model/network/message/message.h"
 #include "tests/support/cluster_fixture.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::DeviceId;
 using core::Time;
 
@@ -94,4 +95,4 @@ TEST(Interface, ReceivesAtOnceUnlessItWasBusyMeanwhile) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

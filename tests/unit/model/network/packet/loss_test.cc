@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "tests/support/traffic_fixture.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using model::PacketOptions;
@@ -89,4 +89,4 @@ TEST(PacketOptions, ContradictionsAreRefusedInOneLine) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

@@ -5,7 +5,7 @@
 #include "model/topology/torus.h"
 #include "tests/support/traffic_fixture.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using core::Time;
@@ -13,9 +13,6 @@ using model::FlowControl;
 using model::PacketOptions;
 using model::TrafficModel;
 using model::TrafficPattern;
-using tests::kHop;
-using tests::kSwitch;
-using tests::line_time;
 
 tests::TrafficRun one_message(std::uint32_t switches, std::int64_t bytes, PacketOptions options) {
   const auto topology = tests::chain(switches, 1, 1);
@@ -162,4 +159,4 @@ TEST(PacketTimes, ALoneMessageTakesOneEventAPacketAndHop) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

@@ -8,7 +8,7 @@
 #include "pdes/transport.h"
 #include "tests/support/traffic_fixture.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using core::Time;
@@ -94,4 +94,4 @@ TEST_F(Counters, AreTheSameInEveryModeAndChangeNoDigest) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

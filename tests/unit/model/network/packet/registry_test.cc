@@ -14,7 +14,7 @@
 #include "model/network/packet/routing_policy.h"
 #include "tests/support/traffic_fixture.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 const std::filesystem::path kSource = EXAWARP_SOURCE_DIR;
@@ -132,4 +132,4 @@ TEST(Registry, RefusesValuesOutsideTheirRangeOfWhateverAlgorithm) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

@@ -6,8 +6,10 @@
 #include "core/error.h"
 #include "model/network/packet/traffic_pattern.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
+
+using namespace model;
 
 TEST(TrafficPattern, APermutationIsOneCycleThroughAllDevices) {
   for (const std::uint32_t n : {2u, 3u, 17u, 64u, 1000u}) {
@@ -75,4 +77,4 @@ TEST(TrafficPattern, NonsenseIsRefusedInOneLine) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests

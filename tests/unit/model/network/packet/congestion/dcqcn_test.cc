@@ -3,11 +3,10 @@
 
 #include "tests/support/congestion_steps.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using core::Time;
-using tests::CongestionSteps;
 
 constexpr std::int64_t kLine = CongestionSteps::kLine;
 
@@ -44,4 +43,4 @@ TEST(Dcqcn, AlphaDecaysByItsGain) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

@@ -5,11 +5,10 @@
 #include "tests/support/congestion_steps.h"
 #include "tests/support/traffic_fixture.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using core::Time;
-using tests::CongestionSteps;
 
 constexpr std::int64_t kLine = CongestionSteps::kLine;
 constexpr std::int64_t kIncrease = 1'250'000;
@@ -157,4 +156,4 @@ TEST(Timely, GivesOneDigestInEveryModeAndPassesTheAudit) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

@@ -3,11 +3,10 @@
 
 #include "tests/support/congestion_steps.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using core::Time;
-using tests::CongestionSteps;
 
 TEST(Window, GrowsByAPacketARoundTripAndShrinksWithTheDelay) {
   CongestionSteps c("window", {{"window.initial_packets", 10}, {"window.flow_scaling", 0}});
@@ -34,4 +33,4 @@ TEST(Window, ASmallWindowMayWaitLonger) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

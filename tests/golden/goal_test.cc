@@ -8,7 +8,7 @@
 #include "model/guests/goal/schedule_writer.h"
 #include "tests/support/goal_runs.h"
 
-namespace exawarp {
+namespace exawarp::tests {
 namespace {
 
 using model::goal::Op;
@@ -96,4 +96,4 @@ TEST(GoalGolden, TheRingHasItsClosedForm) {
 }
 
 }  // namespace
-}  // namespace exawarp
+}  // namespace exawarp::tests

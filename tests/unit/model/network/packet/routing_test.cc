@@ -10,9 +10,10 @@
 #include "model/topology/clos.h"
 #include "tests/support/topologies.h"
 
-namespace exawarp::model {
+namespace exawarp::tests {
 namespace {
 
+using namespace model;
 using core::DeviceId;
 
 PortChoices choices(std::initializer_list<PortChoices::Range> ranges) {
@@ -162,4 +163,4 @@ TEST(Ugal, CountsLinksOfAMinimalPath) {
 }
 
 }  // namespace
-}  // namespace exawarp::model
+}  // namespace exawarp::tests
