@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "io/cli/commands/schema.h"
+#include "io/cli/kernels_command_line.h"
 #include "io/cli/option_values.h"
 #include "io/cli/workload_command_line.h"
 #include "io/study/suggest.h"
@@ -318,6 +319,8 @@ struct CommandArguments {
   SchemaArguments schema;
   ValidateArguments validate;
   CalibrateArguments calibrate;
+  KernelsArguments kernels;
+  RawKernelsOptions raw_kernels;
 };
 
 void add_commands(CLI::App& app, CommandArguments& a) {
@@ -336,6 +339,8 @@ void add_commands(CLI::App& app, CommandArguments& a) {
                a.validate, a.raw);
   add_calibrate(add("calibrate", "fits a few numbers of an accelerator to measured training runs"),
                 a.calibrate, a.raw);
+  add_kernels(add("kernels", "imports measured kernels, and counts cycles of systolic arrays"),
+              a.kernels, a.raw_kernels);
   add_schema(add("schema", "prints the keys of configuration files as JSON Schema"), a.schema);
 }
 
@@ -376,6 +381,10 @@ Command finished(const CLI::App& app, CommandArguments& a) {
   if (app.got_subcommand("calibrate")) {
     a.calibrate.rows.overrides = raw.lists;
     return a.calibrate;
+  }
+  if (app.got_subcommand("kernels")) {
+    finish_kernels(a.raw_kernels, a.kernels);
+    return a.kernels;
   }
   a.run.overrides = raw.lists;
   finish_sync(raw, a.run.options);

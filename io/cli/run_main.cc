@@ -13,6 +13,7 @@
 #include "io/cli/command_line.h"
 #include "io/cli/commands/astra.h"
 #include "io/cli/commands/goal.h"
+#include "io/cli/commands/kernels.h"
 #include "io/cli/commands/phold.h"
 #include "io/cli/commands/run.h"
 #include "io/cli/commands/topology.h"
@@ -71,6 +72,7 @@ struct Dispatch {
     return show_topology(a, console, transport);
   }
   int operator()(const CalibrateArguments& a) const { return run_calibrate(a, console, transport); }
+  int operator()(const KernelsArguments& a) const { return run_kernels(a, console, transport); }
   int operator()(const ValidateArguments& a) const { return run_validate(a, console, transport); }
   int operator()(const TrafficArguments& a) const { return run_traffic(a, console, transport); }
   int operator()(const WorkloadArguments& a) const {

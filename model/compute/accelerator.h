@@ -5,10 +5,12 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/time.h"
 #include "model/compute/calibration.h"
+#include "model/compute/systolic_unit.h"
 
 namespace exawarp::model {
 
@@ -60,6 +62,7 @@ struct Accelerator {
   std::array<Efficiency, kOperationCount> efficiency{};  // by schema::Operation
   PowerSpec power;
   std::shared_ptr<const KernelTables> tables = {};       // measured kernels; null: none
+  std::optional<SystolicUnit> systolic = {};             // none: it has no such arrays
   Calibration calibration;
 };
 

@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "model/compute/roofline.h"
+#include "model/compute/systolic_model.h"
 #include "model/compute/table_model.h"
 
 namespace exawarp::model {
@@ -40,6 +41,10 @@ ComputeModels::ComputeModels(const Accelerator& accelerator, const ComputeChoice
   if (accelerator.tables != nullptr) {
     models_[index_of(ComputeFidelity::table)] =
         std::make_unique<TableModel>(accelerator, *accelerator.tables);
+  }
+  if (accelerator.systolic) {
+    models_[index_of(ComputeFidelity::systolic)] =
+        std::make_unique<SystolicModel>(accelerator, *accelerator.systolic);
   }
 }
 

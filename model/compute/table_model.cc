@@ -22,12 +22,20 @@ double real(std::uint64_t value) { return static_cast<double>(value); }
 
 // The names of tables that hold `type`, the first one first.
 std::span<const char* const> table_types(schema::DataType type) {
-  static constexpr const char* kHalf[] = {"bfloat16"};
+  static constexpr const char* kBrain[] = {"bfloat16"};
+  static constexpr const char* kHalf[] = {"float16", "bfloat16"};
+  static constexpr const char* kSingle[] = {"float32"};
+  static constexpr const char* kInteger[] = {"int8"};
   static constexpr const char* kEighth[] = {"fp8", "fp8_block"};
   switch (type) {
     case schema::DataType::BF16:
+      return kBrain;
     case schema::DataType::FP16:
       return kHalf;
+    case schema::DataType::FP32:
+      return kSingle;
+    case schema::DataType::INT8:
+      return kInteger;
     case schema::DataType::FP8:
       return kEighth;
     default:
