@@ -198,7 +198,10 @@ std::optional<TableModel::Time> TableModel::of(const ExpertShape& shape,
 
 std::optional<Priced> TableModel::price(const ComputeOperation& operation) const {
   std::optional<Time> time;
-  if (operation.moves_memory) return std::nullopt;
+  // A convolution's kernels are not those of the product that it amounts to.
+  if (operation.moves_memory || operation.operation == schema::Operation::CONVOLUTION) {
+    return std::nullopt;
+  }
   if (const auto* gemm = std::get_if<GemmShape>(&operation.shape)) {
     time = of(*gemm, operation.data_type);
   } else if (const auto* attention = std::get_if<AttentionShape>(&operation.shape)) {

@@ -157,6 +157,18 @@ TEST_F(Systolic, AStudysProductsTakeTheCyclesInEveryMode) {
   }
 }
 
+TEST_F(Systolic, ConvolutionsOfANetworkTakeTheCycles) {
+  workspace.write("workload.yaml", "resnet: {devices: 8, global_batch: 8}\n");
+  const auto digest = [&](const std::string& fidelity) {
+    const Ran ran = workspace.run({"run", "study.yaml", "--json", "--set", kArrays, "--set",
+                                   "compute.by_operation.convolution=" + fidelity});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return json::parse(ran.out)["digest"];
+  };
+  EXPECT_NE(digest("systolic"), digest("roofline"));
+  EXPECT_EQ(digest("table"), digest("roofline"));
+}
+
 TEST_F(Systolic, AnAcceleratorWithoutArraysIsRefusedByName) {
   const Ran ran = study({});
   EXPECT_EQ(ran.exit_code, 2);
