@@ -84,6 +84,10 @@ constexpr std::array kUnits{
     Unit{"W", power, kKilo},
     Unit{"kW", power, kMega},
     Unit{"MW", power, kGiga},
+    Unit{"Hz", frequency, 1},
+    Unit{"kHz", frequency, kKilo},
+    Unit{"MHz", frequency, kMega},
+    Unit{"GHz", frequency, kGiga},
 };
 
 std::string_view name_of(Dimension dimension) {
@@ -93,6 +97,7 @@ std::string_view name_of(Dimension dimension) {
     case bandwidth: return "bandwidth";
     case rate: return "rate";
     case power: return "power";
+    case frequency: return "frequency";
   }
   return "quantity";
 }
@@ -104,6 +109,7 @@ std::string_view base_unit_of(Dimension dimension) {
     case bandwidth: return "bytes per second";
     case rate: return "operations per second";
     case power: return "milliwatts";
+    case frequency: return "hertz";
   }
   return "units";
 }
@@ -241,6 +247,7 @@ std::string_view examples_of(Dimension dimension) {
     case bandwidth: return "\"400 Gb/s\" or \"50 GB/s\"";
     case rate: return "\"989.4 TFLOP/s\"";
     case power: return "\"700 W\" or \"2.9 kW\"";
+    case frequency: return "\"940 MHz\"";
   }
   return "";
 }

@@ -15,8 +15,8 @@
 
 namespace exawarp::core {
 
-// Base units: time ps, size byte, bandwidth byte/s, rate operation/s.
-enum class Dimension { time, size, bandwidth, rate, power };
+// Base units: time ps, size byte, bandwidth byte/s, rate operation/s, power mW, frequency Hz.
+enum class Dimension { time, size, bandwidth, rate, power, frequency };
 
 struct ParsedQuantity {
   std::int64_t value = 0;

@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "io/cli/commands/schema.h"
+#include "io/cli/kernels_command_line.h"
 #include "io/cli/option_values.h"
 #include "io/cli/workload_command_line.h"
 #include "io/study/suggest.h"
@@ -331,6 +332,8 @@ struct CommandArguments {
   ValidateArguments validate;
   CalibrateArguments calibrate;
   CompareArguments compare;
+  KernelsArguments kernels;
+  RawKernelsOptions raw_kernels;
 };
 
 void add_commands(CLI::App& app, CommandArguments& a) {
@@ -350,6 +353,8 @@ void add_commands(CLI::App& app, CommandArguments& a) {
   add_calibrate(add("calibrate", "fits a few numbers of an accelerator to measured training runs"),
                 a.calibrate, a.raw);
   add_compare(add("compare", "says what differs between two results"), a.compare);
+  add_kernels(add("kernels", "imports measured kernels, and counts cycles of systolic arrays"),
+              a.kernels, a.raw_kernels);
   add_schema(add("schema", "prints the keys of configuration files as JSON Schema"), a.schema);
 }
 
@@ -391,6 +396,10 @@ Command finished(const CLI::App& app, CommandArguments& a) {
   if (app.got_subcommand("calibrate")) {
     a.calibrate.rows.overrides = raw.lists;
     return a.calibrate;
+  }
+  if (app.got_subcommand("kernels")) {
+    finish_kernels(a.raw_kernels, a.kernels);
+    return a.kernels;
   }
   a.run.overrides = raw.lists;
   finish_sync(raw, a.run.options);

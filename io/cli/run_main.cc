@@ -15,6 +15,7 @@
 #include "io/cli/commands/astra.h"
 #include "io/cli/commands/compare.h"
 #include "io/cli/commands/goal.h"
+#include "io/cli/commands/kernels.h"
 #include "io/cli/commands/phold.h"
 #include "io/cli/commands/run.h"
 #include "io/cli/commands/topology.h"
@@ -73,6 +74,7 @@ struct Dispatch {
   }
   int operator()(const CompareArguments& a) const { return run_compare(a, console, transport); }
   int operator()(const CalibrateArguments& a) const { return run_calibrate(a, console, transport); }
+  int operator()(const KernelsArguments& a) const { return run_kernels(a, console, transport); }
   int operator()(const ValidateArguments& a) const { return run_validate(a, console, transport); }
   int operator()(const TrafficArguments& a) const { return run_traffic(a, console, transport); }
   int operator()(const WorkloadArguments& a) const {

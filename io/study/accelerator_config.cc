@@ -128,6 +128,75 @@ const Keys<model::PowerSpec>& power_keys() {
   return keys;
 }
 
+const Keys<model::CycleMap>& cycle_map_keys() {
+  using S = model::CycleMap;
+  using K = Keys<S>;
+  constexpr RealRange kNs{.min = 1e-6, .max = 1e6};
+  constexpr IntegerRange kSize{.min = 1, .max = std::int64_t{1} << 40};
+  static const K keys(
+      "accelerator.systolic.cycles_to_time",
+      "A line fitted to measured products of a class of shapes.",
+      {K::note("source"),
+       K::custom("size_max", {ValueShape::integer(kSize)}, "of m, n and k, up to which it holds",
+                 [kSize](const YamlSection& section, S& out, const KeySchema& key) {
+                   if (!section.has(key.name)) return;
+                   out.size_max = static_cast<std::uint64_t>(section.integer(key.name, kSize));
+                 })
+           .otherwise("any"),
+       K::real("ns_per_cycle", &S::ns_per_cycle, kNs, "its slope").required(),
+       K::latency("intercept", &S::intercept, 0, "of no cycles").required()});
+  return keys;
+}
+
+void read_cycle_maps(const YamlSection& section, model::SystolicUnit& out, const KeySchema& key) {
+  if (!section.has(key.name)) return;
+  for (const YamlSection& map : section.sections(key.name)) {
+    const model::CycleMap line = cycle_map_keys().read(map);
+    if (!out.cycles_to_time.empty() && line.size_max <= out.cycles_to_time.back().size_max) {
+      map.fail("size_max", "is no more than that of the line before; expected ascending ones");
+    }
+    out.cycles_to_time.push_back(line);
+  }
+}
+
+const Keys<model::SystolicUnit>& systolic_keys() {
+  using S = model::SystolicUnit;
+  using K = Keys<S>;
+  constexpr IntegerRange kSide{.min = 1, .max = model::kSystolicSideMax};
+  static const K keys(
+      "accelerator.systolic", "Its systolic arrays, for `compute.fidelity: systolic`.",
+      {K::note("source"),
+       K::integer(
+           "rows", [](S& s) -> std::uint64_t& { return s.array.rows; }, kSide,
+           "of an array's cells")
+           .required(),
+       K::integer(
+           "columns", [](S& s) -> std::uint64_t& { return s.array.columns; }, kSide,
+           "of an array's cells")
+           .required(),
+       K::choice(
+           "dataflow", [](S& s) -> model::Dataflow& { return s.array.dataflow; },
+           "which operand stays in the cells"),
+       K::quantity("clock", &S::clock_hz, {Dimension::frequency, 1}, "at the matrix rate of bf16")
+           .required(),
+       K::integer("arrays", &S::arrays, {.min = 1, .max = model::kSystolicArraysMax},
+                  "of the accelerator"),
+       K::quantity("sram", &S::sram_bytes, {Dimension::size, 0},
+                   "on chip, of all arrays; half of it is filled while they work from the other"),
+       K::custom("cycles_to_time",
+                 {ValueShape::list_of(ValueShape::mapping(cycle_map_keys().schema()))},
+                 "lines from the cycles of one array to measured times, in place of clock, "
+                 "stalls and launch; the last one holds for all larger products",
+                 read_cycle_maps)
+           .otherwise("none")});
+  return keys;
+}
+
+void read_systolic(const YamlSection& section, Accelerator& out, const KeySchema& key) {
+  if (!section.has(key.name)) return;
+  out.systolic = systolic_keys().read(section.section(key.name));
+}
+
 void read_tables(const YamlSection& section, Accelerator& out, const KeySchema& key) {
   if (section.has(key.name)) out.tables = tables_in(section, key);
 }
@@ -186,6 +255,9 @@ const Keys<Accelerator>& accelerator_keys() {
            .required(),
        K::section("calibration", &S::calibration, calibration_keys(),
                   "what is fitted to whole steps")
+           .otherwise("none"),
+       K::custom("systolic", {ValueShape::mapping(systolic_keys().schema())}, "its systolic arrays",
+                 read_systolic)
            .otherwise("none"),
        K::custom("tables", {ValueShape::text()},
                  "a folder of measured kernels (docs/reference/kernel_tables.md)", read_tables)

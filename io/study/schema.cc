@@ -31,6 +31,8 @@ constexpr PrintedUnit kRates[] = {{"TFLOP/s", 1'000'000'000'000},
                                   {"FLOP/s", 1}};
 
 constexpr PrintedUnit kPowers[] = {{"kW", 1'000'000}, {"W", 1'000}, {"mW", 1}};
+constexpr PrintedUnit kFrequencies[] = {
+    {"GHz", 1'000'000'000}, {"MHz", 1'000'000}, {"kHz", 1'000}, {"Hz", 1}};
 
 std::span<const PrintedUnit> printed_units(Dimension dimension) {
   switch (dimension) {
@@ -44,6 +46,8 @@ std::span<const PrintedUnit> printed_units(Dimension dimension) {
       return kRates;
     case Dimension::power:
       return kPowers;
+    case Dimension::frequency:
+      return kFrequencies;
   }
   return {};
 }

@@ -23,6 +23,8 @@ std::string_view name_of(core::Dimension dimension) {
       return "rate";
     case core::Dimension::power:
       return "power";
+    case core::Dimension::frequency:
+      return "frequency";
   }
   return "quantity";
 }

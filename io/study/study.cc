@@ -2,6 +2,8 @@
 // placement and engine. What depends on two sections is checked at the end.
 #include "io/study/study.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/error.h"
@@ -109,7 +111,8 @@ const Keys<Study>& compute_keys() {
       "compute", "How long operations take.",
       {K::choice("fidelity", compute_fidelity,
                  "`table`: measured kernels where the accelerator has them; `recorded`: durations "
-                 "in the workload where it has them; else `roofline`"),
+                 "in the workload where it has them; `systolic`: cycles of the accelerator's "
+                 "systolic arrays, for products; else `roofline`"),
        K::section("by_operation", same_study, by_operation_keys(),
                   "kinds of operation that differ")
            .otherwise("none"),
@@ -278,6 +281,27 @@ const Keys<Study>& study_keys() {
   return keys;
 }
 
+namespace {
+
+// By name: a run that quietly took the roofline would look like one of cycles.
+void check_systolic(const YamlSection& root, const Study& study) {
+  if (study.system.accelerator.systolic) return;
+  const auto refuse = [&](const std::string& key) {
+    root.fail(key, fmt::format("is systolic, and accelerator \"{}\" has no `systolic`; expected "
+                               "another fidelity, or its arrays there",
+                               study.system.accelerator.name));
+  };
+  if (study.compute.fidelity == ComputeFidelity::systolic) refuse("compute.fidelity");
+  for (const auto& [name, operation] : names_of(model::schema::Operation{})) {
+    if (study.compute.by_operation[static_cast<std::size_t>(operation)] ==
+        ComputeFidelity::systolic) {
+      refuse("compute.by_operation." + std::string(name));
+    }
+  }
+}
+
+}  // namespace
+
 Study read_study(const std::string& path, const std::vector<std::string>& overrides) {
   YamlDocument document(path, overrides);
   const YamlSection root = document.root();
@@ -285,6 +309,7 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   Study out;
   out.file = path;
   out = study_keys().read(root, std::move(out));
+  check_systolic(root, out);
   document.finish();
   add_calibrated_steps(out);
   if (out.system.accelerator.tables == nullptr &&

@@ -5,10 +5,12 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/time.h"
 #include "model/compute/calibration.h"
+#include "model/compute/systolic_unit.h"
 
 namespace exawarp::model {
 
@@ -63,6 +65,7 @@ struct Accelerator {
   // Kernels whose watts were measured on a device of this chip and limit, where the times of
   // `tables` are of another; null: none.
   std::shared_ptr<const KernelTables> power_tables = {};
+  std::optional<SystolicUnit> systolic = {};             // none: it has no such arrays
   Calibration calibration;
 };
 

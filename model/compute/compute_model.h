@@ -21,12 +21,14 @@ enum class ComputeFidelity : std::uint8_t {
   roofline,  // from operations and bytes
   recorded,  // a node's recorded duration where it has one
   table,     // measured kernels
+  systolic,  // cycles of the accelerator's systolic arrays
 };
 
 inline constexpr core::Named<ComputeFidelity> kComputeFidelityNames[] = {
     {"roofline", ComputeFidelity::roofline},
     {"recorded", ComputeFidelity::recorded},
-    {"table", ComputeFidelity::table}};
+    {"table", ComputeFidelity::table},
+    {"systolic", ComputeFidelity::systolic}};
 constexpr std::span<const core::Named<ComputeFidelity>> names_of(ComputeFidelity) {
   return kComputeFidelityNames;
 }

@@ -5,6 +5,7 @@
 
 #include "core/check.h"
 #include "model/compute/roofline.h"
+#include "model/compute/systolic_model.h"
 #include "model/compute/table_model.h"
 
 namespace exawarp::model {
@@ -43,6 +44,10 @@ ComputeModels::ComputeModels(const Accelerator& accelerator, const ComputeChoice
   }
   if (accelerator.power_tables != nullptr) {
     watts_ = std::make_unique<TableModel>(accelerator, *accelerator.power_tables);
+  }
+  if (accelerator.systolic) {
+    models_[index_of(ComputeFidelity::systolic)] =
+        std::make_unique<SystolicModel>(accelerator, *accelerator.systolic);
   }
 }
 

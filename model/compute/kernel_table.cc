@@ -3,6 +3,7 @@
 #include "model/compute/kernel_table.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -153,6 +154,25 @@ KernelTable KernelTable::from_rows(const std::string& place, Layout layout,
   table.watt_step_ = watts.step;
   table.finish();
   return table;
+}
+
+std::string KernelTable::file_text(std::string_view source) const {
+  std::string out = fmt::format("exawarp-kernels 1\nsource {}\noperation {}\ntype {}\n", source,
+                                layout_.operation, layout_.data_type);
+  if (!layout_.keys.empty()) out += fmt::format("keys {}\n", fmt::join(layout_.keys, " "));
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    out += fmt::format("axis {} {}\n", layout_.axes[a], fmt::join(axes_[a], " "));
+  }
+  out += fmt::format("scale {} {}\n", log_least_, log_step_);
+  for (const auto& key : slices_) {
+    if (!key.empty()) out += fmt::format("slice {}\n", fmt::join(key, " "));
+  }
+  out += "cells\n";
+  for (const std::uint16_t level : levels_) {
+    out += static_cast<char>(level & 0xff);
+    out += static_cast<char>(level >> 8);
+  }
+  return out;
 }
 
 void KernelTable::finish() {

@@ -56,6 +56,9 @@ class KernelTable {
   // 0, watts are below 0, or there are none.
   static KernelTable from_rows(const std::string& place, Layout layout, std::span<const Row> rows);
 
+  // As a file that parse() reads. Requires one line of source.
+  [[nodiscard]] std::string file_text(std::string_view source) const;
+
   [[nodiscard]] const Layout& layout() const { return layout_; }
   [[nodiscard]] std::size_t slice_count() const { return slices_.size(); }
   [[nodiscard]] std::span<const std::uint32_t> key(std::size_t slice) const {

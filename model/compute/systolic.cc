@@ -2,6 +2,8 @@
 #include "model/compute/systolic.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <initializer_list>
 
 #include "core/error.h"
@@ -97,6 +99,48 @@ double systolic_stall_cycles(const SystolicArray& array, const GemmShape& s,
   return of(product({down, across}), array.rows, array.columns) +
          of(across, rest_down, array.columns) + of(down, array.rows, rest_across) +
          of(1, rest_down, rest_across);
+}
+
+std::uint64_t systolic_cycles(const SystolicUnit& unit, const GemmShape& s) {
+  const Mapping map = model::map(unit.array, s);
+  const std::uint64_t all =
+      product({s.batch, folds(map.down, unit.array.rows), folds(map.across, unit.array.columns)});
+  const bool outputs = unit.array.dataflow == Dataflow::output_stationary;
+  const std::uint64_t pieces = outputs ? 1 : std::max<std::uint64_t>(1, unit.arrays / all);
+  return product({folds(all, unit.arrays), folds(map.streamed, pieces) + map.fill}) - 1;
+}
+
+double systolic_bytes(const SystolicUnit& unit, const GemmShape& s, const SystolicMemory& memory) {
+  const Mapping map = model::map(unit.array, s);
+  const double down = as_double(folds(map.down, unit.array.rows));
+  const double across = as_double(folds(map.across, unit.array.columns));
+  const double held = as_double(map.down) * as_double(map.across);
+  const double streamed = as_double(map.streamed);
+  // What stays passes once; of what streams, rows pass every column of folds and columns every row.
+  double least = held + streamed * (as_double(map.down) * across + as_double(map.across) * down);
+  std::array<double, 3> sizes{held, streamed * as_double(map.down),
+                              streamed * as_double(map.across)};
+  std::ranges::sort(sizes);
+  const double half = as_double(memory.sram_bytes) / (2 * memory.element_bytes);
+  for (std::size_t kept = 0; kept < sizes.size() && half > 0; ++kept) {
+    const double smaller = sizes[kept == 0 ? 1 : 0], larger = sizes[kept == 2 ? 1 : 2];
+    least = std::min(least, sizes[kept] + larger + std::ceil(sizes[kept] / half) * smaller);
+  }
+  return memory.element_bytes * least * as_double(s.batch);
+}
+
+double systolic_fill_cycles(const SystolicUnit& unit, const GemmShape& s,
+                            const SystolicMemory& memory) {
+  const Mapping map = model::map(unit.array, s);
+  const double down = as_double(std::min(map.down, unit.array.rows));
+  const double across = as_double(std::min(map.across, unit.array.columns));
+  const bool outputs = unit.array.dataflow == Dataflow::output_stationary;
+  const double busy =
+      std::min(as_double(unit.arrays), as_double(folds(map.down, unit.array.rows)) *
+                                           as_double(folds(map.across, unit.array.columns)) *
+                                           as_double(s.batch));
+  const double elements = outputs ? down + across : down * across;
+  return busy * elements * memory.element_bytes / memory.bytes_per_cycle;
 }
 
 GemmShape product_of(const ConvolutionShape& s) {

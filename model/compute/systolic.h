@@ -14,28 +14,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
-#include "core/names.h"
+#include "model/compute/systolic_unit.h"
 #include "model/workload/shape.h"
 
 namespace exawarp::model {
-
-enum class Dataflow : std::uint8_t { output_stationary, weight_stationary, input_stationary };
-
-inline constexpr core::Named<Dataflow> kDataflowNames[] = {
-    {"output_stationary", Dataflow::output_stationary},
-    {"weight_stationary", Dataflow::weight_stationary},
-    {"input_stationary", Dataflow::input_stationary}};
-constexpr std::span<const core::Named<Dataflow>> names_of(Dataflow) { return kDataflowNames; }
-static_assert(core::names_each(kDataflowNames));
-
-constexpr std::uint64_t kSystolicSideMax = 65536;
-
-struct SystolicArray {
-  std::uint64_t rows = 128, columns = 128;  // in [1, kSystolicSideMax]
-  Dataflow dataflow = Dataflow::weight_stationary;
-};
 
 struct SystolicCount {
   std::uint64_t folds = 0;
@@ -50,6 +33,12 @@ struct SystolicCount {
 // where a count does not fit 64 bits.
 SystolicCount count_systolic(const SystolicArray& array, const GemmShape& shape);
 
+// Cycles of `shape.batch` products on all arrays of `unit`, until the last one is done. Folds are
+// dealt out whole. Where there are fewer than arrays, what streams past them is cut evenly among
+// the arrays of a fold, unless outputs stay, which would have to be added up. One product on one
+// array takes what count_systolic() says. Throws as that does.
+std::uint64_t systolic_cycles(const SystolicUnit& unit, const GemmShape& shape);
+
 // Cycles that folds wait for their operands: for each, what moving its bytes (both operands and its
 // part of the result) takes beyond its own cycles, max(0, bytes / bandwidth - cycles). Operands
 // that fit half of `sram_bytes` together with the result (the other half is being filled) are moved
@@ -62,6 +51,17 @@ struct SystolicMemory {
 };
 double systolic_stall_cycles(const SystolicArray& array, const GemmShape& shape,
                              const SystolicMemory& memory);
+
+// Bytes between memory and the arrays of `unit`, of `shape.batch` products: what folds read and
+// write one by one, or less where half of the SRAM (the other half is being filled) keeps an
+// operand, the result or a part of one. Of the other two one then passes once for each part that
+// fits, the other once:  kept + larger + ceil(kept / half) * smaller,  with the best to keep.
+double systolic_bytes(const SystolicUnit& unit, const GemmShape& shape,
+                      const SystolicMemory& memory);
+// Before the first cycle, on all arrays: until the operand that stays is there, or, where outputs
+// stay, the first element of each row and column.
+double systolic_fill_cycles(const SystolicUnit& unit, const GemmShape& shape,
+                            const SystolicMemory& memory);
 
 // A convolution, as the product that it is computed by.
 struct ConvolutionShape {

@@ -22,12 +22,20 @@ double real(std::uint64_t value) { return static_cast<double>(value); }
 
 // The names of tables that hold `type`, the first one first.
 std::span<const char* const> table_types(schema::DataType type) {
-  static constexpr const char* kHalf[] = {"bfloat16"};
+  static constexpr const char* kBrain[] = {"bfloat16"};
+  static constexpr const char* kHalf[] = {"float16", "bfloat16"};
+  static constexpr const char* kSingle[] = {"float32"};
+  static constexpr const char* kInteger[] = {"int8"};
   static constexpr const char* kEighth[] = {"fp8", "fp8_block"};
   switch (type) {
     case schema::DataType::BF16:
+      return kBrain;
     case schema::DataType::FP16:
       return kHalf;
+    case schema::DataType::FP32:
+      return kSingle;
+    case schema::DataType::INT8:
+      return kInteger;
     case schema::DataType::FP8:
       return kEighth;
     default:
@@ -193,7 +201,10 @@ std::optional<TableModel::Time> TableModel::of(const ExpertShape& shape,
 
 std::optional<Priced> TableModel::price(const ComputeOperation& operation) const {
   std::optional<Time> time;
-  if (operation.moves_memory) return std::nullopt;
+  // A convolution's kernels are not those of the product that it amounts to.
+  if (operation.moves_memory || operation.operation == schema::Operation::CONVOLUTION) {
+    return std::nullopt;
+  }
   if (const auto* gemm = std::get_if<GemmShape>(&operation.shape)) {
     time = of(*gemm, operation.data_type);
   } else if (const auto* attention = std::get_if<AttentionShape>(&operation.shape)) {

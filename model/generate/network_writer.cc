@@ -14,6 +14,13 @@ NetworkLayer network_layer(const LayerNames& names, schema::Operation operation,
   layer.product = {{operation, names.forward, flops, in + weights, out},
                    {operation, names.input_gradient, flops, out + weights, in},
                    {operation, names.weight_gradient, flops, in + out, weights}};
+  // Of the products that a convolution is computed by. Others have none: their times are not those
+  // of measured kernels.
+  if (operation == schema::Operation::CONVOLUTION) {
+    layer.product.forward.shape = GemmShape{.m = s.rows, .n = s.columns, .k = s.inner};
+    layer.product.input_gradient.shape = GemmShape{.m = s.rows, .n = s.inner, .k = s.columns};
+    layer.product.weight_gradient.shape = GemmShape{.m = s.inner, .n = s.columns, .k = s.rows};
+  }
   const std::uint64_t each = 5 * s.rows * s.columns;
   layer.activation = {
       {schema::Operation::ELEMENTWISE, names.activation, each, out, out},

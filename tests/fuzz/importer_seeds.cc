@@ -1,6 +1,7 @@
-// Seeds and words of the importers: GOAL and StableHLO.
+// Seeds and words of the importers: GOAL, StableHLO and times of kernels.
 #include "io/formats/goal/text_reader.h"
 #include "tests/fuzz/seeds.h"
+#include "tests/fuzz/targets.h"
 
 namespace exawarp::fuzz {
 namespace {
@@ -76,6 +77,36 @@ std::vector<std::string> goal_seeds() {
 }
 
 std::vector<std::string> stablehlo_seeds() { return {kPretty, kLoop}; }
+
+std::vector<std::string> kernel_import_seeds() {
+  const std::string end(1, kSeparator);
+  return {
+      "csv" + end +
+          "name,operation,m,n,k,batch,type,time_us,device\n\"a,b\",gemm,64,128,256,2,bf16,3.5,x\n"
+          "c,norm,,,,,,1,x\n# note\nd,mm,16,16,16,,fp8,2,x\n",
+      "csv" + end +
+          "operation,heads,kv_heads,head_dim,s,b,window,cycles\nprefill,8,2,128,1024,1,0,5000\n"
+          "decode,8,8,128,4096,4,128,700\n",
+      "pytorch" + end +
+          R"({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "ts": 1, "dur": 2,
+          "args": {"External id": 7, "Input Dims": [[4, 8], [8, 16]],
+          "Input type": ["c10::BFloat16", "c10::BFloat16"]}},
+          {"ph": "X", "cat": "kernel", "name": "k", "ts": 2, "dur": 5,
+          "args": {"External id": 7}}]})",
+      "cocossim" + end + "processing Matmul 256 512 1024\nCycles 3847\n",
+      "accel-sim" + end + "kernel_name = g\nkernel_launch_uid = 1\ngpu_sim_cycle = 5000\n" + end +
+          "uid,m,n,k\n1,64,64,64\n",
+      "systolic" + end + "Layer,M,N,K,\na,1,2,3,\n" + end +
+          "ArrayHeight : 32\nArrayWidth = 32\nDataflow : os\n",
+      "systolic" + end + "Layer,IH,IW,FH,FW,C,F,S,\nDP,9,9,3,3,2,1,2,\n"};
+}
+
+std::vector<std::string> kernel_import_words() {
+  return {",", "\n", "\"", "0", "-1", "1e309", "1099511627775", "1099511627776", "4294967296",
+          "18446744073709551615", "nan", "DP", "m", "k", "batch", "heads", "cycles", "time_ns",
+          "Input Dims", "External id", "[[", "]]", "Cycles ", "processing ", "Time: ",
+          "gpu_sim_cycle = ", "USER", "1:2"};
+}
 
 std::vector<std::string> goal_words() {
   return {"rank ", "num_ranks ", "}", "{", "/*", "*/", "//", "-1", "irequires ", "requires ",

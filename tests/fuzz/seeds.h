@@ -28,6 +28,8 @@ std::vector<std::string> astra_file_seeds();
 std::vector<std::string> astra_file_words();
 std::vector<std::string> kernel_table_seeds();
 std::vector<std::string> kernel_table_words();
+std::vector<std::string> kernel_import_seeds();
+std::vector<std::string> kernel_import_words();
 std::vector<std::string> unit_seeds();
 std::vector<std::string> command_line_seeds();
 

@@ -19,6 +19,8 @@
 #include "io/formats/chakra/json_trace.h"
 #include "io/formats/goal/import.h"
 #include "io/formats/goal/text_reader.h"
+#include "io/formats/kernels/import.h"
+#include "io/formats/kernels/scale_sim.h"
 #include "io/formats/pytorch/import.h"
 #include "io/formats/stablehlo/import.h"
 #include "io/formats/text_workload/import.h"
@@ -396,6 +398,34 @@ bool run_kernel_table(std::string_view bytes) {
   });
 }
 
+// A format, a file in it, and what its kernels compute; or SCALE-Sim's topology and configuration.
+bool run_kernel_import(std::string_view bytes) {
+  std::vector<std::string> parts = split(bytes);
+  parts.resize(3);
+  return accepts([&] {
+    if (parts[0] == "systolic") {
+      model::SystolicArray array;
+      if (!parts[2].empty()) array = io::read_scale_sim_config("array.cfg", parts[2]).array;
+      for (const io::SystolicLayer& layer : io::read_topology("layers.csv", parts[1])) {
+        EXAWARP_CHECK(model::count_systolic(array, layer.shape).folds > 0, layer.place);
+      }
+      return;
+    }
+    io::KernelImportOptions options;
+    options.format = core::value_of<io::KernelFormat>(parts[0]).value_or(io::KernelFormat::csv);
+    options.clock_hz = 1'000'000'000;
+    options.type = "bf16";
+    options.shapes_file = "shapes.csv";
+    options.shapes = parts[2];
+    const io::KernelImport import = io::import_kernels("kernels", parts[1], options);
+    EXAWARP_CHECK(!import.tables.empty(), import.kernels);
+    for (const model::KernelTable& table : import.tables) {
+      const std::string file = table.file_text("fuzz");
+      EXAWARP_CHECK(model::KernelTable::parse("again.xkt", file).file_text("fuzz") == file, file);
+    }
+  });
+}
+
 bool run_units(std::string_view bytes) {
   bool any = false;
   for (const core::Dimension dimension : {core::Dimension::time, core::Dimension::size,
@@ -432,6 +462,7 @@ constexpr Target kTargets[] = {
     {"goal", run_goal, goal_seeds, goal_words},
     {"stablehlo", run_stablehlo, stablehlo_seeds, stablehlo_words},
     {"kernel_table", run_kernel_table, kernel_table_seeds, kernel_table_words},
+    {"kernel_import", run_kernel_import, kernel_import_seeds, kernel_import_words},
     {"units", run_units, unit_seeds, unit_words},
     {"command_line", run_command_line, command_line_seeds, command_line_words},
 };

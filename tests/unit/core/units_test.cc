@@ -39,6 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
         Good{"8 b/s", Dimension::bandwidth, 1},
         Good{"989.4 TFLOP/s", Dimension::rate, 989'400'000'000'000},
         Good{"1978.9 TOP/s", Dimension::rate, 1'978'900'000'000'000},
+        Good{"940 MHz", Dimension::frequency, 940'000'000},
         Good{"80 GB", Dimension::size, 80'000'000'000},
         Good{"16 MiB", Dimension::size, 16'777'216},
         Good{"0.5 KiB", Dimension::size, 512},

@@ -385,6 +385,13 @@ TEST(TableModel, LeavesWhatItDoesNotKnowToTheRoofline) {
   EXPECT_EQ(tabled.price(product({})).duration, core::Time{1'000'000});
 }
 
+TEST(TableModel, AConvolutionIsNoMeasuredProduct) {
+  const Tabled tabled;
+  ComputeOperation convolution = product(kMeasured);
+  convolution.operation = schema::Operation::CONVOLUTION;
+  EXPECT_EQ(tabled.price(convolution).provenance, Provenance::modelled);
+}
+
 TEST(TableModel, IsChosenForEachKindOfOperation) {
   const Tabled tabled;
   ComputeChoice choice{.fidelity = ComputeFidelity::table};

@@ -1,0 +1,55 @@
+// Kernels on their way into tables.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/formats/kernels/import.h"
+
+namespace exawarp::io {
+
+struct MeasuredKernel {
+  std::string name;
+  std::string operation;  // as the file calls it
+  std::string type;       // the same
+  // gemm: m, n, k; prefill: heads, batch, new_tokens; decode: heads, batch, past_tokens.
+  std::vector<std::uint64_t> sizes;
+  std::vector<std::uint64_t> key;  // attention: head_dim, window, key-value heads (0: as heads)
+  double us = 0;
+};
+
+// "gemm", "prefill" or "decode"; empty: tables hold no such operations.
+std::string_view table_operation(std::string_view operation);
+
+class KernelRows {
+ public:
+  // Of an operation that tables hold. Throws core::InputError at `place`.
+  void add(const std::string& place, const MeasuredKernel& kernel);
+  void leave_out(const std::string& operation) { ++import_.left_out[operation]; }
+  // Throws core::InputError at `file` where nothing was added.
+  [[nodiscard]] KernelImport finish(const std::string& file) &&;
+
+ private:
+  using Shape = std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>;
+  // Times by table, shape and name.
+  std::map<std::pair<std::string, std::string>,
+           std::map<Shape, std::map<std::string, std::vector<double>>>>
+      times_;
+  KernelImport import_;
+};
+
+// Parsers of formats that are no CSV. Throw core::InputError.
+void read_pytorch_kernels(const std::string& file, std::string_view text, KernelRows& rows);
+void read_cocossim_kernels(const std::string& file, std::string_view text,
+                           const KernelImportOptions& options, KernelRows& rows);
+void read_accel_sim_kernels(const std::string& file, std::string_view text,
+                            const KernelImportOptions& options, KernelRows& rows);
+void read_csv_kernels(const std::string& file, std::string_view text,
+                      const KernelImportOptions& options, KernelRows& rows);
+
+// Microseconds of so many cycles. Throws core::InputError at `place` where no clock is given.
+double us_of_cycles(const std::string& place, double cycles, const KernelImportOptions& options);
+
+}  // namespace exawarp::io
