@@ -208,6 +208,8 @@ void add_rows_of_validation(CLI::App& app, ValidateArguments& a, RawOptions& raw
 
 void add_validate(CLI::App& app, ValidateArguments& a, RawOptions& raw) {
   add_rows_of_validation(app, a, raw);
+  app.add_option("--trends", a.trends_file, "pairs of the suite's rows that are compared")
+      ->capture_default_str();
   app.add_option("--out", a.out_directory, "folder for validation.json and validation.svg");
   app.add_flag("--json", a.json, "prints one JSON object");
 }

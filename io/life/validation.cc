@@ -3,6 +3,7 @@
 #include "io/life/validation.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -13,6 +14,8 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <variant>
 
 #include "core/error.h"
 #include "io/life/simulate.h"
@@ -62,6 +65,21 @@ std::vector<std::string> fields_of(std::string_view line) {
   return fields;
 }
 
+// Of each line that is neither empty nor a comment.
+void for_each_line(const std::string& path,
+                   const std::function<void(std::string_view line, std::size_t number)>& use) {
+  const core::MappedFile file(path);
+  const std::string_view text = io::text_of(file);
+  std::size_t number = 0;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    const std::string_view line = text.substr(from, end - from);
+    from = end + 1;
+    ++number;
+    if (!line.empty() && line.front() != '#') use(line, number);
+  }
+}
+
 // "a=1;b.c=2", each a key of the workload, or of the study where that has one of the name.
 void add_overrides(std::string_view settings, std::vector<std::string>& out) {
   for (std::size_t from = 0; from < settings.size();) {
@@ -99,6 +117,7 @@ class RowReader {
                       .name = text("row"),
                       .system = text("system"),
                       .model = text("model"),
+                      .tables = text("tables"),
                       .settings = {},
                       .less = {},
                       .measured_s = seconds("measured_s"),
@@ -169,6 +188,10 @@ std::vector<std::string> overrides_of(const ValidationRow& row, const Validation
                             (beside / "../models" / (row.model + ".yaml")).string()));
   all.push_back(
       fmt::format("system={}", (beside / "../systems" / (row.system + ".yaml")).string()));
+  if (!row.tables.empty()) {
+    all.push_back(
+        fmt::format("system.accelerator.tables={}", (beside / "../kernels" / row.tables).string()));
+  }
   // A file that a row names is looked for where one that the study names is.
   constexpr std::string_view kFile = "collectives=";
   for (const std::string& setting : row.settings) {
@@ -178,6 +201,23 @@ std::vector<std::string> overrides_of(const ValidationRow& row, const Validation
   }
   all.insert(all.end(), options.overrides.begin(), options.overrides.end());
   return all;
+}
+
+// The model's arithmetic at the peak, a third more where all of it is repeated, and longer by the
+// share of a pipeline's slots in which a stage waits.
+double formula_s(const Study& study, const model::Outcome& outcome) {
+  if (study.jobs.size() != 1) return 0;
+  const auto* const workload = std::get_if<WorkloadSpec>(&study.jobs.front().workload);
+  const auto* const spec =
+      workload == nullptr ? nullptr : std::get_if<model::TransformerSpec>(workload);
+  if (spec == nullptr) return 0;
+  const double at_peak_s =
+      outcome.training().model_flops_utilisation * core::to_seconds(outcome.iteration_time());
+  const double repeated = spec->recompute.kind == model::Recompute::kFull ? 4.0 / 3 : 1;
+  const auto waiting = static_cast<double>(spec->parallel.pipeline - 1);
+  const auto slots =
+      static_cast<double>(model::micro_batches_of(*spec) * spec->schedule.virtual_stages);
+  return at_peak_s * repeated * (1 + waiting / slots);
 }
 
 // Seconds of a step, or what is wrong.
@@ -191,7 +231,8 @@ ValidationResult simulated_step(const ValidationRow& row, const ValidationOption
   const auto& fitted_to = study.system.accelerator.calibration.fitted_to;
   return {.predicted_s = core::to_seconds(report.outcome->iteration_time()),
           .problem = "",
-          .fitted = std::ranges::find(fitted_to, row.family) != fitted_to.end()};
+          .fitted = std::ranges::find(fitted_to, row.family) != fitted_to.end(),
+          .formula_s = formula_s(study, *report.outcome)};
 }
 
 ValidationResult simulated(const ValidationRow& row, const ValidationOptions& options) {
@@ -204,6 +245,7 @@ ValidationResult simulated(const ValidationRow& row, const ValidationOptions& op
     const ValidationResult less = simulated_step(row, options, overrides);
     if (!less.known()) return less;
     result.predicted_s -= less.predicted_s;
+    result.formula_s -= less.formula_s;
     if (!result.known()) return {.predicted_s = 0, .problem = "is not longer than what is less"};
     return result;
   } catch (const core::InputError& error) {
@@ -214,25 +256,49 @@ ValidationResult simulated(const ValidationRow& row, const ValidationOptions& op
 }  // namespace
 
 std::vector<ValidationRow> read_validation(const std::string& path) {
-  const core::MappedFile file(path);
-  const std::string_view text = text_of(file);
   std::optional<RowReader> reader;
   std::vector<ValidationRow> rows;
-  std::size_t number = 0;
-  for (std::size_t from = 0; from < text.size();) {
-    const std::size_t end = std::min(text.find('\n', from), text.size());
-    const std::string_view line = text.substr(from, end - from);
-    from = end + 1;
-    ++number;
-    if (line.empty() || line.front() == '#') continue;
+  for_each_line(path, [&](std::string_view line, std::size_t number) {
     if (!reader) {
       reader.emplace(path, fields_of(line));
     } else {
       rows.push_back(reader->read(line, number));
     }
-  }
+  });
   if (rows.empty()) throw core::InputError(path, "has no rows; expected a header and rows");
   return rows;
+}
+
+std::vector<Trend> read_trends(const std::string& path, const std::vector<ValidationRow>& rows) {
+  static const std::vector<std::string> kHeader{"kind", "family", "row", "other_family",
+                                                "other_row"};
+  std::map<std::pair<std::string, std::string>, std::size_t> known;
+  for (const ValidationRow& row : rows) ++known[{row.family, row.name}];
+  bool header = false;
+  std::vector<Trend> trends;
+  for_each_line(path, [&](std::string_view line, std::size_t number) {
+    const std::string place = fmt::format("{}:{}", path, number);
+    const std::vector<std::string> fields = fields_of(line);
+    if (!std::exchange(header, true)) {
+      if (fields == kHeader) return;
+      throw core::InputError(
+          place, fmt::format("is no header of trends; expected {}", fmt::join(kHeader, ",")));
+    }
+    if (fields.size() != kHeader.size()) {
+      throw core::InputError(
+          place, fmt::format("has {} columns; expected {}", fields.size(), kHeader.size()));
+    }
+    for (const std::size_t i : {1U, 3U}) {
+      const auto at = known.find({fields[i], fields[i + 1]});
+      if (at != known.end() && at->second == 1) continue;
+      throw core::InputError(
+          place, fmt::format("\"{}\" of family \"{}\" is the name of {} rows; expected of one",
+                             printable(fields[i + 1]), printable(fields[i]),
+                             at == known.end() ? 0 : at->second));
+    }
+    trends.push_back({fields[0], fields[1], fields[2], fields[3], fields[4]});
+  });
+  return trends;
 }
 
 std::vector<ValidationResult> validate(const std::vector<ValidationRow>& rows,

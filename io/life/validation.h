@@ -21,6 +21,10 @@ namespace exawarp::io {
 // is none, a row that is neither measured nor given a reason.
 std::vector<ValidationRow> read_validation(const std::string& path);
 
+// Pairs of `rows`, from a file with the columns kind, family, row, other_family and other_row.
+// Throws core::InputError naming the line of a pair that names no row, or more than one.
+std::vector<Trend> read_trends(const std::string& path, const std::vector<ValidationRow>& rows);
+
 struct ValidationOptions {
   std::string study_file;
   std::vector<std::string> overrides = {};  // of every row's study, after the row's own

@@ -37,7 +37,7 @@ void add_families(const CalibrationResult& result, std::string_view start, std::
 // The errors of each group as predicted from the others.
 void add_left_out(const CalibrationResult& result, std::string_view start, std::string& out) {
   if (result.left_out.empty()) return;
-  append(out, "{}\n{}left out, and predicted by a fit to the others:\n", start, start);
+  append(out, "{}\n{}left out, and predicted by a fit to the others:\n", start.substr(0, 1), start);
   double sum = 0;
   for (const LeftOutGroup& group : result.left_out) {
     const FamilyErrors errors = group.validation.families().begin()->second;

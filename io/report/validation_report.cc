@@ -10,6 +10,7 @@
 
 #include "io/report/append.h"
 #include "io/report/printed_json.h"
+#include "io/report/validation_pairs.h"
 
 namespace exawarp::io {
 namespace {
@@ -131,6 +132,8 @@ std::string validation_text(const Validation& v) {
   std::string out;
   add_rows(v, out);
   add_families(v, out);
+  add_from_one_row(v, out);
+  add_trends(v, out);
   add_left_out(v, out);
   return out;
 }
@@ -159,7 +162,30 @@ std::string validation_json(const Validation& v) {
                       {"bias_percent", f.bias_percent},
                       {"worst_percent", f.worst_percent}};
   }
-  const Json all{{"schema", "exawarp-validation-1"}, {"families", families}, {"rows", list}};
+  Json from_one_row = Json::object(), trends = Json::array();
+  for (const auto& [name, p] : from_one_row_of_families(v)) {
+    from_one_row[name] = {{"pairs", p.pairs},
+                          {"mean_percent", p.predicted.mean_percent},
+                          {"worst_percent", p.predicted.worst_percent},
+                          {"formula_mean_percent", p.formula.mean_percent},
+                          {"formula_worst_percent", p.formula.worst_percent},
+                          {"closer_than_formula", p.closer}};
+  }
+  for (const TrendRatios& t : ratios_of_trends(v)) {
+    trends.push_back({{"kind", t.trend.kind},
+                      {"family", t.trend.family},
+                      {"row", t.trend.row},
+                      {"other_family", t.trend.other_family},
+                      {"other_row", t.trend.other_row},
+                      {"measured", t.measured},
+                      {"predicted", t.predicted},
+                      {"error_percent", t.error_percent()}});
+  }
+  const Json all{{"schema", "exawarp-validation-1"},
+                 {"families", families},
+                 {"from_one_row", from_one_row},
+                 {"trends", trends},
+                 {"rows", list}};
   return printed(all);
 }
 

@@ -1,4 +1,4 @@
-// What a validation says: a table of rows and families, JSON, and a picture.
+// What a validation says: tables of rows, families and pairs of rows, JSON, and a picture.
 #pragma once
 
 #include <map>
@@ -7,13 +7,14 @@
 
 namespace exawarp::io {
 
-// A row of the file. What it names are files beside the study: ../models/MODEL.yaml and
-// ../systems/SYSTEM.yaml.
+// A row of the file. What it names are files beside the study: ../models/MODEL.yaml,
+// ../systems/SYSTEM.yaml and ../kernels/TABLES.
 struct ValidationRow {
   std::string place;   // "training.csv:17"
   std::string family;  // rows of one publication and machine
   std::string name;
   std::string system, model;
+  std::string tables;  // measured kernels in place of the accelerator's own; empty: those
   std::vector<std::string> settings;  // of the study, "path=value"
   std::vector<std::string> less;      // beside them, of a run that is subtracted; empty: none
   double measured_s = 0;              // of a step
@@ -26,6 +27,9 @@ struct ValidationResult {
   double predicted_s = 0;  // of a step; 0 where `problem` says why there is none
   std::string problem;
   bool fitted = false;  // the accelerator's numbers were fitted to the row's family
+  // Seconds of the step by arithmetic alone, at the peak, with the bubble of the pipeline: what a
+  // reader would scale a measured row by. 0: the row is no transformer's training.
+  double formula_s = 0;
 
   [[nodiscard]] bool known() const { return predicted_s > 0; }
 };
@@ -43,15 +47,24 @@ struct FamilyErrors {
   double worst_percent = 0;  // the error of the largest size
 };
 
+// Two rows, by their families and names: what the step of the second is of the first's.
+struct Trend {
+  std::string kind;  // what differs: "chip", "recompute"
+  std::string family, row;
+  std::string other_family, other_row;
+};
+
 struct Validation {
   std::vector<ValidationRow> rows;
   std::vector<ValidationResult> results;  // of the rows, in their order
+  std::vector<Trend> trends = {};         // some of rows that are not among these
 
   // By name; rows without a prediction count as left out.
   [[nodiscard]] std::map<std::string, FamilyErrors> families() const;
 };
 
-// Row by row, then by family, errors with their sign; what is left out last, by reason.
+// Row by row, then by family, errors with their sign; what follows from one row of a family;
+// trends; what is left out last, by reason.
 std::string validation_text(const Validation& validation);
 std::string validation_json(const Validation& validation);
 // Predicted against measured, both axes logarithmic, a dot a row, a colour a family.

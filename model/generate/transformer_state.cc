@@ -223,8 +223,9 @@ void StateWriter::use_chunk(std::uint32_t chunk) {
 // ---- gradients
 
 // Fused: of what a product does, the traffic that its arithmetic does not hide (it comes at the end
-// of each tile of the result); the first micro-batch writes and reads nothing. Where gradients are
-// reduced after each micro-batch, they are converted before, and the reduced share is added.
+// of each tile of the result), less that of the narrow gradient which it writes no more and which
+// its time has; the first micro-batch reads nothing. Where gradients are reduced after each
+// micro-batch, they are converted before, and the reduced share is added.
 void StateWriter::accumulate(std::uint32_t unit, bool first_micro_batch) {
   const TransformerSpec& spec = plan_.spec;
   if (spec.kernels.accumulation == Accumulation::kNone) return;
@@ -242,9 +243,9 @@ void StateWriter::accumulate(std::uint32_t unit, bool first_micro_batch) {
   } else if (from != to || !first_micro_batch) {
     const bool separate = spec.kernels.accumulation == Accumulation::kSeparate;
     read = all * (added + (separate ? from : 0));
-    written = all * to;
+    written = all * (separate ? to : to - std::min(from, to));
   }
-  if (written == 0) return;
+  if (read + written == 0) return;
   const schema::Phase phase = std::exchange(out_.context().phase, schema::Phase::ACCUMULATE);
   out_.compute(
       {schema::Operation::ELEMENTWISE, "accumulate", first_micro_batch ? 0 : all, read, written});

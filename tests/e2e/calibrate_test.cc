@@ -99,6 +99,10 @@ TEST_F(Calibrate, RefusesNumbersThatAreNone) {
                 .find("expected at most 4 different"),
             std::string::npos);
   EXPECT_NE(error({"--row", "nobody"}).find("has such a name"), std::string::npos);
+  const Ran nowhere = run("calibrate", {"-o", "nowhere/chip.yaml"});
+  EXPECT_EQ(nowhere.exit_code, 2);
+  EXPECT_NE(nowhere.err.find("\"nowhere/chip.yaml\" is in no folder"), std::string::npos)
+      << nowhere.err;
 }
 
 TEST_F(Calibrate, ARowThatIsRefusedIsNotFitted) {

@@ -85,6 +85,40 @@ TEST_F(Validate, RefusesRowsAndFamiliesThatAreNone) {
             std::string::npos);
 }
 
+TEST_F(Validate, ComparesRatiosOfRowsWithThoseMeasured) {
+  workspace.write("suite.csv", kHeader + row("first", "0.002") + row("second", "0.004") +
+                                   row("twin", "0.004") + row("twin", "0.004"));
+  const auto compared = [&](const std::string& pair) {
+    workspace.write("trends.csv", "kind,family,row,other_family,other_row\n" + pair + "\n");
+    return workspace.run({"validate", "--suite", "suite.csv", "--trends", "trends.csv", "--study",
+                          kValidationConfigs + "validation/study.yaml", "--threads", "2",
+                          "--json"});
+  };
+  const Ran ran = compared("scale,mine,first,mine,second");
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const auto said = nlohmann::json::parse(ran.out);
+  ASSERT_EQ(said["trends"].size(), 1u) << ran.out;
+  EXPECT_DOUBLE_EQ(said["trends"][0]["measured"], 2);
+  EXPECT_DOUBLE_EQ(said["trends"][0]["predicted"], 1);
+  // Equal rows, so the formula says of their ratio what the prediction says.
+  const auto from_one = said["from_one_row"]["mine"];
+  EXPECT_EQ(from_one["pairs"], 12);
+  EXPECT_NEAR(from_one["mean_percent"], from_one["formula_mean_percent"], 1e-9);
+
+  const auto error = [&](const std::string& pair) {
+    const Ran refused = compared(pair);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_EQ(refused.err.find('\n'), refused.err.size() - 1) << refused.err;
+    return refused.err;
+  };
+  EXPECT_NE(error("scale,mine,first,mine,third")
+                .find("trends.csv:2: \"third\" of family \"mine\" "
+                      "is the name of 0 rows"),
+            std::string::npos);
+  EXPECT_NE(error("scale,mine,first,mine,twin").find("the name of 2 rows"), std::string::npos);
+  EXPECT_NE(error("scale,mine,first").find("has 3 columns; expected 5"), std::string::npos);
+}
+
 // What a row asks for that no study can be is said of the row, and the others are simulated.
 TEST_F(Validate, ARowThatIsRefusedIsLeftOut) {
   const std::string impossible = "mine,third,h100_hgx_roce400,gpt3_125m,5,4,1024,bf16,,1,,,\n";

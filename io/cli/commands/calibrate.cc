@@ -36,6 +36,15 @@ void check_fitted(const std::vector<std::string>& fitted) {
   }
 }
 
+// Before the fit, which may take minutes.
+void check_output(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (folder.empty() || std::filesystem::is_directory(folder)) return;
+  throw core::InputError("--output", fmt::format("{} is in no folder; expected a file in one that "
+                                                 "exists",
+                                                 in_quotes(path)));
+}
+
 // That of the output, which becomes the calibration's name.
 std::string name_of(const std::string& path) {
   const std::string stem = std::filesystem::path(path).stem().string();
@@ -53,6 +62,7 @@ int run_calibrate(const CalibrateArguments& a, const Console& console, pdes::Tra
     throw core::InputError("calibrate", "runs on one rank; expected --threads N without mpirun");
   }
   check_fitted(a.fitted);
+  check_output(a.output);
   const std::vector<ValidationRow> rows = chosen_rows(a.rows);
   CalibrationOptions options{
       .validation = {.study_file = a.rows.study_file, .overrides = a.rows.overrides},

@@ -48,6 +48,7 @@ int run_validate(const ValidateArguments& a, const Console& console, pdes::Trans
     throw core::InputError("validate", "runs on one rank; expected --threads N without mpirun");
   }
   Validation validation{.rows = chosen_rows(a), .results = {}};
+  if (a.mine.empty()) validation.trends = read_trends(a.trends_file, read_validation(a.suite));
   if (!a.out_directory.empty()) prepare_directory(a.out_directory);
   ValidationOptions options{.study_file = a.study_file, .overrides = a.overrides};
   options.threads = a.threads != 0 ? a.threads : core::discover_machine().workers_max;

@@ -14,6 +14,8 @@ namespace exawarp::io {
 struct ValidateArguments {
   std::string suite = "configs/validation/training.csv";
   std::string study_file = "configs/validation/study.yaml";
+  // Pairs of the suite's rows whose ratio is compared.
+  std::string trends_file = "configs/validation/trends.csv";
   std::string mine;                    // a file of the user's own rows, in place of the suite
   std::vector<std::string> families;   // these alone; empty: all
   std::vector<std::string> rows;       // rows whose name contains one of them; empty: all

@@ -49,14 +49,14 @@ std::vector<NamedNode> nodes_named(const WorkloadGraph& graph, std::uint32_t pro
 // H (q + 2 k) + q H + 3 H F + 2 H.
 constexpr std::uint64_t kLayerParameters = 64 * 96 + 64 * 64 + 3 * 64 * 160 + 2 * 64;
 
-TEST(Kernels, FusedAccumulationWritesFp32ThenReadsAndWritesIt) {
+// Reads the sum in fp32, and writes it in place of the product's result in bf16.
+TEST(Kernels, FusedAccumulationAddsWhatItMovesBeyondTheProduct) {
   TransformerSpec spec = tests::tiny_llama();
   spec.kernels = {};
   const WorkloadGraph graph = generate_transformer(spec);
-  const std::uint64_t bytes = 4 * kLayerParameters;
-  expect_kernels(of_layer(graph, Phase::ACCUMULATE, 0), {{"accumulate", 0, 0, bytes}});
-  expect_kernels(of_layer(graph, Phase::ACCUMULATE, 3),
-                 {{"accumulate", kLayerParameters, bytes, bytes}});
+  const std::uint64_t p = kLayerParameters;
+  expect_kernels(of_layer(graph, Phase::ACCUMULATE, 0), {{"accumulate", 0, 0, 2 * p}});
+  expect_kernels(of_layer(graph, Phase::ACCUMULATE, 3), {{"accumulate", p, 4 * p, 2 * p}});
 }
 
 TEST(Kernels, SeparateAccumulationReadsWhatProductsWrote) {
@@ -73,7 +73,9 @@ TEST(Kernels, OneMicroBatchInThePrecisionOfGradientsIsNotAccumulated) {
   spec.kernels = {};
   spec.gradient_precision = schema::DataType::BF16;
   EXPECT_TRUE(of_layer(generate_transformer(spec), Phase::ACCUMULATE, 0).empty());
-  EXPECT_EQ(of_layer(generate_transformer(spec), Phase::ACCUMULATE, 1).size(), 1u);
+  const std::uint64_t p = kLayerParameters;
+  expect_kernels(of_layer(generate_transformer(spec), Phase::ACCUMULATE, 1),
+                 {{"accumulate", p, 2 * p, 0}});
 }
 
 // Converted before each reduction; the share of a half is added from the second one on.
