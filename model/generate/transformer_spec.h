@@ -134,6 +134,10 @@ struct ParallelSpec {
   // parallel.member_time: before each of these collectives the device waits for the host, so long
   // for every member whose share is handled on its own (torch.distributed's lists of tensors).
   core::Time member_time = {};
+  // parallel.list_copies: what such a collective moves is also copied on the device: into a tensor
+  // for each member after a gather (and the tensors are cleared before it); divided by the members,
+  // and copied into one buffer, before a reduction.
+  bool list_copies = false;
 };
 
 enum class ScheduleKind {
