@@ -235,8 +235,8 @@ struct KernelSpec {
                                  // flash attention does not keep on chip
   bool fused_activation = true;  // kernels.fused_activation: activation, and gate or bias
   bool fused_residual = true;    // kernels.fused_residual: dropout and sum
-  bool fused_loss = true;        // kernels.fused_loss: each of the loss's passes reads logits as the
-                                 // head wrote them. false: passes over copies of fp32
+  bool fused_loss = true;  // kernels.fused_loss: each of the loss's passes reads logits as the
+                           // head wrote them. false: passes over copies of fp32
   // kernels.casts: operands of fp8 products are converted from bf16, with a maximum for the scale,
   // by kernels of their own: inputs and gradients each micro-batch, weights once a step.
   bool casts = true;

@@ -317,9 +317,8 @@ void StateWriter::reduce_in(const ParameterGroup& group, std::uint64_t parameter
     reduced_[which] = out_.collective(
         {name, whole ? schema::CollectiveType::ALL_REDUCE : schema::CollectiveType::REDUCE_SCATTER,
          stream, group.reduce, (whole ? parameters : share * group.shards) * width_of(type), type},
-        {reduces_each_micro_batch(plan_.spec)
-             ? members_handled(group, parameters, reduced_[which])
-             : out_.last_compute()});
+        {reduces_each_micro_batch(plan_.spec) ? members_handled(group, parameters, reduced_[which])
+                                              : out_.last_compute()});
   }
   if (group.replicas == 1 || !last) return;
   const Node summed = group.shards > 1 ? reduced_[which] : out_.last_compute();
