@@ -196,8 +196,9 @@ std::vector<std::string> overrides_of(const ValidationRow& row, const Validation
   constexpr std::string_view kFile = "collectives=";
   for (const std::string& setting : row.settings) {
     const bool file = setting.starts_with(kFile) && setting.ends_with(".yaml");
-    all.push_back(file ? fmt::format("{}{}", kFile, (beside / setting.substr(kFile.size())).string())
-                       : setting);
+    all.push_back(file
+                      ? fmt::format("{}{}", kFile, (beside / setting.substr(kFile.size())).string())
+                      : setting);
   }
   all.insert(all.end(), options.overrides.begin(), options.overrides.end());
   return all;

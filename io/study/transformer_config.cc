@@ -79,7 +79,9 @@ const Keys<model::ParallelSpec>& parallel_keys() {
        K::flag("regather_after_recompute", &S::regather_after_recompute,
                "`zero3`: parameters are gathered for recomputation and again for backward"),
        K::latency("member_time", &S::member_time, 0,
-                  "`zero3`: before each collective, for each member, while devices wait")});
+                  "`zero3`: before each collective, for each member, while devices wait"),
+       K::flag("list_copies", &S::list_copies,
+               "`zero3`: what these collectives move is copied from or to a tensor a member")});
   return keys;
 }
 

@@ -2,6 +2,7 @@
 // implies.
 #include "model/generate/program_writer.h"
 
+#include <algorithm>
 #include <span>
 
 #include "core/check.h"
@@ -89,7 +90,10 @@ std::uint32_t ProgramWriter::add(NodeFields fields, std::initializer_list<Node> 
   }
   if (fields.kind == schema::NodeKind::COMPUTE && !awaited_.empty()) {
     for (const std::uint32_t node : awaited_) {
-      if (program_.stream_of(node) != fields.stream) nodes.at(count++) = node;
+      const auto known = nodes.begin() + count;
+      if (std::find(nodes.begin(), known, node) != known) continue;  // said twice
+      if (program_.stream_of(node) == fields.stream) continue;
+      nodes.at(count++) = node;
     }
     awaited_.clear();
   }

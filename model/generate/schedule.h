@@ -56,9 +56,10 @@ struct LayerSplit {
 // Layers of each chunk, in the model's order. As even as possible; where chunks differ, by one
 // layer, the last chunk gets fewer first (it has the head and the loss), then the first one (the
 // embedding), then those after it (an early stage holds the most activations). So 126 layers on 16
-// stages are 7, 14 times 8, 7. With `ends` that is said of layers and ends together, so the first and
-// the last chunk may have no layer: 126 layers on 128 chunks are 0, 126 times 1, 0, as Llama 3 405B
-// was trained. Requires a split that leaves each chunk at least one (check() of transformer.h).
+// stages are 7, 14 times 8, 7. With `ends` that is said of layers and ends together, so the first
+// and the last chunk may have no layer: 126 layers on 128 chunks are 0, 126 times 1, 0, as Llama 3
+// 405B was trained. Requires a split that leaves each chunk at least one (check() of
+// transformer.h).
 std::vector<std::uint32_t> layers_of_chunks(const LayerSplit& split);
 
 }  // namespace exawarp::model

@@ -14,7 +14,7 @@
 namespace exawarp::model {
 namespace {
 
-constexpr std::int64_t kWidthMax = 1 << 24;      // hidden, ffn, vocabulary, sequence length
+constexpr std::int64_t kWidthMax = 1 << 24;  // hidden, ffn, vocabulary, sequence length
 constexpr std::int64_t kLayerCollectivesMax = 1024;
 constexpr std::int64_t kCountMax = 0xfffe;       // layers, heads, micro-batches: 16 bits a node
 constexpr std::int64_t kSequencesMax = 1 << 30;  // a step

@@ -134,6 +134,10 @@ struct ParallelSpec {
   // parallel.member_time: before each of these collectives the device waits for the host, so long
   // for every member whose share is handled on its own (torch.distributed's lists of tensors).
   core::Time member_time = {};
+  // parallel.list_copies: what such a collective moves is also copied on the device: into a tensor
+  // for each member after a gather (and the tensors are cleared before it); divided by the members,
+  // and copied into one buffer, before a reduction.
+  bool list_copies = false;
 };
 
 enum class ScheduleKind {
@@ -231,8 +235,8 @@ struct KernelSpec {
                                  // flash attention does not keep on chip
   bool fused_activation = true;  // kernels.fused_activation: activation, and gate or bias
   bool fused_residual = true;    // kernels.fused_residual: dropout and sum
-  bool fused_loss = true;        // kernels.fused_loss: each of the loss's passes reads logits as the
-                                 // head wrote them. false: passes over copies of fp32
+  bool fused_loss = true;  // kernels.fused_loss: each of the loss's passes reads logits as the
+                           // head wrote them. false: passes over copies of fp32
   // kernels.casts: operands of fp8 products are converted from bf16, with a maximum for the scale,
   // by kernels of their own: inputs and gradients each micro-batch, weights once a step.
   bool casts = true;

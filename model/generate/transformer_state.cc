@@ -166,6 +166,14 @@ void StateWriter::use(std::uint32_t unit) {
   while (gathered_ < uses_.size() && gathered_ <= used_ + ahead) gather_unit(uses_[gathered_]);
   for (const Node& node : ready_[used_]) out_.wait_for(node);
   ++used_;
+  if (!plan_.spec.parallel.list_copies) return;
+  const std::uint64_t bytes = bytes_of_unit(unit, parameter_precision_of(plan_.spec));
+  out_.compute({schema::Operation::ELEMENTWISE, "parameter.copy", 0, bytes, 2 * bytes});
+}
+
+std::uint64_t StateWriter::bytes_of_unit(std::uint32_t unit, schema::DataType type) const {
+  const ParameterCount count = parameters_of(unit);
+  return (count.dense + count.experts) * width_of(type);
 }
 
 void StateWriter::gather_unit(std::uint32_t unit) {
@@ -270,6 +278,11 @@ void StateWriter::backward_over() {
 void StateWriter::reduce_unit(std::uint32_t unit, bool last) {
   const ParameterCount count = parameters_of(unit);
   const auto parts = static_cast<std::uint64_t>(plan_.spec.parallel.layer_collectives);
+  if (plan_.spec.parallel.list_copies) {
+    const std::uint64_t bytes = 2 * bytes_of_unit(unit, plan_.spec.gradient_precision);
+    out_.compute({schema::Operation::ELEMENTWISE, "gradient.copy", count.dense + count.experts,
+                  bytes, bytes});
+  }
   for (std::uint64_t i = 0; i < parts; ++i) {
     reduce({divide_up(count.dense, parts), divide_up(count.experts, parts)},
            last && i + 1 == parts);
@@ -305,9 +318,8 @@ void StateWriter::reduce_in(const ParameterGroup& group, std::uint64_t parameter
     reduced_[which] = out_.collective(
         {name, whole ? schema::CollectiveType::ALL_REDUCE : schema::CollectiveType::REDUCE_SCATTER,
          stream, group.reduce, (whole ? parameters : share * group.shards) * width_of(type), type},
-        {reduces_each_micro_batch(plan_.spec)
-             ? members_handled(group, parameters, reduced_[which])
-             : out_.last_compute()});
+        {reduces_each_micro_batch(plan_.spec) ? members_handled(group, parameters, reduced_[which])
+                                              : out_.last_compute()});
   }
   if (group.replicas == 1 || !last) return;
   const Node summed = group.shards > 1 ? reduced_[which] : out_.last_compute();

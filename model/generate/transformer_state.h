@@ -78,6 +78,7 @@ class StateWriter {
   Node gather_in(const ParameterGroup& group, std::uint64_t parameters, StreamRole stream,
                  bool experts, Node after);
   void gather_unit(std::uint32_t unit);
+  [[nodiscard]] std::uint64_t bytes_of_unit(std::uint32_t unit, schema::DataType type) const;
   // One micro-batch's gradients of a unit.
   void reduce_unit(std::uint32_t unit, bool last);
   // What a collective among `group` waits for: the last computation, or, after the collective

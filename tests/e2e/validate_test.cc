@@ -57,6 +57,18 @@ TEST_F(Validate, PredictsEachRowAsItsStudyRuns) {
   EXPECT_DOUBLE_EQ(predicted, static_cast<double>(step_ps) / 1e12);
 }
 
+// Beside the study, whatever folder the program runs in. Four devices of a node are one ring.
+TEST_F(Validate, ARowNamesItsCollectivesFileAsAStudyDoes) {
+  std::string by_file = row("by file", "0.002");
+  const std::string own = "model.layers=1;";
+  by_file.insert(by_file.find(own) + own.size(), "collectives=../collectives/nccl_h100.yaml;");
+  const Ran ran = run(kHeader + row("rings", "0.002") + by_file, {"--json"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const auto rows = nlohmann::json::parse(ran.out)["rows"];
+  ASSERT_TRUE(rows[1].contains("predicted_s")) << ran.out;
+  EXPECT_NE(rows[0]["predicted_s"], rows[1]["predicted_s"]);
+}
+
 TEST_F(Validate, WritesItsFilesAndSaysWhatIsLeftOut) {
   const Ran ran =
       run(kHeader + row("first", "0.002") + row("second", "", "no layout"), {"--out", "said"});

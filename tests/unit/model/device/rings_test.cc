@@ -102,7 +102,8 @@ TEST(Rings, ARuleForGroupsAcrossNodesLeavesThoseInsideAlone) {
                       .group = group,
                       .comm_bytes = 1 << 20});
     workload.bind_range(0, {.axis = first, .first = 0, .count = 4});
-    const WorkloadGraph graph = workload.build();
+    WorkloadGraph graph = workload.build();
+    validate(graph);
     ClusterOptions options;
     if (slow_across) {
       options.collectives = {CollectiveRule{

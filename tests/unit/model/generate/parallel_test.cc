@@ -167,6 +167,28 @@ TEST(Sharding, AHostThatHandlesMembersOneByOneHoldsEachCollectiveUp) {
   EXPECT_EQ(waits, 2u * (2 * 11 + 12));
 }
 
+TEST(Sharding, ListsAreCopiedAfterGathersAndBeforeReductions) {
+  TransformerSpec spec = split({.data = 4, .sharding = Sharding::kZero3, .list_copies = true});
+  const WorkloadGraph graph = generate_transformer(spec);
+  const Program& nodes = graph.program(0);
+  std::uint64_t read[2] = {}, written[2] = {};
+  for (std::uint32_t i = 0; i < nodes.node_count(); ++i) {
+    const auto node = nodes.node(i);
+    const std::string name = graph.node_name(node);
+    if (name != "parameter.copy" && name != "gradient.copy") continue;
+    const int which = name == "parameter.copy" ? 0 : 1;
+    read[which] += node.getBytesRead();
+    written[which] += node.getBytesWritten();
+  }
+  // Two micro-batches; all but the embedding twice; bf16, and gradients in fp32.
+  const std::uint64_t gathered = 2 * 2 * (2 * (4 * kLayer + kTable + 64) + kTable);
+  const std::uint64_t reduced = 2 * 4 * (4 * kLayer + 64 + 2 * kTable);
+  EXPECT_EQ(read[0], gathered);
+  EXPECT_EQ(written[0], 2 * gathered);
+  EXPECT_EQ(read[1], 2 * reduced);
+  EXPECT_EQ(written[1], 2 * reduced);
+}
+
 TEST(Sharding, WithoutOverlapBackwardWaitsForEachLayersReduction) {
   for (const bool overlaps : {true, false}) {
     TransformerSpec spec = split({.data = 4, .sharding = Sharding::kZero2});
@@ -539,7 +561,7 @@ const Refusal kRefusals[] = {
      "schedule.count_ends: stands beside first_stage_layers, last_stage_layers or chunk_layers; "
      "expected one of them"},
     {"NoLayerCollective", [](TransformerSpec& s) { s.parallel.layer_collectives = 0; },
-     "parallel.layer_collectives: 0; expected 1 to 1024"},
+     "parallel.layer_collectives: out of range: 0; expected 1 to 1024"},
     {"ChunkLayersSum", [](TransformerSpec& s) { s.schedule.chunk_layers = {5}; },
      "schedule.chunk_layers: adds up to 5 layers; expected 4"},
     {"ZeroBubbleInterleaved",
