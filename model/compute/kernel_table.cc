@@ -343,6 +343,27 @@ std::optional<KernelTable::Estimate> KernelTable::inside(std::size_t slice, cons
                   watts(slice, around, held)};
 }
 
+// The watts at a point of the grid; where it was not measured, the mean of what its neighbours on
+// each axis say; 0: they say nothing, or the point's time was measured without.
+double KernelTable::watts_at(std::size_t slice, const Index& index, const HeldOut& held) const {
+  if (time(slice, index, held) > 0) return measured_watts(slice, cell_of(index));
+  double sum = 0;
+  int axes = 0;
+  for (std::size_t a = 0; a < axes_.size(); ++a) {
+    const auto b = bracket(a, axes_[a][index[a]], held, index[a]);
+    if (!b || b->beyond) continue;
+    Index at = index;
+    at[a] = b->low;
+    const double low = time(slice, at, held) > 0 ? measured_watts(slice, cell_of(at)) : 0;
+    at[a] = b->high;
+    const double high = time(slice, at, held) > 0 ? measured_watts(slice, cell_of(at)) : 0;
+    if (low == 0 || high == 0) continue;
+    sum += low + (high - low) * b->share;
+    ++axes;
+  }
+  return axes == 0 ? 0 : sum / axes;
+}
+
 // The mean of the corners of which watts are known, each by its share; 0: there are none.
 double KernelTable::watts(std::size_t slice, std::span<const Bracket> brackets,
                           const HeldOut& held) const {
@@ -357,8 +378,7 @@ double KernelTable::watts(std::size_t slice, std::span<const Bracket> brackets,
       index[a] = high ? b.high : b.low;
       share *= high ? b.share : 1 - b.share;
     }
-    if (share == 0 || time(slice, index, held) == 0) continue;
-    const double at = measured_watts(slice, cell_of(index));
+    const double at = share == 0 ? 0 : watts_at(slice, index, held);
     if (at == 0) continue;
     sum += share * at;
     shares += share;

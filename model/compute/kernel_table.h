@@ -102,6 +102,7 @@ class KernelTable {
   [[nodiscard]] std::optional<Bracket> bracket(std::size_t axis, double value,
                                                const HeldOut& held, std::size_t skip) const;
   [[nodiscard]] double between(std::size_t axis, double low, double high, double share) const;
+  [[nodiscard]] double watts_at(std::size_t slice, const Index& index, const HeldOut& held) const;
   [[nodiscard]] double watts(std::size_t slice, std::span<const Bracket> brackets,
                              const HeldOut& held) const;
   [[nodiscard]] double filled(std::size_t slice, const Index& index, const HeldOut& held) const;

@@ -116,6 +116,14 @@ TEST(KernelTable, InterpolatesWattsAmongThePointsThatHaveThem) {
   EXPECT_DOUBLE_EQ(table.estimate(0, {64, 256, 4096})->watts, 300) << "beyond the grid";
 }
 
+TEST(KernelTable, FillsTheWattsOfAPointThatWasNotMeasured) {
+  Rows rows = rows_with_watts();
+  std::erase_if(rows, [](const auto& row) {
+    return row.point == std::vector<std::uint32_t>{64, 256, 128};
+  });
+  EXPECT_DOUBLE_EQ(products(rows).estimate(0, {64, 256, 128})->watts, 300);
+}
+
 TEST(KernelTable, TakesTheWattsOfTheFastestRowThatHasAny) {
   Rows rows = rows_with_watts();
   KernelTable::Row slower = rows.front(), fastest = rows.front();
@@ -256,6 +264,35 @@ struct Errors {
     if (e && e->provenance == Provenance::interpolated) all.push_back(std::abs(e->us / us - 1));
   }
 };
+
+// Watts of every fifth point that has any, each left out.
+TEST(ShippedKernels, InterpolateWatts) {
+  struct Known {
+    const char* name;
+    double median_max;
+  };
+  for (const auto& [name, median_max] :
+       {Known{"h200_sxm/gemm_bfloat16.xkt", 0.03}, Known{"b200_sxm/gemm_bfloat16.xkt", 0.03},
+        Known{"gb200/gemm_bfloat16.xkt", 0.03}, Known{"h200_sxm/prefill_bfloat16.xkt", 0.12},
+        Known{"h200_sxm/decode_bfloat16.xkt", 0.15}}) {
+    const KernelTable table = shipped(name);
+    Errors errors;
+    for (std::size_t slice = 0; slice < table.slice_count(); ++slice) {
+      for (std::size_t cell = 0; cell < table.cells_of_slice(); ++cell) {
+        const double watts = table.measured_watts(slice, cell);
+        if (watts == 0 || cell * 2654435761u % 5 != 0) continue;
+        const auto e = table.estimate(slice, table.point_of(cell), {.cell = cell});
+        if (e && e->watts > 0 && e->provenance == Provenance::interpolated) {
+          errors.all.push_back(std::abs(e->watts / watts - 1));
+        }
+      }
+    }
+    fmt::print("{:34} {:7} {:7.2f} {:7.2f}\n", name, errors.all.size(), 100 * errors.at(0.5),
+               100 * errors.at(0.95));
+    EXPECT_GT(errors.all.size(), 300u) << name;
+    EXPECT_LT(errors.at(0.5), median_max) << name;
+  }
+}
 
 // Every tenth point, each by itself; and each inner value of the last axis, all its points at once.
 TEST(ShippedKernels, HoldOut) {
