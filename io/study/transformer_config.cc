@@ -141,7 +141,15 @@ const Keys<model::RoutingSpec>& routing_keys() {
        K::integer("seed", &S::seed, kCount, "of the imbalance"),
        K::real("capacity_factor", &S::capacity_factor, {.min = 0},
                "an expert takes at most so many times the mean; 0: no limit"),
-       K::flag("pad", &S::pad, "experts compute their whole capacity")});
+       K::flag("pad", &S::pad, "experts compute their whole capacity"),
+       K::integer("node_devices", &S::node_devices, kCount,
+                  "devices of a node, to which a token goes once for all experts there; 0: a token "
+                  "goes to each expert by itself"),
+       K::integer("nodes_max", &S::nodes_max, kCount,
+                  "nodes that a token's experts are in, at most; 0: no limit"),
+       K::choice("dispatch_precision", &S::dispatch_precision,
+                 "of what goes to experts; what comes back is in `precision`")
+           .otherwise("`precision`")});
   return keys;
 }
 

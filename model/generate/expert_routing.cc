@@ -68,6 +68,31 @@ std::vector<std::uint64_t> ExpertRouting::table(std::uint32_t pattern) const {
   return result;
 }
 
+namespace {
+
+// How many of `parts` equal parts, out of `experts`, have one of `drawn` experts or more.
+double parts_hit(std::int64_t parts, std::int64_t experts, std::int64_t drawn) {
+  const std::int64_t others = experts - experts / parts;
+  double none = 1;  // of the experts of one part
+  for (std::int64_t i = 0; i < drawn; ++i) {
+    none *= static_cast<double>(std::max<std::int64_t>(others - i, 0)) /
+            static_cast<double>(experts - i);
+  }
+  return static_cast<double>(parts) * (1 - none);
+}
+
+}  // namespace
+
+TokenReach reach_of_token(const TransformerSpec& spec, std::int64_t node_ranks) {
+  const MoeSpec& moe = spec.model.moe;
+  const std::int64_t nodes = spec.parallel.expert / node_ranks;
+  const std::int64_t most = spec.routing.nodes_max;
+  const std::int64_t allowed = most == 0 ? nodes : std::min(nodes, most);
+  const std::int64_t experts = moe.experts / nodes * allowed;
+  return {.nodes = parts_hit(allowed, experts, moe.top_k),
+          .ranks = parts_hit(allowed * node_ranks, experts, moe.top_k)};
+}
+
 bool has_experts(const ModelSpec& model, std::int64_t index) {
   if (model.moe.experts == 0 || index < model.moe.dense_layers) return false;
   return (index - model.moe.dense_layers) % model.moe.every == model.moe.every - 1;

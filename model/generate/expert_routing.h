@@ -31,6 +31,16 @@ struct ExpertRouting {
 // Requires a spec that check() accepts, except for sizes.
 ExpertRouting route_experts(const TransformerSpec& spec);
 
+// Nodes and expert-parallel ranks that the experts of one token are in, on average, where experts
+// are equally busy. With E experts over n nodes, K of them drawn from those of the M <= n nodes
+// that a token may go to:
+//   nodes = M (1 - C(M E/n - E/n, K) / C(M E/n, K)), and so for ranks.
+struct TokenReach {
+  double nodes = 1, ranks = 1;
+};
+// `node_ranks`: expert-parallel ranks of a node, a divisor of parallel.expert.
+TokenReach reach_of_token(const TransformerSpec& spec, std::int64_t node_ranks);
+
 // Whether layer `index` has experts.
 bool has_experts(const ModelSpec& model, std::int64_t index);
 

@@ -25,6 +25,7 @@ enum StreamRole {
   kEmbedding,
   kContext,
   kExpert,
+  kExpertNodes,
   kExpertTensor,
   kExpertData,
   kDataGather,

@@ -51,6 +51,9 @@ TransformerPlan make_plan(const TransformerSpec& spec) {
   plan.decoder_begin = narrow(spec.model.encoder_layers);
   plan.embedding_stages = embedding_stages(plan);
   plan.routing = route_experts(spec);
+  if (spec.routing.node_devices != 0) {
+    plan.expert_ranks_of_node = narrow(expert_ranks_of_node(spec));
+  }
   return plan;
 }
 

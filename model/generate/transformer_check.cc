@@ -265,7 +265,7 @@ void check_batch(const TransformerSpec& spec) {
 
 void check_size(const TransformerSpec& spec) {
   std::int64_t each = 36;  // nodes of a layer and micro-batch
-  if (spec.model.moe.experts != 0) each += 20;
+  if (spec.model.moe.experts != 0) each += spec.routing.node_devices != 0 ? 24 : 20;
   if (spec.model.family == ModelFamily::kEncoderDecoder) each += 16;
   if (spec.recompute.kind == Recompute::kFull) each += each / 2;
   if (spec.parallel.sharding == Sharding::kZero3) each += 6;
@@ -360,6 +360,41 @@ void check_schedule(const TransformerSpec& spec) {
 
 // ---- the rest
 
+// Tokens that go once to each node.
+void check_nodes(const TransformerSpec& spec) {
+  const RoutingSpec& routing = spec.routing;
+  in_range("routing.node_devices", routing.node_devices, 0, kDevicesMax);
+  in_range("routing.nodes_max", routing.nodes_max, 0, kDevicesMax);
+  if (routing.node_devices == 0) {
+    if (routing.nodes_max != 0) {
+      refuse("routing.nodes_max", "{} without routing.node_devices; expected both, or 0",
+             routing.nodes_max);
+    }
+    return;
+  }
+  if (routing.imbalance != 0 || routing.capacity_factor != 0) {
+    refuse("routing.node_devices",
+           "{} with routing.imbalance or routing.capacity_factor; expected experts that are "
+           "equally busy, or 0",
+           routing.node_devices);
+  }
+  if (spec.model.moe.experts == 0 || spec.parallel.expert == 1) return;
+  const std::int64_t of_node = expert_ranks_of_node(spec);
+  if (of_node == 0 || spec.parallel.expert % of_node != 0) {
+    refuse(
+        "routing.node_devices",
+        "nodes of {} devices hold different numbers of the {} ranks that share experts; expected "
+        "as many in each",
+        routing.node_devices, spec.parallel.expert);
+  }
+  const std::int64_t nodes = spec.parallel.expert / of_node;
+  const std::int64_t of_nodes = spec.model.moe.experts / nodes * routing.nodes_max;
+  if (routing.nodes_max != 0 && of_nodes < spec.model.moe.top_k) {
+    refuse("routing.nodes_max", "{} nodes have {} experts; expected at least top_k, {}",
+           routing.nodes_max, of_nodes, spec.model.moe.top_k);
+  }
+}
+
 void check_options(const TransformerSpec& spec) {
   in_range("gemm_precision_ends", spec.gemm_precision_ends, 0, kCountMax);
   in_range("gradient_bucket_parameters", spec.gradient_bucket_parameters, 0, std::int64_t{1} << 53);
@@ -388,6 +423,7 @@ void check_options(const TransformerSpec& spec) {
     refuse("routing.imbalance", "{} with parallel.expert {}; expected 0, or at most {} ranks",
            routing.imbalance, spec.parallel.expert, kRolesMax);
   }
+  check_nodes(spec);
   const double slots = static_cast<double>(spec.micro_batch_sequences) *
                        static_cast<double>(tokens_of(spec)) *
                        static_cast<double>(spec.model.moe.top_k);

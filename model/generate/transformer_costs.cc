@@ -2,8 +2,10 @@
 #include "model/generate/transformer_costs.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/generate/transformer_attention.h"
+#include "model/generate/transformer_mesh.h"
 #include "model/generate/transformer_table.h"
 
 namespace exawarp::model {
@@ -73,6 +75,34 @@ void set_expert_shapes(FfnCosts& ffn, const TransformerSpec& spec, Wide rows) {
   }
 }
 
+// The all-to-alls' bytes; and tokens that travel in fp8 are converted once each, before they go,
+// not once an expert.
+void set_exchange(ExpertCosts& e, const TransformerSpec& spec, const Sizes& s, const Table& table,
+                  Wide sent) {
+  const Wide there = wide(bytes_of(dispatch_precision_of(spec)));
+  if (spec.routing.dispatch_precision == schema::DataType::FP8) {
+    const Wide tokens = s.local_tokens * s.hidden;
+    if (e.experts.in.cast) e.experts.in.cast = table.cast("cast", tokens);
+    if (e.experts.out.gradient_cast)
+      e.experts.out.gradient_cast = table.cast("cast.backward", tokens);
+  }
+  if (spec.routing.node_devices == 0 || spec.parallel.expert == 1) {
+    e.dispatch_bytes = to_count(there * sent * s.hidden);
+    e.combine_bytes = to_count(s.element * sent * s.hidden);
+    return;
+  }
+  const std::int64_t of_node = expert_ranks_of_node(spec);
+  const TokenReach reach = reach_of_token(spec, of_node);
+  const auto elements = [&](double copies) {
+    return static_cast<Wide>(std::ceil(copies * static_cast<double>(s.local_tokens))) * s.hidden;
+  };
+  e.dispatch_bytes = to_count(there * elements(reach.ranks));
+  e.combine_bytes = to_count(s.element * elements(reach.ranks));
+  if (of_node == spec.parallel.expert) return;
+  e.node_dispatch_bytes = to_count(there * elements(reach.nodes));
+  e.node_combine_bytes = to_count(s.element * elements(reach.nodes));
+}
+
 ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table& table,
                        const ExpertRouting& routing, std::uint32_t rank, std::uint32_t pattern) {
   const MoeSpec& moe = spec.model.moe;
@@ -102,7 +132,7 @@ ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table&
                       .fused = spec.kernels.fused_activation},
                      table);
   set_expert_shapes(e.experts, spec, split * received);
-  e.dispatch_bytes = to_count(s.element * sent * s.hidden);
+  set_exchange(e, spec, s, table, sent);
   e.tensor_shard_bytes = to_count(s.element * received * s.hidden);
   e.tensor_whole_bytes = to_count(s.element * split * received * s.hidden);
   return e;

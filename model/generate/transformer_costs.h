@@ -46,6 +46,9 @@
 // router               2 T' H E                        GEMM                    GEMM
 // router.top_k         5 T' E                          e T' E                  e T' E
 // permute, unpermute   0, 2 T' K H                     e T' H, e T' K H        the other
+// all-to-all           e' T' K H to the experts (e': of routing.dispatch_precision), e T' K H back;
+//                      with routing.node_devices K is the ranks, and between nodes the nodes, that
+//                      a token's experts are in (TokenReach)
 // expert products      as GEMMs of all slots of a rank, T' K t_e if experts are equally busy, with
 //                      the weights of its E/x experts
 // MLA: latents of widths r_q and r_k + rope, whole on each rank of the tensor group, from T'
@@ -75,7 +78,7 @@ struct OperationCost {
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_written = 0;
   schema::DataType data_type = schema::DataType::NONE;  // NONE: that of the nodes around it
-  Shape shape = {};  // of matrix products and attention
+  Shape shape = {};                                     // of matrix products and attention
 };
 
 // A matrix product of the forward pass and the two of its backward pass.
@@ -117,8 +120,11 @@ struct FfnCosts {
 struct ExpertCosts {
   GemmCosts router;
   OperationPair top_k, permute, unpermute;
-  FfnCosts experts;                      // those of this rank
-  std::uint64_t dispatch_bytes = 0;      // all-to-all input with equal shares
+  FfnCosts experts;  // those of this rank
+  // All-to-all input with equal shares, to the experts and back from them; with
+  // routing.node_devices that of the ranks of a node, and beside it that between nodes.
+  std::uint64_t dispatch_bytes = 0, combine_bytes = 0;
+  std::uint64_t node_dispatch_bytes = 0, node_combine_bytes = 0;
   std::uint64_t tensor_shard_bytes = 0;  // a rank's slots, before they are gathered over t_e ranks
   std::uint64_t tensor_whole_bytes = 0;  // and all of them
   std::uint32_t pattern = 0;             // of the routing

@@ -256,23 +256,23 @@ LayerWriter::Node LayerWriter::experts_forward(const LayerCosts& layer, Node nor
   const ExpertCosts& moe = *layer.moe;
   out_.compute(moe.router.forward);
   out_.compute(moe.top_k.forward);
-  const Node dispatched = exchange(moe, true, out_.compute(moe.permute.forward));
+  const Exchange dispatched = exchange(moe, true, out_.compute(moe.permute.forward));
   Node shared;
   if (layer.ffn) shared = ffn_forward(*layer.ffn, layer, normed);
   const FfnCosts& ffn = moe.experts;
   product(ffn.in.forward, ffn.in.cast, gather_slots(moe, dispatched));
   if (ffn.activation_parts) out_.compute(ffn.activation_parts->forward);
   out_.compute(ffn.activation.forward);
-  const Node combined =
+  const Exchange combined =
       exchange(moe, false, reduce_slots(moe, product(ffn.out.forward, ffn.out.cast)));
-  out_.compute(moe.unpermute.forward, {combined});
+  out_.compute(moe.unpermute.forward, {combined[0], combined[1]});
   return shared;
 }
 
 LayerWriter::Node LayerWriter::experts_backward(const LayerCosts& layer, Node gradient,
                                                 bool with_weights) {
   const ExpertCosts& moe = *layer.moe;
-  const Node sent = exchange(moe, true, out_.compute(moe.unpermute.backward, {gradient}));
+  const Exchange sent = exchange(moe, true, out_.compute(moe.unpermute.backward, {gradient}));
   Node shared;
   if (layer.ffn) shared = ffn_backward(*layer.ffn, layer, gradient, with_weights);
   const FfnCosts& ffn = moe.experts;
@@ -281,35 +281,49 @@ LayerWriter::Node LayerWriter::experts_backward(const LayerCosts& layer, Node gr
   out_.compute(ffn.activation.backward);
   if (ffn.activation_parts) out_.compute(ffn.activation_parts->backward);
   const std::uint32_t dx = product(ffn.in.input_gradient, ffn.in.gradient_cast);
-  const Node home = exchange(moe, false, reduce_slots(moe, dx));
+  const Exchange home = exchange(moe, false, reduce_slots(moe, dx));
   if (with_weights) out_.compute(ffn.in.weight_gradient);
-  out_.compute(moe.permute.backward, {home});
+  out_.compute(moe.permute.backward, {home[0], home[1]});
   out_.compute(moe.top_k.backward);
   out_.compute(moe.router.input_gradient);
   if (with_weights) out_.compute(moe.router.weight_gradient);
   return shared;
 }
 
-LayerWriter::Node LayerWriter::exchange(const ExpertCosts& moe, bool to_experts, Node after) {
-  if (plan_.expert() == 1) return after;
+LayerWriter::Exchange LayerWriter::exchange(const ExpertCosts& moe, bool to_experts, Node after) {
+  if (plan_.expert() == 1) return {after};
   const bool equal = plan_.routing.balanced;
   const std::vector<std::uint32_t>& sizes = to_experts ? plan_.dispatch_sizes : plan_.combine_sizes;
-  return out_.collective({.name = to_experts ? "expert.dispatch" : "expert.combine",
-                          .type = CollectiveType::ALL_TO_ALL,
-                          .stream = kExpert,
-                          .group = plan_.mesh.expert,
-                          .bytes = equal ? moe.dispatch_bytes : 0,
-                          .data_type = plan_.spec.precision,
-                          .root = 0,
-                          .sizes = equal ? 0 : sizes[moe.pattern]},
-                         {after});
+  ProgramWriter::Collective all_to_all{
+      .name = to_experts ? "expert.dispatch" : "expert.combine",
+      .type = CollectiveType::ALL_TO_ALL,
+      .stream = kExpert,
+      .group = plan_.mesh.expert,
+      .bytes = !equal       ? 0
+               : to_experts ? moe.dispatch_bytes
+                            : moe.combine_bytes,
+      .data_type = to_experts ? dispatch_precision_of(plan_.spec) : plan_.spec.precision,
+      .root = 0,
+      .sizes = equal ? 0 : sizes[moe.pattern]};
+  Exchange done;
+  if (plan_.expert_ranks_of_node != 1) done[0] = out_.collective(all_to_all, {after});
+  if (moe.node_dispatch_bytes == 0) return done;
+  all_to_all.name = to_experts ? "expert.dispatch.nodes" : "expert.combine.nodes";
+  all_to_all.stream = kExpertNodes;
+  all_to_all.group = plan_.mesh.expert_nodes;
+  all_to_all.bytes = to_experts ? moe.node_dispatch_bytes : moe.node_combine_bytes;
+  done[1] = out_.collective(all_to_all, {after});
+  return done;
 }
 
-LayerWriter::Node LayerWriter::gather_slots(const ExpertCosts& moe, Node after) {
-  if (expert_tensor_of(plan_.spec.parallel) == 1) return after;
+LayerWriter::Node LayerWriter::gather_slots(const ExpertCosts& moe, const Exchange& after) {
+  if (expert_tensor_of(plan_.spec.parallel) == 1) {
+    out_.wait_for(after[1]);
+    return after[0];
+  }
   return out_.collective({"expert.all_gather", CollectiveType::ALL_GATHER, expert_tensor_stream(),
                           plan_.mesh.expert_tensor, moe.tensor_shard_bytes, plan_.spec.precision},
-                         {after});
+                         {after[0], after[1]});
 }
 
 LayerWriter::Node LayerWriter::reduce_slots(const ExpertCosts& moe, Node after) {

@@ -1,6 +1,7 @@
 // Inside the transformer generator: writes one layer of a program, forward and backward.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -61,10 +62,12 @@ class LayerWriter {
   Node row_forward(const GemmCosts& gemm, std::uint64_t whole_bytes);
   void row_backward(const GemmCosts& gemm, std::uint64_t shard_bytes, Node gradient,
                     bool with_weights);
-  // The all-to-all to the experts, or back from them.
-  Node exchange(const ExpertCosts& moe, bool to_experts, Node after);
+  // The all-to-alls to the experts, or back from them: inside nodes, and between them. They go on
+  // at the same time, as of tokens in small parts.
+  using Exchange = std::array<Node, 2>;
+  Exchange exchange(const ExpertCosts& moe, bool to_experts, Node after);
   // All slots of an expert that is split over several ranks; and the sum of its parts.
-  Node gather_slots(const ExpertCosts& moe, Node after);
+  Node gather_slots(const ExpertCosts& moe, const Exchange& after);
   Node reduce_slots(const ExpertCosts& moe, Node after);
   Node context_collective(const char* name, schema::CollectiveType type, std::uint64_t bytes,
                           Node after);

@@ -138,12 +138,63 @@ std::vector<TransformerMesh::Axis> mesh_axes(const ParallelSpec& parallel) {
   return axes;
 }
 
+namespace {
+
+// The axis along which expert-parallel ranks go through the data axis, and how many of its ranks
+// share a node: 0 where nodes have different numbers.
+struct ExpertAxis {
+  std::size_t index = 0;  // the number of axes: there is none
+  std::uint32_t of_node = 1;
+};
+
+ExpertAxis expert_axis(const std::vector<TransformerMesh::Axis>& axes, std::int64_t node_devices) {
+  const auto axis = std::ranges::find(axes, "expert", &TransformerMesh::Axis::name);
+  ExpertAxis result{.index = static_cast<std::size_t>(axis - axes.begin())};
+  if (axis == axes.end()) return result;
+  const auto node = static_cast<std::uint32_t>(node_devices);
+  if (axis->stride >= node) {
+    result.of_node = axis->stride % node == 0 ? 1 : 0;
+    return result;
+  }
+  result.of_node = std::min(axis->size, node / axis->stride);
+  const bool even = node % (axis->stride * result.of_node) == 0;
+  if (!even || axis->size % result.of_node != 0) result.of_node = 0;
+  return result;
+}
+
+// Cuts the expert axis at the edge of a node.
+void cut_at_nodes(std::vector<TransformerMesh::Axis>& axes, std::int64_t node_devices) {
+  const ExpertAxis found = expert_axis(axes, node_devices);
+  if (found.index == axes.size()) return;
+  TransformerMesh::Axis& inner = axes[found.index];
+  const TransformerMesh::Axis outer{"expert_nodes", inner.size / found.of_node,
+                                    inner.stride * found.of_node};
+  if (outer.size == 1) return;
+  inner.size = found.of_node;
+  axes.insert(axes.begin() + static_cast<std::ptrdiff_t>(found.index) + 1, outer);
+}
+
+}  // namespace
+
+std::int64_t expert_ranks_of_node(const TransformerSpec& spec) {
+  const ParallelSpec& parallel = spec.parallel;
+  const std::int64_t outer = parallel.tensor / expert_tensor_of(parallel);
+  const auto axes = mesh_axes(parallel);
+  for (const TransformerMesh::Axis& axis : axes) {
+    const bool tensor = axis.name == "tensor" || axis.name == "tensor_outer";
+    if (!tensor || outer == 1 || parallel.expert == 1) continue;
+    if (spec.routing.node_devices % (axis.stride * axis.size) != 0) return 0;
+  }
+  return outer * expert_axis(axes, spec.routing.node_devices).of_node;
+}
+
 TransformerMesh add_mesh(const TransformerSpec& spec,
                          const std::vector<std::uint32_t>& embedding_stages,
                          WorkloadBuilder& workload) {
   const Cuts cuts = cuts_of(spec.parallel);
   TransformerMesh mesh;
   mesh.axes = mesh_axes(spec.parallel);
+  if (spec.routing.node_devices != 0) cut_at_nodes(mesh.axes, spec.routing.node_devices);
   for (std::size_t i = 0; i < mesh.axes.size(); ++i) {
     const TransformerMesh::Axis& axis = mesh.axes[i];
     workload.add_axis(axis.name, axis.size);
@@ -159,17 +210,21 @@ TransformerMesh add_mesh(const TransformerSpec& spec,
   }
   Groups groups(mesh, workload);
   mesh.tensor = groups.add("tensor", {"tensor", "tensor_outer"});
-  mesh.dense.reduce = groups.add("data", {"context", "expert", "data"});
+  const std::vector<std::string> dense{"context", "expert", "expert_nodes", "data"};
+  mesh.dense.reduce = groups.add("data", dense);
   mesh.pipeline = groups.add("pipeline", {"pipeline"});
   if (embedding_stages.size() > 1) {
     mesh.embedding = add_embedding_group(mesh, static_cast<std::uint32_t>(spec.parallel.pipeline),
                                          embedding_stages, workload);
   }
   if (spec.parallel.context > 1) mesh.context = groups.add("context", {"context"});
-  add_parameter_groups(spec, "data", {"context", "expert", "data"}, groups, mesh.dense);
+  add_parameter_groups(spec, "data", dense, groups, mesh.dense);
   if (spec.model.moe.experts == 0) return mesh;
   const char* const outer = cuts.experts_beside_tensor ? "tensor" : "tensor_outer";
   if (spec.parallel.expert > 1) mesh.expert = groups.add("expert", {outer, "expert"});
+  if (groups.size({"expert_nodes"}) > 1) {
+    mesh.expert_nodes = groups.add("expert_nodes", {"expert_nodes"});
+  }
   mesh.expert_tensor = mesh.tensor;
   if (cuts.tensor_outer > 1) mesh.expert_tensor = groups.add("expert_tensor", {"tensor"});
   add_parameter_groups(spec, "expert_data", {"context", "data"}, groups, mesh.experts);

@@ -33,6 +33,9 @@ struct TransformerMesh {
   Axis expert_outer, expert_inner;  // of the tensor axis, and of the data axis
 
   std::uint16_t tensor = 0, pipeline = 0, context = 0, expert = 0, expert_tensor = 0, embedding = 0;
+  // With routing.node_devices `expert` is of the ranks of one node, and this of those with the same
+  // place in each of the nodes.
+  std::uint16_t expert_nodes = 0;
   ParameterGroup dense, experts;
 
   [[nodiscard]] std::uint32_t stage_of(std::uint32_t device, std::uint32_t stages) const {
@@ -47,6 +50,10 @@ struct TransformerMesh {
 // The axes in order, each by name and size: parallel.order with what it leaves out put in.
 // Requires sizes that check() accepts.
 std::vector<TransformerMesh::Axis> mesh_axes(const ParallelSpec& parallel);
+
+// Expert-parallel ranks that share a node, by routing.node_devices and the order of the axes:
+// parallel.expert where all do, 0 where some nodes have more than others.
+std::int64_t expert_ranks_of_node(const TransformerSpec& spec);
 
 // Adds axes and groups to `workload`. `embedding_stages`: stages that share a tied embedding; a
 // group is made of them if they are two or more.

@@ -21,6 +21,7 @@ struct TransformerPlan {
   std::vector<std::uint32_t> embedding_stages{};  // that share a tied embedding
   TransformerMesh mesh{};
   ExpertRouting routing{};
+  std::uint32_t expert_ranks_of_node = 0;  // routing.node_devices; 0: tokens go straight to experts
   // By pattern of the routing: NodeFields::sizes of the all-to-all to the experts, and back.
   std::vector<std::uint32_t> dispatch_sizes{}, combine_sizes{};
 

@@ -309,6 +309,16 @@ struct RoutingSpec {
   double capacity_factor = 0;  // routing.capacity_factor: an expert takes at most so many times
                                // the mean, other tokens are dropped; 0: no limit
   bool pad = false;            // routing.pad: experts compute their whole capacity
+  // routing.node_devices: devices of a node. A token then goes once to each node that it has
+  // experts in, and there once to each device, both at the same time in small parts (DeepEP,
+  // HybridEP). 0: once to each of its experts, straight.
+  std::int64_t node_devices = 0;
+  // routing.nodes_max: a token's experts are in at most so many nodes (DeepSeek-V3,
+  // arXiv:2412.19437, section 2.1.2); 0: no limit. Requires node_devices.
+  std::int64_t nodes_max = 0;
+  // routing.dispatch_precision: of tokens on the way to experts, and of gradients on the way to
+  // them; the way back is in `precision`. NONE: precision.
+  schema::DataType dispatch_precision = schema::DataType::NONE;
 };
 
 // Reading and writing of files, over the link to the host. Keys: storage.NAME.
@@ -389,6 +399,7 @@ struct TransformerSpec {
 [[nodiscard]] std::int64_t expert_tensor_of(const ParallelSpec& parallel);
 [[nodiscard]] std::int64_t state_bytes_of(const OptimizerSpec& optimizer);
 [[nodiscard]] schema::DataType parameter_precision_of(const TransformerSpec& spec);
+[[nodiscard]] schema::DataType dispatch_precision_of(const TransformerSpec& spec);
 [[nodiscard]] bool reduces_each_micro_batch(const TransformerSpec& spec);
 [[nodiscard]] std::int64_t micro_batches_of(const TransformerSpec& spec);
 

@@ -3,6 +3,7 @@
 // unless a test says otherwise.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <ostream>
 #include <string>
@@ -354,6 +355,85 @@ TEST(Experts, CapacityDropsWhatIsBeyondAndPaddingFillsUp) {
   spec.routing.pad = true;
   const std::vector<std::uint64_t> padded = route_experts(spec).slots[0];
   for (const std::uint64_t mine : padded) EXPECT_EQ(mine, 64u);
+}
+
+// C(a, 2) / C(b, 2).
+double pairs(double a, double b) { return a * (a - 1) / (b * (b - 1)); }
+
+TEST(Experts, ATokenReachesTheNodesAndRanksOfItsExperts) {
+  TransformerSpec spec = split({.data = 8, .expert = 8});
+  spec.model = with_experts();  // 8 experts, 2 a token
+  EXPECT_DOUBLE_EQ(reach_of_token(spec, 2).nodes, 4 * (1 - pairs(6, 8)));
+  EXPECT_DOUBLE_EQ(reach_of_token(spec, 2).ranks, 2);  // one expert a rank
+  spec.routing.nodes_max = 2;
+  EXPECT_DOUBLE_EQ(reach_of_token(spec, 2).nodes, 2 * (1 - pairs(2, 4)));
+  EXPECT_DOUBLE_EQ(reach_of_token(spec, 2).ranks, 2);
+  spec.routing.nodes_max = 1;
+  EXPECT_DOUBLE_EQ(reach_of_token(spec, 2).nodes, 1);
+  spec.routing.nodes_max = 0;
+  spec.model.moe.top_k = 1;
+  EXPECT_DOUBLE_EQ(reach_of_token(spec, 4).nodes, 1);
+}
+
+TEST(Experts, AtMostFourNodesOfEightTakeATokenOfDeepSeek) {
+  TransformerSpec spec = split({.data = 64, .expert = 64});
+  spec.model = with_experts();
+  spec.model.moe.experts = 256;
+  spec.model.moe.top_k = 8;
+  EXPECT_NEAR(reach_of_token(spec, 8).nodes, 8 * (1 - 0.339), 0.01);  // C(224, 8) / C(256, 8)
+  spec.routing.nodes_max = 4;
+  EXPECT_NEAR(reach_of_token(spec, 8).nodes, 4 * (1 - 0.0927), 0.01);  // C(96, 8) / C(128, 8)
+}
+
+TEST(Experts, ATokenGoesOnceToEachNodeAndOnceToEachRankThere) {
+  TransformerSpec spec = split({.data = 4, .expert = 4});
+  spec.model = with_experts();
+  spec.routing.node_devices = 2;
+  const WorkloadGraph graph = generate_transformer(spec);
+  // 64 tokens a rank, of 64 elements of 2 bytes; 2 of 8 experts, of which a node has 4, a rank 2.
+  const auto bytes = [](double copies) {
+    return 12 * 2 * 64 * static_cast<std::uint64_t>(std::ceil(copies * 64));
+  };
+  const double nodes = 2 * (1 - pairs(4, 8));
+  const double ranks = 4 * (1 - pairs(6, 8));
+  EXPECT_EQ(total_of(graph, "expert.dispatch.nodes"), (Total{12, bytes(nodes)}));
+  EXPECT_EQ(total_of(graph, "expert.combine.nodes"), (Total{12, bytes(nodes)}));
+  EXPECT_EQ(total_of(graph, "expert.dispatch"), (Total{12, bytes(ranks)}));
+  EXPECT_EQ(total_of(graph, "expert.combine"), (Total{12, bytes(ranks)}));
+  EXPECT_EQ(flops_of(graph, "expert_in"), 6 * 2 * (64 * 2) * 64 * 2 * 96);  // as without
+}
+
+TEST(Experts, NothingGoesBetweenNodesWhereOneHasAllExperts) {
+  TransformerSpec spec = split({.data = 4, .expert = 4});
+  spec.model = with_experts();
+  spec.routing.node_devices = 8;
+  const WorkloadGraph graph = generate_transformer(spec);
+  EXPECT_EQ(total_of(graph, "expert.dispatch.nodes").count, 0u);
+  EXPECT_EQ(total_of(graph, "expert.dispatch").count, 12u);
+}
+
+TEST(Experts, TokensAreDispatchedInTheirOwnPrecision) {
+  TransformerSpec spec = split({.data = 4, .expert = 4});
+  spec.model = with_experts();
+  const Total plain = total_of(generate_transformer(spec), "expert.dispatch");
+  spec.routing.dispatch_precision = schema::DataType::FP8;
+  const WorkloadGraph graph = generate_transformer(spec);
+  EXPECT_EQ(total_of(graph, "expert.dispatch"), (Total{plain.count, plain.bytes / 2}));
+  EXPECT_EQ(total_of(graph, "expert.combine"), plain);
+}
+
+TEST(Experts, NodesHaveToHoldEquallyManyOfTheirRanks) {
+  TransformerSpec spec = split({.data = 8, .expert = 8});
+  spec.model = with_experts();
+  spec.routing.node_devices = 3;
+  EXPECT_THROW(check(spec), SpecProblem);
+  spec.routing.node_devices = 0;
+  spec.routing.nodes_max = 2;
+  EXPECT_THROW(check(spec), SpecProblem);
+  spec.routing = {.imbalance = 0.5, .node_devices = 4};
+  EXPECT_THROW(check(spec), SpecProblem);
+  spec.routing = {.node_devices = 1, .nodes_max = 1};  // one expert, two a token
+  EXPECT_THROW(check(spec), SpecProblem);
 }
 
 // ---- schedules, recomputation, overlap
