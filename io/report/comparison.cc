@@ -201,18 +201,17 @@ Comparison compare_results(const std::string& a, const std::string& b, double to
 std::string comparison_text(const Comparison& c) {
   std::string out = fmt::format("A  {}\nB  {}\n\n", c.a, c.b);
   const auto line = [&out](const Difference& d) {
-    append(out, "{} {:<44} {:>22} {:>22}  {}\n", d.drifted ? '!' : ' ',
-                   one_line(d.key), one_line(d.a.empty() ? "-" : d.a),
-                   one_line(d.b.empty() ? "-" : d.b), change_text(d));
+    append(out, "{} {:<44} {:>22} {:>22}  {}\n", d.drifted ? '!' : ' ', one_line(d.key),
+           one_line(d.a.empty() ? "-" : d.a), one_line(d.b.empty() ? "-" : d.b), change_text(d));
   };
   append(out, "Inputs: {}\n",
-                 c.inputs.empty() ? "equal" : fmt::format("{} differ", c.inputs.size()));
+         c.inputs.empty() ? "equal" : fmt::format("{} differ", c.inputs.size()));
   for (Difference d : c.inputs) {
     d.drifted = d.is_number = false;
     line(d);
   }
-  append(out, "\nFigures: {} of {} differ, {} by more than {:g} %\n",
-                 c.figures.size(), c.figures_compared, c.drifted(), 100 * c.tolerance);
+  append(out, "\nFigures: {} of {} differ, {} by more than {:g} %\n", c.figures.size(),
+         c.figures_compared, c.drifted(), 100 * c.tolerance);
   for (const Difference& d : c.figures) line(d);
   return out;
 }
@@ -228,14 +227,14 @@ std::string comparison_json(const Comparison& c) {
     }
     return out;
   };
-  return printed(Json{{"schema", "exawarp-comparison-1"},
-                      {"a", c.a},
-                      {"b", c.b},
-                      {"tolerance", c.tolerance},
-                      {"figures_compared", c.figures_compared},
-                      {"drifted", c.drifted()},
-                      {"inputs", list(c.inputs)},
-                      {"figures", list(c.figures)}});
+  return printed({{"schema", "exawarp-comparison-1"},
+                  {"a", c.a},
+                  {"b", c.b},
+                  {"tolerance", c.tolerance},
+                  {"figures_compared", c.figures_compared},
+                  {"drifted", c.drifted()},
+                  {"inputs", list(c.inputs)},
+                  {"figures", list(c.figures)}});
 }
 
 }  // namespace exawarp::io
