@@ -76,7 +76,8 @@ std::string quantity_text(std::int64_t value, Dimension dimension) {
 }
 
 void note_usual(const YamlSection& section, const KeySchema& key, const std::string& yaml) {
-  if (!key.required && !key.presence_matters && key.otherwise.empty()) section.note_usual(key.name, yaml);
+  if (key.required || key.presence_matters || !key.otherwise.empty()) return;
+  section.note_usual(key.name, yaml);
 }
 
 bool holds(const KeyCondition& condition, const SectionSchema& schema, const YamlSection& section) {

@@ -1,5 +1,5 @@
-// Through yaml-cpp's emitter, with every text in quotes that another reader could take for something
-// else. Mappings lie below each other, lists of plain text in one line.
+// Through yaml-cpp's emitter, with every text in quotes that another reader could take for
+// something else. Mappings lie below each other, lists of plain text in one line.
 #include "io/study/yaml_writer.h"
 
 #include <yaml-cpp/emitter.h>
@@ -75,7 +75,8 @@ class Writer {
       write_entry(entry, entry.value->file == node.file ? "" : entry.value->file);
     }
     for (const YamlNode::Entry& entry : node.usual) {
-      const bool says_nothing = entry.value->kind == NodeKind::mapping && entry.value->usual.empty();
+      const bool says_nothing =
+          entry.value->kind == NodeKind::mapping && entry.value->usual.empty();
       if (!says_nothing) write_entry(entry, "default");
     }
     out_ << YAML::EndMap;

@@ -46,7 +46,8 @@ TEST_F(Results, TheResolvedStudyAloneGivesTheSameDigest) {
 
 TEST_F(Results, SayWhatTheyWereMadeOf) {
   const json s = summary({"run", "study.yaml", "--json", "--set", "seed=3"})["provenance"];
-  EXPECT_EQ(s["command_line"], json::parse(R"(["run", "study.yaml", "--json", "--set", "seed=3"])"));
+  EXPECT_EQ(s["command_line"],
+            json::parse(R"(["run", "study.yaml", "--json", "--set", "seed=3"])"));
   EXPECT_EQ(s["overrides"], json::parse(R"(["seed=3"])"));
   for (const char* key : {"version", "commit", "build", "compiler", "mpi", "host", "date"}) {
     EXPECT_NE(s[key], "") << key;
@@ -100,7 +101,8 @@ TEST_F(Results, SayWhatWasOverriddenAndWhetherMemorySuffices) {
 
 TEST_F(Results, AreComparedInputsFirst) {
   EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "a"}).exit_code, 0);
-  EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "b", "--sync", "sequential"}).exit_code, 0);
+  EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "b", "--sync", "sequential"}).exit_code,
+            0);
   EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "c", "--set",
                            "workload.transformer.model.ffn=2048"}).exit_code, 0);
   EXPECT_EQ(workspace.run({"compare", "a", "b"}).exit_code, 0);

@@ -92,7 +92,8 @@ TEST_F(Resolved, KeepsEveryText) {
 }
 
 TEST_F(Resolved, EveryShippedStudyIsWhatItResolvesTo) {
-  const std::filesystem::path studies = std::filesystem::path(EXAWARP_SOURCE_DIR) / "configs/studies";
+  const std::filesystem::path studies =
+      std::filesystem::path(EXAWARP_SOURCE_DIR) / "configs/studies";
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(studies)) {
     const io::Study study = io::read_study(entry.path().string(), {"seed=7"});
