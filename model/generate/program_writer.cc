@@ -11,10 +11,10 @@ namespace exawarp::model {
 namespace {
 
 constexpr std::array<const char*, kStreamRoles> kStreamNames{
-    "compute",          "tensor",        "data",           "pipeline",        "embedding",
-    "context",          "expert",        "expert tensor",  "expert data",     "data gather",
-    "expert gather",    "data replica",  "expert replica", "receive forward", "send forward",
-    "receive gradient", "send gradient", "storage"};
+    "compute",      "tensor",           "data",          "pipeline",       "embedding",
+    "context",      "expert",           "expert nodes",  "expert tensor",  "expert data",
+    "data gather",  "expert gather",    "data replica",  "expert replica", "receive forward",
+    "send forward", "receive gradient", "send gradient", "storage"};
 
 }  // namespace
 

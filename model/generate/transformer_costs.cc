@@ -131,6 +131,10 @@ ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table&
                       .matrices = wide(moe.experts / spec.parallel.expert),
                       .fused = spec.kernels.fused_activation},
                      table);
+  if (spec.kernels.fused_experts) {
+    e.experts.out.cast.reset();
+    e.experts.in.gradient_cast.reset();
+  }
   set_expert_shapes(e.experts, spec, split * received);
   set_exchange(e, spec, s, table, sent);
   e.tensor_shard_bytes = to_count(s.element * received * s.hidden);

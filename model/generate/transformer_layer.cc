@@ -260,9 +260,10 @@ LayerWriter::Node LayerWriter::experts_forward(const LayerCosts& layer, Node nor
   Node shared;
   if (layer.ffn) shared = ffn_forward(*layer.ffn, layer, normed);
   const FfnCosts& ffn = moe.experts;
+  const bool fused = plan_.spec.kernels.fused_experts;
   product(ffn.in.forward, ffn.in.cast, gather_slots(moe, dispatched));
-  if (ffn.activation_parts) out_.compute(ffn.activation_parts->forward);
-  out_.compute(ffn.activation.forward);
+  if (ffn.activation_parts && !fused) out_.compute(ffn.activation_parts->forward);
+  if (!fused) out_.compute(ffn.activation.forward);
   const Exchange combined =
       exchange(moe, false, reduce_slots(moe, product(ffn.out.forward, ffn.out.cast)));
   out_.compute(moe.unpermute.forward, {combined[0], combined[1]});
@@ -278,8 +279,9 @@ LayerWriter::Node LayerWriter::experts_backward(const LayerCosts& layer, Node gr
   const FfnCosts& ffn = moe.experts;
   product(ffn.out.input_gradient, ffn.out.gradient_cast, gather_slots(moe, sent));
   if (with_weights) out_.compute(ffn.out.weight_gradient);
-  out_.compute(ffn.activation.backward);
-  if (ffn.activation_parts) out_.compute(ffn.activation_parts->backward);
+  const bool fused = plan_.spec.kernels.fused_experts;
+  if (!fused) out_.compute(ffn.activation.backward);
+  if (ffn.activation_parts && !fused) out_.compute(ffn.activation_parts->backward);
   const std::uint32_t dx = product(ffn.in.input_gradient, ffn.in.gradient_cast);
   const Exchange home = exchange(moe, false, reduce_slots(moe, dx));
   if (with_weights) out_.compute(ffn.in.weight_gradient);

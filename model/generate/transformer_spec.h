@@ -246,6 +246,9 @@ struct KernelSpec {
   // kernels.fused_casts: norms write what the products after them read in fp8 themselves; only the
   // transposing is left (Transformer Engine, LayerNormLinear).
   bool fused_casts = true;
+  // kernels.fused_experts: experts' grouped products apply the activation to what they wrote, and
+  // write it in the operands' precision (grouped products of CuTe DSL in Transformer Engine).
+  bool fused_experts = false;
   // Once a step, of the share of the gradients that a rank updates (Megatron-LM, optimizer.py).
   bool unscale = true;  // kernels.unscale: fp16's loss scale is taken out, overflows looked for
   bool clip = true;     // kernels.clip: multiplied, where there is a gradient norm

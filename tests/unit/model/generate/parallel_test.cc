@@ -236,6 +236,22 @@ TEST(Experts, TokensAreDispatchedInTheirOwnPrecision) {
   EXPECT_EQ(total_of(graph, "expert.combine"), plain);
 }
 
+TEST(Experts, FusedProductsLeaveNoActivationAndNoConversionOfIt) {
+  TransformerSpec spec = split({.data = 4, .expert = 4});
+  spec.model = with_experts();
+  spec.gemm_precision = schema::DataType::FP8;
+  spec.kernels = kernels_of(KernelPreset::kTransformerEngine);
+  const WorkloadGraph apart = generate_transformer(spec);
+  spec.kernels.fused_experts = true;
+  const WorkloadGraph graph = generate_transformer(spec);
+  EXPECT_EQ(total_of(apart, "expert.activation").count, 6u);
+  EXPECT_EQ(total_of(graph, "expert.activation").count, 0u);
+  EXPECT_EQ(total_of(graph, "expert.activation.backward").count, 0u);
+  EXPECT_EQ(total_of(graph, "cast").count + 6, total_of(apart, "cast").count);
+  EXPECT_EQ(total_of(graph, "cast.backward").count + 6, total_of(apart, "cast.backward").count);
+  EXPECT_EQ(flops_of(graph, "expert_in"), flops_of(apart, "expert_in"));
+}
+
 TEST(Experts, NodesHaveToHoldEquallyManyOfTheirRanks) {
   TransformerSpec spec = split({.data = 8, .expert = 8});
   spec.model = with_experts();
