@@ -77,12 +77,12 @@ std::string memory_summary(const model::WorkloadGraph& graph,
   const model::Program* most = hungriest(graph);
   if (most == nullptr) return {};
   const model::ProgramMemory& memory = *most->memory();
-  const bool fits = fits_in(memory, accelerator);
-  return fmt::format("Memory      {} a device{}{}, {}: {}\n", gigabytes(memory.peak()),
-                     accelerator.memory_bytes == 0
-                         ? ""
-                         : fmt::format(" of {}", gigabytes(accelerator.memory_bytes)),
-                     fits ? " at most" : ", WHICH DOES NOT FIT, and was to be ignored",
+  const std::string capacity = accelerator.memory_bytes == 0
+                                   ? ""
+                                   : fmt::format(" of {}", gigabytes(accelerator.memory_bytes));
+  return fmt::format("Memory      {}{} a device at most{}\n            {}: {}\n",
+                     gigabytes(memory.peak()), capacity,
+                     fits_in(memory, accelerator) ? "" : ": DOES NOT FIT, which was to be ignored",
                      model::printable(most->name()), parts_text(memory));
 }
 

@@ -83,17 +83,18 @@ RuleKeys::Key algorithm_key(std::string name, Algorithm model::Choice::*at, std:
       });
 }
 
+constexpr RealRange kPayloadShare{.min = 0.01, .max = 1};
+
 // Share of what an interface inside a node (0) or beyond (1) carries that is data; where the key is
 // absent, that of the one beyond.
 RuleKeys::Key payload_key(std::string name, std::size_t at, std::string meaning) {
-  constexpr RealRange kShare{.min = 0.01, .max = 1};
   return RuleKeys::custom(
-      std::move(name), {ValueShape::real(kShare)}, std::move(meaning),
+      std::move(name), {ValueShape::real(kPayloadShare)}, std::move(meaning),
       [at](const YamlSection& section, CollectiveRule& rule, const KeySchema& key) {
         auto& ppm = rule.choice.payload_ppm;
         const double usual = static_cast<double>(ppm[1]) / model::kPayloadWhole;
         ppm[at] = static_cast<std::uint32_t>(
-            std::lround(section.real(key.name, kShare, usual) * model::kPayloadWhole));
+            std::lround(section.real(key.name, kPayloadShare, usual) * model::kPayloadWhole));
       });
 }
 

@@ -84,7 +84,7 @@ TEST_F(Results, ThatArePrintedNeedNoDirectory) {
 TEST_F(Results, SayWhatWasOverriddenAndWhetherMemorySuffices) {
   const Ran fits = workspace.run({"run", "study.yaml", "--out", "a"});
   EXPECT_EQ(fits.out.find("Overrides"), std::string::npos);
-  EXPECT_NE(fits.out.find(" at most, "), std::string::npos) << fits.out;
+  EXPECT_NE(fits.out.find(" a device at most\n"), std::string::npos) << fits.out;
   const std::string small = "system.accelerator.memory_capacity=1 MB";
   EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "b", "--set", small}).exit_code, 2);
   const Ran ignored =
