@@ -51,7 +51,7 @@ def inputs():
 
 
 def targets():
-    run = ["--threads", "1", "--quiet", "--out", "out", "--ignore-memory"]
+    run = ["--threads", "1", "--quiet", "--out", "out", "--force", "--ignore-memory"]
     workload = ["workload"]
     return [
         Target([*workload, "generate", "workload.yaml", "-o", "out/w.xwg"]),
