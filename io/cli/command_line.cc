@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "io/cli/commands/schema.h"
+#include "io/cli/completion.h"
 #include "io/cli/kernels_command_line.h"
 #include "io/cli/option_values.h"
 #include "io/cli/workload_command_line.h"
@@ -336,6 +337,8 @@ struct CommandArguments {
   CompareArguments compare;
   KernelsArguments kernels;
   RawKernelsOptions raw_kernels;
+  DoctorArguments doctor;
+  std::string completion;
 };
 
 void add_commands(CLI::App& app, CommandArguments& a) {
@@ -358,6 +361,11 @@ void add_commands(CLI::App& app, CommandArguments& a) {
   add_kernels(add("kernels", "imports measured kernels, and counts cycles of systolic arrays"),
               a.kernels, a.raw_kernels);
   add_schema(add("schema", "prints the keys of configuration files as JSON Schema"), a.schema);
+  add("doctor", "says whether runs will start on this machine, and what would help them")
+      .add_flag("--json", a.doctor.json, "prints one JSON object");
+  CLI::App& completion = add("completion", "prints what shells complete the command line by");
+  completion.add_option("WHAT", a.completion, "bash, or a folder of configs/")->required();
+  completion.group("");  // for shells, not in the help
 }
 
 // What of the raw options belongs to the command that was given.
@@ -391,6 +399,8 @@ Command finished(const CLI::App& app, CommandArguments& a) {
   }
   if (app.got_subcommand("compare")) return a.compare;
   if (app.got_subcommand("schema")) return Information{schema_text(a.schema)};
+  if (app.got_subcommand("doctor")) return a.doctor;
+  if (app.got_subcommand("completion")) return Information{completion_text(app, a.completion)};
   if (app.got_subcommand("validate")) {
     a.validate.overrides = raw.lists;
     return a.validate;

@@ -47,6 +47,14 @@ TEST(Binary, WithoutACommandPointsToTheHelp) {
   EXPECT_EQ(workspace.read("out").rfind("exawarp ", 0), 0u);
 }
 
+TEST(Binary, FindsTheConfigurationsOfItsCheckout) {
+  const Workspace workspace;
+  EXPECT_EQ(shell("topology show llama2_7b_8"), 0) << workspace.read("err");
+  EXPECT_EQ(shell("topology show llama2_7b"), 2);
+  EXPECT_NE(workspace.read("err").find("; did you mean llama2_7b_8 or"), std::string::npos)
+      << workspace.read("err");
+}
+
 TEST(Binary, RefusesAnExchangeThatItDoesNotKnow) {
   const Workspace workspace;
   ::setenv("EXAWARP_EXCHANGE", "mesages", 1);
