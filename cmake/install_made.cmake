@@ -11,6 +11,7 @@ foreach(header ${headers})
 endforeach()
 
 # Objects of optimisation across files become one of machine code, for any linker.
+file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}")
 foreach(room ${SLIM_LIBRARIES})
   set(library "${PREFIX}/${LIB_DIR}/libexawarp_${room}.a")
@@ -28,32 +29,39 @@ execute_process(COMMAND "${PROGRAM}" completion bash OUTPUT_FILE "${WORK}/exawar
 file(INSTALL "${WORK}/exawarp" DESTINATION
      "${CMAKE_INSTALL_PREFIX}/share/bash-completion/completions")
 
-# Man pages: exawarp(1), and one for each command.
+# Man pages: exawarp(1), and one for each command, as exawarp-workload-generate(1).
 find_program(HELP2MAN help2man)
 if(NOT HELP2MAN)
   message(STATUS "No man pages: help2man is missing (scripts/install installs it)")
   return()
 endif()
-execute_process(COMMAND "${PROGRAM}" --help OUTPUT_VARIABLE help COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX REPLACE ".*\nSubcommands:\n" "" commands "${help}")
-string(REGEX REPLACE "\n\n.*" "" commands "${commands}")
-string(REGEX MATCHALL "(^|\n)  [a-z]+ [^\n]*" commands "${commands}")
-file(WRITE "${WORK}/see_also" "[see also]\nThe whole documentation is in docs/ of the sources.\n")
-foreach(command "" ${commands})
-  string(REGEX REPLACE "^\n?  ([a-z]+) +(.*)" "\\1;\\2" parts "${command}")
-  list(POP_FRONT parts name what)
-  if(NOT name)
-    set(page "exawarp")
-    set(what "simulates machine-learning work on large clusters")
-  else()
-    set(page "exawarp-${name}")
-  endif()
-  file(WRITE "${WORK}/program" "#!/bin/sh\nexec '${PROGRAM}' ${name} --help\n")
-  file(CHMOD "${WORK}/program" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+file(MAKE_DIRECTORY "${WORK}/program" "${WORK}/man")
+file(WRITE "${WORK}/see_also" "[see also]\nThe documentation is in docs/ of the sources.\n")
+set(commands "exawarp  simulates machine-learning work on large clusters")
+while(commands)
+  list(POP_FRONT commands command)
+  string(REGEX REPLACE "  .*" "" name "${command}")
+  string(REGEX REPLACE "^.*  +" "" what "${command}")
+  string(REPLACE " " "-" page "${name}")
+  string(REGEX REPLACE "^exawarp ?" "" words "${name}")
+  set(asks "${WORK}/program/${page}")
+  file(WRITE "${asks}" "#!/bin/sh\nexec '${PROGRAM}' ${words} --help\n")
+  file(CHMOD "${asks}" PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
   execute_process(COMMAND "${HELP2MAN}" --no-info --no-discard-stderr --section=1
                           "--name=${what}" "--version-string=${VERSION}" "--source=Exawarp"
-                          "--include=${WORK}/see_also" "--output=${WORK}/${page}.1"
-                          "${WORK}/program"
+                          "--include=${WORK}/see_also" "--output=${WORK}/man/${page}.1" "${asks}"
                   COMMAND_ERROR_IS_FATAL ANY)
-  file(INSTALL "${WORK}/${page}.1" DESTINATION "${CMAKE_INSTALL_PREFIX}/share/man/man1")
-endforeach()
+  # What is below it: lines "  NAME    what it does" behind "Subcommands:", up to an empty one.
+  execute_process(COMMAND "${asks}" OUTPUT_VARIABLE help COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE ";" "," help "${help}")
+  if(help MATCHES "\nSubcommands:\n(.*)")
+    string(REGEX REPLACE "\n\n.*" "" below "${CMAKE_MATCH_1}")
+    string(REGEX MATCHALL "[^\n]+" below "${below}")
+    foreach(line ${below})
+      if(line MATCHES "^  ([a-z]+)  +(.*)$")
+        list(APPEND commands "${name} ${CMAKE_MATCH_1}  ${CMAKE_MATCH_2}")
+      endif()
+    endforeach()
+  endif()
+endwhile()
+file(INSTALL "${WORK}/man/" DESTINATION "${CMAKE_INSTALL_PREFIX}/share/man/man1")

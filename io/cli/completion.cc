@@ -73,8 +73,9 @@ std::vector<std::string> names_of_option(const CLI::Option& option) {
 // The paths of all commands below `app`.
 void add_paths(const CLI::App& app, const std::string& path, std::vector<std::string>& out) {
   for (const CLI::App* sub : shown_subcommands(app)) {
-    out.push_back(path + " " + sub->get_name());
-    add_paths(*sub, out.back(), out);
+    const std::string below = path + " " + sub->get_name();
+    out.push_back(below);
+    add_paths(*sub, below, out);
   }
 }
 
