@@ -51,7 +51,7 @@ foreach(room core pdes partition model)
   endforeach()
 endforeach()
 
-# --- what is made when it is installed --------------------------------------------------------------
+# --- what is made when it is installed -----------------------------------------------------------
 
 # Another compiler, or another version of this one, cannot read what waits for optimisation across
 # files. As each library is made machine code as a whole, the program's own build stays as it is.
@@ -71,7 +71,7 @@ install(CODE "
   set(WORK \"${PROJECT_BINARY_DIR}/install\")
   include(\"${PROJECT_SOURCE_DIR}/cmake/install_made.cmake\")")
 
-# --- Debian package ---------------------------------------------------------------------------------
+# --- Debian package ------------------------------------------------------------------------------
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_VENDOR "The Exawarp authors")

@@ -248,10 +248,4 @@ std::vector<Finding> check_up(const HostFacts& f) {
           configs_of(f)};
 }
 
-Verdict worst_of(std::span<const Finding> findings) {
-  Verdict worst = Verdict::fine;
-  for (const Finding& finding : findings) worst = std::max(worst, finding.verdict);
-  return worst;
-}
-
 }  // namespace exawarp::io

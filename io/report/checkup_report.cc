@@ -49,6 +49,12 @@ std::size_t count(std::span<const RankCheckup> ranks, Verdict verdict) {
 
 }  // namespace
 
+Verdict worst_of(std::span<const Finding> findings) {
+  Verdict worst = Verdict::fine;
+  for (const Finding& finding : findings) worst = std::max(worst, finding.verdict);
+  return worst;
+}
+
 std::string line_of(const RankCheckup& checkup) {
   return json_of(checkup).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
          "\n";

@@ -7,10 +7,29 @@
 #include <string_view>
 #include <vector>
 
-#include "io/life/checkup.h"
+#include "core/names.h"
 
 namespace exawarp::io {
 
+enum class Verdict { fine, warning, stops };
+
+inline constexpr core::Named<Verdict> kVerdictNames[] = {
+    {"fine", Verdict::fine}, {"warning", Verdict::warning}, {"stops", Verdict::stops}};
+constexpr std::span<const core::Named<Verdict>> names_of(Verdict) { return kVerdictNames; }
+static_assert(core::names_each(kVerdictNames));
+
+struct Finding {
+  std::string subject;  // "open files"
+  Verdict verdict = Verdict::fine;
+  std::string found;   // what is so, as a value
+  std::string advice;  // what to do; empty where it is fine
+  bool operator==(const Finding&) const = default;
+};
+
+// Of all of them.
+Verdict worst_of(std::span<const Finding> findings);
+
+// Of one rank.
 struct RankCheckup {
   std::uint32_t rank = 0;
   std::string host;

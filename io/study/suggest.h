@@ -15,8 +15,8 @@ std::string closest(std::string_view name, std::span<const std::string> candidat
 // `; did you mean "bandwidth"?`, or "" where nothing is near.
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
 
-// Those that `name` may have meant, at most five: slips of the keyboard, then names that it is a part
-// of, or that are a part of it; nearer ones first.
+// Those that `name` may have meant, at most five: slips of the keyboard, then names that it is a
+// part of, or that are a part of it; nearer ones first.
 std::vector<std::string> close_names(std::string_view name,
                                      std::span<const std::string> candidates);
 

@@ -41,8 +41,8 @@ std::string_view kind_name(NodeKind kind) {
 std::string resolve(const YamlNode& scalar) {
   const std::filesystem::path path(scalar.text);
   const bool from_here = path.is_absolute() || scalar.directory == ".";
-  const std::string found =
-      (from_here ? path : std::filesystem::path(scalar.directory) / path).lexically_normal().string();
+  const std::filesystem::path at = from_here ? path : scalar.directory / path;
+  const std::string found = at.lexically_normal().string();
   std::error_code ignored;
   if (std::filesystem::exists(found, ignored)) return found;
   const std::string below = find_below_configs(scalar.text);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "io/life/agreement.h"
+#include "io/life/checkup.h"
 #include "io/report/checkup_report.h"
 #include "io/study/suggest.h"
 
