@@ -82,7 +82,8 @@ void add_time_limit(CLI::App& app, std::optional<double>& limit_s) {
 }
 
 void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
-  app.add_option("STUDY", a.study_file, "study file, e.g. configs/studies/llama3_405b_32k.yaml")
+  app.add_option("STUDY", a.study_file,
+                 "study: a file, or a name in configs/studies, e.g. llama3_405b_32k")
       ->required();
   app.add_option("--out", a.out_directory, "directory of the results (default: results/<study>)");
   add_engine_options(app, raw, a.options);
@@ -127,7 +128,8 @@ void add_phold(CLI::App& app, PholdArguments& a, RawOptions& raw) {
 }
 
 void add_traffic(CLI::App& app, TrafficArguments& a, RawOptions& raw) {
-  app.add_option("STUDY", a.study_file, "traffic study, e.g. configs/traffic/permutation_1k.yaml")
+  app.add_option("STUDY", a.study_file,
+                 "traffic study: a file, or a name in configs/traffic, e.g. permutation_1k")
       ->required();
   add_sync_options(app, raw, a.options);
   app.add_option("--seed", a.options.seed, "seed of every random number")->transform(kSeedRange);
@@ -433,7 +435,7 @@ Command parse_command_line(const std::vector<std::string>& arguments, Settings* 
   app.footer(
       "Exit codes: 0 done; 1 a bug in exawarp; 2 bad input; 3 the simulated system "
       "deadlocked;\n4 a resource ran out.\n"
-      "Start with: exawarp run configs/studies/llama2_7b_8.yaml");
+      "Start with: exawarp run llama2_7b_8");
   CommandArguments all;
   add_commands(app, all);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
