@@ -10,13 +10,18 @@ foreach(header ${headers})
   file(WRITE "${header}" "${text}")
 endforeach()
 
-# Objects of optimisation across files become one of machine code, for any linker.
+# Objects of optimisation across files become one of machine code, for any linker. In one partition:
+# of several, GCC 12 fails to make something that is to be linked again.
+if(CMAKE_INSTALL_DO_STRIP)
+  set(strip -Wl,--strip-debug)
+endif()
 file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}")
 foreach(room ${SLIM_LIBRARIES})
   set(library "${PREFIX}/${LIB_DIR}/libexawarp_${room}.a")
   set(object "${WORK}/exawarp_${room}.o")
-  execute_process(COMMAND "${COMPILER}" -r -nostdlib -flto=auto -flinker-output=nolto-rel
+  execute_process(COMMAND "${COMPILER}" -r -nostdlib -flto -flto-partition=none
+                          -flinker-output=nolto-rel ${strip}
                           -o "${object}" -Wl,--whole-archive "${library}" -Wl,--no-whole-archive
                           -Wno-stringop-overflow -Wno-stringop-overread
                   COMMAND_ERROR_IS_FATAL ANY)

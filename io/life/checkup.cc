@@ -13,13 +13,14 @@ namespace exawarp::io {
 namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20, kGiB = 1 << 30;
-// Of a program that simulates the smallest study: measured as peak memory, and rounded up.
-constexpr std::uint64_t kMemoryMin = 64 * kMiB;
-// What it maps, which is more: libraries, stacks of threads, regions that are not all touched.
-constexpr std::uint64_t kMappedMin = 512 * kMiB;
+// What the smallest studies take at their peak (20 to 27 MiB), rounded up; and what they map, which
+// is more: libraries, stacks of threads, regions that are not all touched.
+constexpr std::uint64_t kMemoryMin = 32 * kMiB, kMappedMin = 96 * kMiB;
+constexpr std::uint64_t kResultsBytes = 64 << 10;  // of a small study, its largest file
 // Boards of a rank (pdes/shared_exchange.h) and what Open MPI has of its own.
 constexpr std::uint64_t kSharedMemoryOfARank = 8 * kMiB;
-constexpr std::uint64_t kOpenFilesMin = 32, kOpenFilesUsual = 1'024;
+// Below the first no study can be read; below the second Open MPI's ranks do not come up.
+constexpr std::uint64_t kOpenFilesMin = 6, kOpenFilesOfRanks = 32, kOpenFilesUsual = 1'024;
 
 Finding fine(std::string subject, std::string found) {
   return {std::move(subject), Verdict::fine, std::move(found), ""};
@@ -143,7 +144,8 @@ Finding open_files_of(const HostFacts& f) {
       "ranks hold connections, imports of traces a file for each rank that "
       "they read: ulimit -n 4096";
   const std::string found = fmt::format("{}", limit);
-  if (limit < kOpenFilesMin + f.ranks) return stops("open files", found, advice);
+  const std::uint64_t needed = f.ranks > 1 ? kOpenFilesOfRanks + f.ranks : kOpenFilesMin;
+  if (limit < needed) return stops("open files", found, advice);
   if (limit < kOpenFilesUsual + f.ranks) return warning("open files", found, advice);
   return fine("open files", found);
 }
@@ -169,7 +171,8 @@ Finding file_size_of(const HostFacts& f) {
   const std::string advice =
       "a run whose results, workload or trace grow larger ends with exit "
       "code 4: ulimit -f unlimited";
-  return limit < kMiB ? stops("file size", found, advice) : warning("file size", found, advice);
+  return limit < kResultsBytes ? stops("file size", found, advice)
+                               : warning("file size", found, advice);
 }
 
 Finding processor_time_of(const HostFacts& f) {
