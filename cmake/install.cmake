@@ -57,7 +57,7 @@ endforeach()
 # files. As each library is made machine code as a whole, the program's own build stays as it is.
 set(slim_libraries "")
 if(EXAWARP_LTO AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(slim_libraries core pdes partition model)
+  set(slim_libraries core pdes partition workload_schema model)
 endif()
 install(CODE "
   set(PREFIX \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")

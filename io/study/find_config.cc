@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/auxv.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -49,6 +50,16 @@ void add_names(const fs::path& folder, std::set<std::string>& names) {
   }
 }
 
+// The folder that the program is in, links followed; empty where the system does not say.
+fs::path program_folder() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) return program.parent_path();
+  const auto* const executed = reinterpret_cast<const char*>(getauxval(AT_EXECFN));  // no /proc
+  if (executed == nullptr) return {};
+  return fs::canonical(executed, error).parent_path();
+}
+
 [[noreturn]] void fail(const std::string& name, std::span<const std::string_view> folders) {
   const std::vector<std::string> places = config_places();
   if (places.empty()) {
@@ -80,7 +91,8 @@ std::vector<std::string> config_places() {
     }
     places.emplace_back(given);
   }
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  const fs::path program = program_folder();
+  if (program.empty()) return places;
   for (const char* const place : {"configs", "../share/exawarp/configs"}) {
     const fs::path there = fs::canonical(program / place, ignored);
     if (!ignored && fs::is_directory(there, ignored)) places.push_back(there.string());

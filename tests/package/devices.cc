@@ -1,7 +1,8 @@
 // The model's component: prints how many devices a workload file is for.
-#include <cstdio>
 #include <exawarp/model/workload/graph.h>
 #include <exawarp/model/workload/validate.h>
+
+#include <cstdio>
 
 int main(int count, char** words) {
   if (count < 2) return 2;

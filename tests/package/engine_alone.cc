@@ -1,9 +1,10 @@
 // PHOLD on the installed engine, with nothing but exawarp::pdes: prints the digest.
-#include <cstdio>
 #include <exawarp/core/placement.h>
 #include <exawarp/pdes/engine.h>
 #include <exawarp/pdes/phold.h>
 #include <exawarp/pdes/transport.h>
+
+#include <cstdio>
 
 int main() {
   using namespace exawarp;
