@@ -146,7 +146,8 @@ Finding open_files_of(const HostFacts& f) {
   const std::string found = fmt::format("{}", limit);
   const std::uint64_t needed = f.ranks > 1 ? kOpenFilesOfRanks + f.ranks : kOpenFilesMin;
   if (limit < needed) return stops("open files", found, advice);
-  if (limit < kOpenFilesUsual + f.ranks) return warning("open files", found, advice);
+  if (limit < std::max<std::uint64_t>(kOpenFilesUsual, 2 * f.ranks))
+    return warning("open files", found, advice);
   return fine("open files", found);
 }
 
