@@ -46,7 +46,7 @@ void add_names(const fs::path& folder, std::set<std::string>& names) {
   fs::directory_iterator entries(folder, error);
   for (; !error && entries != fs::directory_iterator{}; entries.increment(error)) {
     const fs::path& file = entries->path();
-    if (file.extension() == kExtension) names.insert(file.stem().string());
+    if (file.extension() == kExtension && is_file(file)) names.insert(file.stem().string());
   }
 }
 
@@ -60,6 +60,30 @@ fs::path program_folder() {
   return fs::canonical(executed, error).parent_path();
 }
 
+// Folders, by name, that have a file of that name: other commands read it.
+std::set<std::string> folders_with(const std::string& name) {
+  std::set<std::string> folders;
+  for (const std::string& place : config_places()) {
+    std::error_code error;
+    fs::directory_iterator entries(place, error);
+    for (; !error && entries != fs::directory_iterator{}; entries.increment(error)) {
+      if (is_file(entries->path() / (name + std::string(kExtension)))) {
+        folders.insert(entries->path().filename().string());
+      }
+    }
+  }
+  return folders;
+}
+
+// What somebody may have meant who gave the name of nothing in `folders`.
+std::string hint(const std::string& name, std::span<const std::string_view> folders) {
+  const std::vector<std::string> all = config_names(folders), close = close_names(name, all);
+  if (!close.empty()) return fmt::format("did you mean {}?", fmt::join(close, " or "));
+  const std::set<std::string> others = folders_with(name);
+  if (!others.empty()) return fmt::format("it is one in {}", fmt::join(others, " and "));
+  return fmt::format("expected a file, or one of: {}", fmt::join(all, ", "));
+}
+
 [[noreturn]] void fail(const std::string& name, std::span<const std::string_view> folders) {
   const std::vector<std::string> places = config_places();
   if (places.empty()) {
@@ -68,14 +92,10 @@ fs::path program_folder() {
                                        "configuration and {} to say where those are",
                                        kVariable));
   }
-  const std::vector<std::string> all = config_names(folders), close = close_names(name, all);
   throw core::InputError(
       in_quotes(name),
-      fmt::format("there is no such file, nor is it a name in {} of {}; {} {}{}",
-                  fmt::join(folders, " or "), fmt::join(places, ", "),
-                  close.empty() ? "expected a file, or one of:" : "did you mean",
-                  fmt::join(close.empty() ? all : close, close.empty() ? ", " : " or "),
-                  close.empty() ? "" : "?"));
+      fmt::format("there is no such file, nor is it a name in {} of {}; {}",
+                  fmt::join(folders, " or "), fmt::join(places, ", "), hint(name, folders)));
 }
 
 }  // namespace

@@ -58,7 +58,10 @@ TEST_F(ConfigNames, EveryCommandLooksInTheFoldersThatItReads) {
   expect_done({"topology", "show", "shift"});
   expect_done({"topology", "show", "tiny_step"});
   expect_done({"workload", "generate", "tiny", "-o", "x.xwg", "--accelerator", "chip"});
-  EXPECT_EQ(workspace_.run({"run", "shift"}).exit_code, 2);
+  const Ran other = workspace_.run({"run", "shift"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_TRUE(other.err.starts_with("\"shift\": there is no such file")) << other.err;
+  EXPECT_TRUE(other.err.ends_with("; it is one in traffic\n")) << other.err;
 }
 
 TEST_F(ConfigNames, APathBelowConfigsIsFoundFromAnywhere) {
@@ -72,6 +75,7 @@ TEST_F(ConfigNames, APathBelowConfigsIsFoundFromAnywhere) {
 TEST_F(ConfigNames, AnUnknownNameListsThoseThatComeClose) {
   workspace_.write("lib/studies/tiny_step_2.yaml", "");
   workspace_.write("lib/studies/large.yaml", "");
+  std::filesystem::create_directory("lib/studies/tiny_step_3.yaml");
   const std::string lib = (std::filesystem::current_path() / "lib").string();
   const Ran close = workspace_.run({"run", "tiny_stepp"});
   EXPECT_EQ(close.exit_code, 2);
