@@ -16,5 +16,6 @@ find_package(MPI REQUIRED COMPONENTS C)
 find_path(METIS_INCLUDE_DIR metis.h REQUIRED)
 find_library(METIS_LIBRARY metis REQUIRED)
 add_library(exawarp_metis INTERFACE)
-target_include_directories(exawarp_metis SYSTEM INTERFACE ${METIS_INCLUDE_DIR})
-target_link_libraries(exawarp_metis INTERFACE ${METIS_LIBRARY})
+target_include_directories(exawarp_metis SYSTEM INTERFACE $<BUILD_INTERFACE:${METIS_INCLUDE_DIR}>)
+target_link_libraries(exawarp_metis INTERFACE $<BUILD_INTERFACE:${METIS_LIBRARY}>
+                                              $<INSTALL_INTERFACE:metis>)

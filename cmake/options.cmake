@@ -1,4 +1,5 @@
-# Flags every room shares, carried by one interface target.
+# Flags every room shares, carried by one interface target. Of the installed libraries' users
+# (cmake/install.cmake) it asks only what decides whether their code and ours mean the same.
 include(CheckIPOSupported)
 
 find_program(CCACHE_PROGRAM ccache)
@@ -7,17 +8,23 @@ if(CCACHE_PROGRAM)
 endif()
 
 add_library(exawarp_options INTERFACE)
-target_include_directories(exawarp_options INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(exawarp_options INTERFACE
-  -Wall -Wextra -Wconversion -Wshadow -Wpedantic -fno-omit-frame-pointer)
+target_include_directories(exawarp_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+target_compile_features(exawarp_options INTERFACE $<INSTALL_INTERFACE:cxx_std_20>)
+# Options of our own compilation alone.
+function(exawarp_own_options)
+  foreach(option ${ARGN})
+    target_compile_options(exawarp_options INTERFACE $<BUILD_INTERFACE:${option}>)
+  endforeach()
+endfunction()
+exawarp_own_options(-Wall -Wextra -Wconversion -Wshadow -Wpedantic -fno-omit-frame-pointer)
 if(EXAWARP_UNITY)  # a file's constant is global to others of its folder, but not what they mean
-  target_compile_options(exawarp_options INTERFACE -Wno-shadow)
+  exawarp_own_options(-Wno-shadow)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    target_compile_options(exawarp_options INTERFACE -Wshadow=local)
+    exawarp_own_options(-Wshadow=local)
   endif()
 endif()
 if(EXAWARP_WERROR)
-  target_compile_options(exawarp_options INTERFACE -Werror)
+  exawarp_own_options(-Werror)
 endif()
 if(EXAWARP_CHECKED)
   target_compile_definitions(exawarp_options INTERFACE EXAWARP_CHECKED=1)
@@ -39,9 +46,9 @@ if(EXAWARP_FUZZERS)
   target_compile_options(exawarp_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 if(EXAWARP_NATIVE)
-  target_compile_options(exawarp_options INTERFACE -march=native)
+  exawarp_own_options(-march=native)
 elseif(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-  target_compile_options(exawarp_options INTERFACE -march=x86-64-v2)
+  exawarp_own_options(-march=x86-64-v2)
 endif()
 # The same expression must give the same bits on every rank and in every preset.
 target_compile_options(exawarp_options INTERFACE -ffp-contract=off)
@@ -49,7 +56,8 @@ if(EXAWARP_LTO)
   check_ipo_supported()
   set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
   # Inlining across files leads GCC 12 to warn of writes that fmt and std::string never do.
-  target_link_options(exawarp_options INTERFACE -Wno-stringop-overflow -Wno-stringop-overread)
+  target_link_options(exawarp_options INTERFACE $<BUILD_INTERFACE:-Wno-stringop-overflow>
+                                                $<BUILD_INTERFACE:-Wno-stringop-overread>)
 endif()
 
 # Sources that lie in `folders` (all, where none is given) compile as one file for each folder,

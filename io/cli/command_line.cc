@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "io/cli/commands/schema.h"
+#include "io/cli/completion.h"
 #include "io/cli/kernels_command_line.h"
 #include "io/cli/option_values.h"
 #include "io/cli/workload_command_line.h"
@@ -81,7 +82,8 @@ void add_time_limit(CLI::App& app, std::optional<double>& limit_s) {
 }
 
 void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
-  app.add_option("STUDY", a.study_file, "study file, e.g. configs/studies/llama3_405b_32k.yaml")
+  app.add_option("STUDY", a.study_file,
+                 "study: a file, or a name in configs/studies, e.g. llama3_405b_32k")
       ->required();
   app.add_option("--out", a.out_directory, "directory of the results (default: results/<study>)");
   add_engine_options(app, raw, a.options);
@@ -126,7 +128,8 @@ void add_phold(CLI::App& app, PholdArguments& a, RawOptions& raw) {
 }
 
 void add_traffic(CLI::App& app, TrafficArguments& a, RawOptions& raw) {
-  app.add_option("STUDY", a.study_file, "traffic study, e.g. configs/traffic/permutation_1k.yaml")
+  app.add_option("STUDY", a.study_file,
+                 "traffic study: a file, or a name in configs/traffic, e.g. permutation_1k")
       ->required();
   add_sync_options(app, raw, a.options);
   app.add_option("--seed", a.options.seed, "seed of every random number")->transform(kSeedRange);
@@ -336,6 +339,8 @@ struct CommandArguments {
   CompareArguments compare;
   KernelsArguments kernels;
   RawKernelsOptions raw_kernels;
+  DoctorArguments doctor;
+  std::string completion;
 };
 
 void add_commands(CLI::App& app, CommandArguments& a) {
@@ -358,6 +363,11 @@ void add_commands(CLI::App& app, CommandArguments& a) {
   add_kernels(add("kernels", "imports measured kernels, and counts cycles of systolic arrays"),
               a.kernels, a.raw_kernels);
   add_schema(add("schema", "prints the keys of configuration files as JSON Schema"), a.schema);
+  add("doctor", "says whether runs will start on this machine, and what would help them")
+      .add_flag("--json", a.doctor.json, "prints one JSON object");
+  CLI::App& completion = add("completion", "prints what shells complete the command line by");
+  completion.add_option("WHAT", a.completion, "bash, or a folder of configs/")->required();
+  completion.group("");  // for shells, not in the help
 }
 
 // What of the raw options belongs to the command that was given.
@@ -391,6 +401,8 @@ Command finished(const CLI::App& app, CommandArguments& a) {
   }
   if (app.got_subcommand("compare")) return a.compare;
   if (app.got_subcommand("schema")) return Information{schema_text(a.schema)};
+  if (app.got_subcommand("doctor")) return a.doctor;
+  if (app.got_subcommand("completion")) return Information{completion_text(app, a.completion)};
   if (app.got_subcommand("validate")) {
     a.validate.overrides = raw.lists;
     return a.validate;
@@ -423,7 +435,7 @@ Command parse_command_line(const std::vector<std::string>& arguments, Settings* 
   app.footer(
       "Exit codes: 0 done; 1 a bug in exawarp; 2 bad input; 3 the simulated system "
       "deadlocked;\n4 a resource ran out.\n"
-      "Start with: exawarp run configs/studies/llama2_7b_8.yaml");
+      "Start with: exawarp run llama2_7b_8");
   CommandArguments all;
   add_commands(app, all);
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

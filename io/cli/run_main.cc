@@ -73,6 +73,7 @@ struct Dispatch {
     return show_topology(a, console, transport);
   }
   int operator()(const CompareArguments& a) const { return run_compare(a, console, transport); }
+  int operator()(const DoctorArguments& a) const { return run_doctor(a, console, transport); }
   int operator()(const CalibrateArguments& a) const { return run_calibrate(a, console, transport); }
   int operator()(const KernelsArguments& a) const { return run_kernels(a, console, transport); }
   int operator()(const ValidateArguments& a) const { return run_validate(a, console, transport); }

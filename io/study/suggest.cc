@@ -107,6 +107,28 @@ std::string closest(std::string_view name, std::span<const std::string> candidat
   return found;
 }
 
+std::vector<std::string> close_names(std::string_view name,
+                                     std::span<const std::string> candidates) {
+  constexpr std::size_t kNamedMax = 5;
+  if (name.size() > kComparedMax) return {};
+  const std::size_t slips_max = std::max<std::size_t>(2, name.size() / 3);
+  std::vector<std::pair<std::size_t, std::string>> close;
+  for (const std::string& candidate : candidates) {
+    if (candidate.size() > kComparedMax) continue;
+    const std::size_t distance = edit_distance(name, candidate);
+    const bool part = candidate.find(name) != std::string::npos ||
+                      name.find(candidate) != std::string_view::npos;
+    const bool slip = distance <= slips_max && distance < name.size();
+    if (slip || part) close.emplace_back(slip ? distance : slips_max + distance, candidate);
+  }
+  std::ranges::stable_sort(close, {}, [](const auto& c) { return c.first; });
+  std::vector<std::string> names;
+  for (const auto& [distance, candidate] : close) {
+    if (names.size() < kNamedMax) names.push_back(candidate);
+  }
+  return names;
+}
+
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
   const std::string found = closest(name, candidates);
   return found.empty() ? "" : fmt::format("; did you mean {}?", in_quotes(found));

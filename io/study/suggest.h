@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace exawarp::io {
 
@@ -14,7 +15,12 @@ std::string closest(std::string_view name, std::span<const std::string> candidat
 // `; did you mean "bandwidth"?`, or "" where nothing is near.
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
 
-// The same among the files beside `path`.
+// Those that `name` may have meant, at most five: slips of the keyboard, then names that it is a
+// part of, or that are a part of it; nearer ones first.
+std::vector<std::string> close_names(std::string_view name,
+                                     std::span<const std::string> candidates);
+
+// The same as did_you_mean() among the files beside `path`.
 std::string did_you_mean_file(const std::string& path);
 
 // In double quotes, control characters escaped, shortened to about 60 characters.

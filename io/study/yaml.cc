@@ -14,6 +14,7 @@
 #include "core/check.h"
 #include "core/digest.h"
 #include "core/error.h"
+#include "io/study/find_config.h"
 #include "io/study/suggest.h"
 #include "io/study/yaml_writer.h"
 
@@ -39,8 +40,13 @@ std::string_view kind_name(NodeKind kind) {
 
 std::string resolve(const YamlNode& scalar) {
   const std::filesystem::path path(scalar.text);
-  if (path.is_absolute() || scalar.directory == ".") return path.lexically_normal().string();
-  return (std::filesystem::path(scalar.directory) / path).lexically_normal().string();
+  const bool from_here = path.is_absolute() || scalar.directory == ".";
+  const std::filesystem::path at = from_here ? path : scalar.directory / path;
+  const std::string found = at.lexically_normal().string();
+  std::error_code ignored;
+  if (std::filesystem::exists(found, ignored)) return found;
+  const std::string below = find_below_configs(scalar.text);
+  return below == scalar.text ? found : below;
 }
 
 // Replaces a scalar by the file it names, and gives the file its pending overrides.

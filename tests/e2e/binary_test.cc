@@ -10,10 +10,10 @@
 namespace exawarp::tests {
 namespace {
 
-// Runs the program through a shell; its streams go to files "out" and "err".
-int shell(const std::string& arguments) {
+// Runs the program through a shell, under its `limits`; its streams go to files "out" and "err".
+int shell(const std::string& arguments, const std::string& limits = "") {
   const std::string command =
-      std::string("'" EXAWARP_BINARY "' ") + arguments + " > out 2> err < /dev/null";
+      limits + "'" EXAWARP_BINARY "' " + arguments + " > out 2> err < /dev/null";
   const int status = std::system(command.c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -45,6 +45,25 @@ TEST(Binary, WithoutACommandPointsToTheHelp) {
   EXPECT_EQ(workspace.read("err"), "exawarp: A subcommand is required; see exawarp --help\n");
   EXPECT_EQ(shell("--version"), 0);
   EXPECT_EQ(workspace.read("out").rfind("exawarp ", 0), 0u);
+}
+
+TEST(Binary, FindsTheConfigurationsOfItsCheckout) {
+  const Workspace workspace;
+  EXPECT_EQ(shell("topology show llama2_7b_8"), 0) << workspace.read("err");
+  EXPECT_EQ(shell("topology show llama2_7b"), 2);
+  EXPECT_NE(workspace.read("err").find("; did you mean llama2_7b_8 or"), std::string::npos)
+      << workspace.read("err");
+}
+
+TEST(Binary, DoctorEndsWithFourWhereSomethingWouldStopARun) {
+  const Workspace workspace;
+  EXPECT_EQ(shell("doctor", "ulimit -f 64; "), 4) << workspace.read("err");  // blocks of 512 bytes
+  const std::string out = workspace.read("out");
+  EXPECT_NE(out.find("\nstops    file size        32 KiB\n"), std::string::npos) << out;
+  EXPECT_NE(out.find("\na run would be stopped; "), std::string::npos) << out;
+  EXPECT_EQ(workspace.read("err"), "");
+  EXPECT_EQ(shell("doctor --json", "ulimit -f 64; "), 4);
+  EXPECT_NE(workspace.read("out").find("\"runs\": false"), std::string::npos);
 }
 
 TEST(Binary, RefusesAnExchangeThatItDoesNotKnow) {

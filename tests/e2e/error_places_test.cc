@@ -18,7 +18,7 @@ struct Refused {
 };
 void PrintTo(const Refused& r, std::ostream* out) { *out << r.name; }
 
-const std::string kTraffic = R"(study: small
+const std::string kSmallTraffic = R"(study: small
 devices: 16
 fabric: {topology: {kind: single_switch, link: {bandwidth: 1 GB/s, latency: 1 us},
                     switch_latency: 1 us, endpoint_latency: 1 us}}
@@ -28,7 +28,7 @@ traffic: {pattern: uniform, messages: 4, size: 4000 B, load: 0.5}
 void write_studies(const Workspace& workspace) {
   workspace.write("study.yaml", small_study());
   workspace.write("workload.yaml", small_workload());
-  workspace.write("traffic.yaml", kTraffic);
+  workspace.write("traffic.yaml", kSmallTraffic);
 }
 
 class ErrorPlace : public testing::TestWithParam<Refused> {};

@@ -15,6 +15,7 @@
 #include "core/output_file.h"
 #include "io/life/calibration.h"
 #include "io/report/calibration_report.h"
+#include "io/study/find_config.h"
 #include "io/study/suggest.h"
 #include "io/study/yaml.h"
 
@@ -65,7 +66,8 @@ int run_calibrate(const CalibrateArguments& a, const Console& console, pdes::Tra
   check_output(a.output);
   const std::vector<ValidationRow> rows = chosen_rows(a.rows);
   CalibrationOptions options{
-      .validation = {.study_file = a.rows.study_file, .overrides = a.rows.overrides},
+      .validation = {.study_file = find_below_configs(a.rows.study_file),
+                     .overrides = a.rows.overrides},
       .fitted = a.fitted,
       .leave_one_out = a.leave_one_out,
       .progress = [&](std::string_view what) {

@@ -14,6 +14,7 @@
 #include "io/life/simulate.h"
 #include "io/report/result_files.h"
 #include "io/report/text_summary.h"
+#include "io/study/find_config.h"
 #include "io/study/in_file.h"
 #include "io/study/suggest.h"
 
@@ -32,7 +33,7 @@ std::vector<std::string> overrides_of(const RunArguments& a) {
 }
 
 Study study_of(const RunArguments& a) {
-  Study study = read_study(a.study_file, overrides_of(a));
+  Study study = read_study(find_config(a.study_file, kStudyFolders), overrides_of(a));
   if (!a.counters.empty() && study.network_fidelity != NetworkFidelity::packet) {
     throw core::InputError("--counters", "only packets are counted by port; expected " +
                                              study.file + " with network.fidelity: packet");

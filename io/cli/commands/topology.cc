@@ -10,6 +10,7 @@
 #include "io/report/topology_facts.h"
 #include "io/report/topology_links.h"
 #include "io/report/topology_svg.h"
+#include "io/study/find_config.h"
 #include "io/study/in_file.h"
 #include "io/study/study_cluster.h"
 #include "io/study/suggest.h"
@@ -19,11 +20,12 @@ namespace exawarp::io {
 namespace {
 
 std::unique_ptr<model::Topology> topology_of(const TopologyArguments& a) {
-  if (is_traffic_study(a.study_file, a.overrides)) {
-    const TrafficStudy study = read_traffic_study(a.study_file, a.overrides);
+  const std::string file = find_config(a.study_file, kNetworkFolders);
+  if (is_traffic_study(file, a.overrides)) {
+    const TrafficStudy study = read_traffic_study(file, a.overrides);
     return model::make_topology(study.fabric, study.devices);
   }
-  const Study study = read_study(a.study_file, a.overrides);
+  const Study study = read_study(file, a.overrides);
   return model::make_topology(study.system.fabric, devices_of(study, load_jobs(study)));
 }
 

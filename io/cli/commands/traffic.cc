@@ -6,6 +6,7 @@
 #include "io/life/agreement.h"
 #include "io/life/simulate.h"
 #include "io/report/port_counters_file.h"
+#include "io/study/find_config.h"
 #include "io/study/in_file.h"
 #include "io/study/suggest.h"
 
@@ -37,7 +38,9 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
   const bool first_rank = transport.rank().value == 0;
   TrafficStudy study;
   agree(transport, [&] {
-    study = in_file(a.study_file, [&] { return read_traffic_study(a.study_file, a.overrides); });
+    study = in_file(a.study_file, [&] {
+      return read_traffic_study(find_config(a.study_file, kTrafficFolders), a.overrides);
+    });
   });
   std::unique_ptr<core::OutputFile> counters;
   RunOptions options = with_console(a.options, console);

@@ -13,10 +13,11 @@
 #include "io/life/validation.h"
 #include "io/report/results.h"
 #include "io/report/validation_report.h"
+#include "io/study/find_config.h"
 
 namespace exawarp::io {
 std::vector<ValidationRow> chosen_rows(const ValidateArguments& a) {
-  const std::string& file = a.mine.empty() ? a.suite : a.mine;
+  const std::string file = a.mine.empty() ? find_below_configs(a.suite) : a.mine;
   std::vector<ValidationRow> rows = read_validation(file);
   std::set<std::string> known;
   for (const ValidationRow& row : rows) known.insert(row.family);
@@ -48,9 +49,13 @@ int run_validate(const ValidateArguments& a, const Console& console, pdes::Trans
     throw core::InputError("validate", "runs on one rank; expected --threads N without mpirun");
   }
   Validation validation{.rows = chosen_rows(a), .results = {}};
-  if (a.mine.empty()) validation.trends = read_trends(a.trends_file, read_validation(a.suite));
+  if (a.mine.empty()) {
+    validation.trends = read_trends(find_below_configs(a.trends_file),
+                                    read_validation(find_below_configs(a.suite)));
+  }
   if (!a.out_directory.empty()) prepare_directory(a.out_directory);
-  ValidationOptions options{.study_file = a.study_file, .overrides = a.overrides};
+  ValidationOptions options{.study_file = find_below_configs(a.study_file),
+                            .overrides = a.overrides};
   options.threads = a.threads != 0 ? a.threads : core::discover_machine().workers_max;
   options.progress = [&](std::size_t done, std::size_t all) {
     if (done % 20 == 0 || done == all) {

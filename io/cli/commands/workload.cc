@@ -24,6 +24,7 @@
 #include "io/report/workload_drawing.h"
 #include "io/report/workload_facts.h"
 #include "io/study/file_kinds.h"
+#include "io/study/find_config.h"
 #include "io/study/in_file.h"
 #include "io/study/suggest.h"
 #include "io/study/system_config.h"
@@ -46,7 +47,8 @@ void write_workload(const model::WorkloadGraph& graph, const std::string& path,
               << std::flush;
 }
 
-model::Accelerator read_accelerator_file(const std::string& path) {
+model::Accelerator read_accelerator_file(const std::string& given) {
+  const std::string path = find_config(given, kAcceleratorFolders);
   YamlDocument document(path);
   expect_kind(FileKind::accelerator, document.root(), path);
   model::Accelerator accelerator = read_accelerator(document.root());
@@ -55,13 +57,14 @@ model::Accelerator read_accelerator_file(const std::string& path) {
 }
 
 void generate_file(const WorkloadArguments& a, const Console& console) {
-  YamlDocument document(a.input, a.overrides);
-  expect_kind(FileKind::workload, document.root(), a.input);
+  const std::string file = find_config(a.input, kWorkloadFolders);
+  YamlDocument document(file, a.overrides);
+  expect_kind(FileKind::workload, document.root(), file);
   const WorkloadSpec spec = read_workload_spec(document.root());
   document.finish();
-  const model::WorkloadGraph graph = generate(spec, a.input, a.bytes_max);
+  const model::WorkloadGraph graph = generate(spec, file, a.bytes_max);
   if (!a.accelerator.empty() && !a.ignore_memory) {
-    check_memory(graph, read_accelerator_file(a.accelerator), a.input);
+    check_memory(graph, read_accelerator_file(a.accelerator), file);
   }
   write_workload(graph, a.output, console);
   console.out << printable(memory_line(graph)) << std::flush;

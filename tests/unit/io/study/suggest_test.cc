@@ -31,6 +31,13 @@ TEST(Printable, EscapesWhatIsNoUtf8) {
   EXPECT_EQ(printable("\xff"), "\\xff");
 }
 
+TEST(CloseNames, AreSlipsThenParts) {
+  const std::vector<std::string> names = {"all_reduce", "llama_16k", "llama_1k", "other"};
+  EXPECT_EQ(close_names("llama_2k", names), (std::vector<std::string>{"llama_1k", "llama_16k"}));
+  EXPECT_EQ(close_names("llama", names), (std::vector<std::string>{"llama_1k", "llama_16k"}));
+  EXPECT_EQ(close_names("qqq", names), std::vector<std::string>{});
+}
+
 TEST(OneLine, EscapesLineEnds) { EXPECT_EQ(one_line("a\nb"), "a\\nb"); }
 
 TEST(OneLine, LeavesTheMiddleOfALongTextOut) {
