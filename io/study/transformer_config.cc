@@ -223,7 +223,7 @@ const Keys<model::KernelSpec>& kernels_keys() {
        K::flag("fused_residual", &S::fused_residual, "dropout and sum are one kernel"),
        K::flag("fused_loss", &S::fused_loss,
                "the loss reads logits as the head wrote them, not passes over copies of fp32"),
-       K::flag("casts", &S::casts, "kernels convert operands of `gemm_precision: fp8`"),
+       K::flag("casts", &S::casts, "kernels convert operands of fp8 and nvfp4 products"),
        K::flag("transposes", &S::transposes, "and write them transposed, too, as Hopper needs"),
        K::flag("fused_casts", &S::fused_casts, "norms write fp8 where products read it"),
        K::flag("fused_experts", &S::fused_experts,

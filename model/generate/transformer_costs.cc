@@ -234,7 +234,7 @@ void set_kernels(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
     layer.dropout_backward = table.with_masks(
         table.row(Op::ELEMENTWISE, "dropout.backward", residual, residual, residual), residual, 0);
   }
-  if (spec.kernels.fused_casts) {
+  if (spec.kernels.fused_casts && spec.gemm_precision == schema::DataType::FP8) {
     for (AttentionCosts& a : layer.attention) {
       if (!a.down && !a.is_cross) fuse_cast(a.in.front().cast, spec);
     }

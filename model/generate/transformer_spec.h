@@ -144,13 +144,15 @@ enum class ScheduleKind {
   kGpipe,   // "gpipe": all forwards, then all backwards
   k1F1B,    // "1f1b", "interleaved" (with virtual stages)
   kZeroH1,  // "zb_h1": backward split in two, weight gradients fill the bubble
+  kDualPipe,  // "dualpipe": from both ends of the pipeline, forwards beside backwards
 };
 
 inline constexpr core::Named<ScheduleKind> kScheduleKindNames[] = {
     {"gpipe", ScheduleKind::kGpipe},
     {"1f1b", ScheduleKind::k1F1B},
     {"interleaved", ScheduleKind::k1F1B},
-    {"zb_h1", ScheduleKind::kZeroH1}};
+    {"zb_h1", ScheduleKind::kZeroH1},
+    {"dualpipe", ScheduleKind::kDualPipe}};
 constexpr std::span<const core::Named<ScheduleKind>> names_of(ScheduleKind) {
   return kScheduleKindNames;
 }
@@ -237,7 +239,7 @@ struct KernelSpec {
   bool fused_residual = true;    // kernels.fused_residual: dropout and sum
   bool fused_loss = true;  // kernels.fused_loss: each of the loss's passes reads logits as the
                            // head wrote them. false: passes over copies of fp32
-  // kernels.casts: operands of fp8 products are converted from bf16, with a maximum for the scale,
+  // kernels.casts: operands of fp8 and nvfp4 products are converted from bf16, with a maximum for the scale,
   // by kernels of their own: inputs and gradients each micro-batch, weights once a step.
   bool casts = true;
   // kernels.transposes: and written a second time, transposed: Hopper's fp8 products take operands
@@ -362,7 +364,8 @@ struct TransformerSpec {
   // gradient_precision: what gradients are reduced in. fp32 is Megatron-LM's default for bf16
   // training (accumulate_allreduce_grads_in_fp32).
   schema::DataType gradient_precision = schema::DataType::FP32;
-  // gemm_precision: what products of a layer read; NONE: precision. fp8 with bf16 around it, say.
+  // gemm_precision: what products of a layer read; NONE: precision. fp8 with bf16 around it, say;
+  // the only place for nvfp4, whose operands have a factor for every 16 elements.
   schema::DataType gemm_precision = schema::DataType::NONE;
   // parameter_precision: what gathers of parameters carry; NONE: precision.
   schema::DataType parameter_precision = schema::DataType::NONE;
