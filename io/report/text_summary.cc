@@ -140,6 +140,12 @@ void add_training(const Outcome& outcome, std::string& out) {
   out += "\n";
 }
 
+// How long an average device waits for others in a step.
+double bubble_s(const Outcome& outcome) {
+  return outcome.fraction(outcome.total(), TimeClass::waiting) *
+         core::to_seconds(outcome.iteration_time());
+}
+
 // What an average device computes in a step; nothing where no node says what it belongs to.
 void add_compute(const RunReport& r, std::string& out) {
   std::string phases;
@@ -154,6 +160,10 @@ void add_compute(const RunReport& r, std::string& out) {
   const bool says = std::ranges::any_of(times, [](const model::ComputeTime& t) {
     return t.phase != model::schema::Phase::NONE;
   });
+  const bool apart = std::ranges::any_of(times, [](const model::ComputeTime& t) {
+    return t.phase == model::schema::Phase::WEIGHTS;
+  });
+  if (apart) append(phases, ", bubble {:.4g} s", bubble_s(*r.outcome));
   if (says) append(out, "Phases      {}\n", phases);
 }
 

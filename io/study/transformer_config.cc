@@ -228,6 +228,8 @@ const Keys<model::KernelSpec>& kernels_keys() {
        K::flag("fused_casts", &S::fused_casts, "norms write fp8 where products read it"),
        K::flag("fused_experts", &S::fused_experts,
                "experts' products apply the activation and write fp8 where products read it"),
+       K::flag("dense_experts", &S::dense_experts,
+               "experts' products take as long as one product of all their rows"),
        K::flag("unscale", &S::unscale, "with `precision: fp16`: the loss scale is taken out"),
        K::flag("clip", &S::clip, "gradients are multiplied once more after their norm"),
        K::flag("copies", &S::copies, "new weights are copied from the fp32 ones")});

@@ -11,13 +11,29 @@
 namespace exawarp::model {
 namespace {
 
-constexpr std::array<const char*, kStreamRoles> kStreamNames{
-    "compute",      "tensor",           "data",          "pipeline",       "embedding",
-    "context",      "expert",           "expert nodes",  "expert tensor",  "expert data",
-    "data gather",  "expert gather",    "data replica",  "expert replica", "receive forward",
-    "send forward", "receive gradient", "send gradient",
-    "receive forward far", "send forward far", "receive gradient far", "send gradient far",
-    "storage"};
+constexpr std::array<const char*, kStreamRoles> kStreamNames{"compute",
+                                                             "tensor",
+                                                             "data",
+                                                             "pipeline",
+                                                             "embedding",
+                                                             "context",
+                                                             "expert",
+                                                             "expert nodes",
+                                                             "expert tensor",
+                                                             "expert data",
+                                                             "data gather",
+                                                             "expert gather",
+                                                             "data replica",
+                                                             "expert replica",
+                                                             "receive forward",
+                                                             "send forward",
+                                                             "receive gradient",
+                                                             "send gradient",
+                                                             "receive forward far",
+                                                             "send forward far",
+                                                             "receive gradient far",
+                                                             "send gradient far",
+                                                             "storage"};
 
 }  // namespace
 
@@ -91,9 +107,9 @@ std::uint32_t ProgramWriter::add(NodeFields fields, std::initializer_list<Node> 
     if (node) nodes[count++] = *node;
   }
   const std::span<const std::uint32_t> said(nodes.data(), count);
-  const std::vector<std::uint32_t> awaited =
-      fields.kind == schema::NodeKind::COMPUTE ? std::exchange(awaited_, {})
-                                               : std::vector<std::uint32_t>{};
+  const std::vector<std::uint32_t> awaited = fields.kind == schema::NodeKind::COMPUTE
+                                                 ? std::exchange(awaited_, {})
+                                                 : std::vector<std::uint32_t>{};
   if (held_ == nullptr) return put(fields, said, awaited);
   held_->nodes.push_back({fields, {said.begin(), said.end()}, awaited});
   placed_.push_back(kHeld);  // until it is
@@ -138,7 +154,8 @@ void ProgramWriter::together(const std::function<void()>& first,
   }
   last_compute_ = before;
   for (const Part& part : parts) {
-    if (part.last_compute) last_compute_ = std::max(last_compute_, Node(placed(*part.last_compute)));
+    if (part.last_compute)
+      last_compute_ = std::max(last_compute_, Node(placed(*part.last_compute)));
     for (const std::uint32_t node : part.awaited) awaited_.push_back(placed(node));
   }
 }

@@ -59,7 +59,7 @@ FfnCosts ffn_of(const FfnNames& names, const FfnShape& f, const Table& table) {
 
 // The layer of which `rows` are this rank's share, were its experts equally busy.
 void set_expert_shapes(FfnCosts& ffn, const TransformerSpec& spec, Wide rows) {
-  if (rows == 0) return;
+  if (rows == 0 || spec.kernels.dense_experts) return;
   const MoeSpec& moe = spec.model.moe;
   const Wide tokens = rows * wide(spec.parallel.expert) / wide(moe.top_k);
   const ExpertShape shape{.tokens = to_count(std::max<Wide>(tokens, 1)),

@@ -141,9 +141,9 @@ struct ParallelSpec {
 };
 
 enum class ScheduleKind {
-  kGpipe,   // "gpipe": all forwards, then all backwards
-  k1F1B,    // "1f1b", "interleaved" (with virtual stages)
-  kZeroH1,  // "zb_h1": backward split in two, weight gradients fill the bubble
+  kGpipe,     // "gpipe": all forwards, then all backwards
+  k1F1B,      // "1f1b", "interleaved" (with virtual stages)
+  kZeroH1,    // "zb_h1": backward split in two, weight gradients fill the bubble
   kDualPipe,  // "dualpipe": from both ends of the pipeline, forwards beside backwards
 };
 
@@ -239,8 +239,8 @@ struct KernelSpec {
   bool fused_residual = true;    // kernels.fused_residual: dropout and sum
   bool fused_loss = true;  // kernels.fused_loss: each of the loss's passes reads logits as the
                            // head wrote them. false: passes over copies of fp32
-  // kernels.casts: operands of fp8 and nvfp4 products are converted from bf16, with a maximum for the scale,
-  // by kernels of their own: inputs and gradients each micro-batch, weights once a step.
+  // kernels.casts: operands of fp8 and nvfp4 products are converted from bf16, with a maximum for
+  // the scale, by kernels of their own: inputs and gradients each micro-batch, weights once a step.
   bool casts = true;
   // kernels.transposes: and written a second time, transposed: Hopper's fp8 products take operands
   // of one layout alone (Transformer Engine, cast_transpose).
@@ -251,6 +251,10 @@ struct KernelSpec {
   // kernels.fused_experts: experts' grouped products apply the activation to what they wrote, and
   // write it in the operands' precision (grouped products of CuTe DSL in Transformer Engine).
   bool fused_experts = false;
+  // kernels.dense_experts: a grouped product takes as long as one product with the rows of all
+  // experts of the device, which holds where each has thousands of them (DeepGEMM). false: as in
+  // whole layers of experts, which were measured in an inference library.
+  bool dense_experts = false;
   // Once a step, of the share of the gradients that a rank updates (Megatron-LM, optimizer.py).
   bool unscale = true;  // kernels.unscale: fp16's loss scale is taken out, overflows looked for
   bool clip = true;     // kernels.clip: multiplied, where there is a gradient norm

@@ -279,8 +279,8 @@ std::uint64_t StageWriter::boundary_bytes(std::uint32_t chunk) const {
 }
 
 // Activations come from the chunk of the model before this one, gradients from that after it, and
-// each goes on the other way; whatever stage that is on, and an axis does not wrap around. Tags name
-// the receiver's chunk and the direction.
+// each goes on the other way; whatever stage that is on, and an axis does not wrap around. Tags
+// name the receiver's chunk and the direction.
 std::uint32_t StageWriter::transfer(schema::NodeKind kind, bool is_forward, std::uint32_t chunk,
                                     Node after) {
   const bool is_send = kind == schema::NodeKind::SEND;

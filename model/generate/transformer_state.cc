@@ -56,7 +56,8 @@ ParameterCount StateWriter::parameters_of(std::uint32_t unit) const {
     case kDecoderEmbeddingUnit:
       return {costs_.embedding_parameters, 0};
     case kHeadUnit:
-      return {costs_.final_norm_parameters + (plan_.shares_table() ? 0 : costs_.head_parameters), 0};
+      return {costs_.final_norm_parameters + (plan_.shares_table() ? 0 : costs_.head_parameters),
+              0};
     default:
       return {costs_.layer(unit).parameters, costs_.layer(unit).expert_parameters};
   }

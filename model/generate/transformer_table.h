@@ -122,12 +122,9 @@ class Table {
 
  private:
   [[nodiscard]] OperationCost product(const char* name, Wide flops, Wide read, Wide written) const {
-    return {Op::GEMM,
-            name,
-            to_count(flops),
-            to_count(operands(read)),
-            to_count(written * element_),
-            operand_type_};
+    return {
+        Op::GEMM,     name, to_count(flops), to_count(operands(read)), to_count(written * element_),
+        operand_type_};
   }
   static Shape gemm_shape(Wide m, Wide n, Wide k) {
     return GemmShape{.m = to_count(m), .n = to_count(n), .k = to_count(k)};

@@ -36,8 +36,8 @@ static_assert(core::names_each(kCollectiveNames));
 
 // Users write no NONE: it is what a node says that has no type.
 inline constexpr core::Named<DataType> kDataTypeNames[] = {
-    {"bf16", DataType::BF16}, {"fp16", DataType::FP16}, {"fp32", DataType::FP32},
-    {"fp8", DataType::FP8},   {"int8", DataType::INT8}, {"fp64", DataType::FP64},
+    {"bf16", DataType::BF16},  {"fp16", DataType::FP16}, {"fp32", DataType::FP32},
+    {"fp8", DataType::FP8},    {"int8", DataType::INT8}, {"fp64", DataType::FP64},
     {"nvfp4", DataType::NVFP4}};
 static_assert(core::names_each(kDataTypeNames, {DataType::NONE}));
 

@@ -64,6 +64,7 @@ TEST_F(RoundTrip, OfEachFeatureOfTheTransformers) {
       {"schedule.kind=1f1b"},
       {"schedule.kind=interleaved", "schedule.virtual_stages=2"},
       {"schedule.kind=zb_h1"},
+      {"schedule.kind=dualpipe"},
       {"schedule.chunk_layers=[3, 1]"},
       {"parallel.sharding=none"},
       {"parallel.sharding=zero2"},
@@ -83,6 +84,7 @@ TEST_F(RoundTrip, OfEachFeatureOfTheTransformers) {
       {"overlap.tensor=pipelined", "overlap.parameters=true", "steps=2"},
       {"model.tied_embeddings=true", "gradient_reduction=micro_batch"},
       {"gemm_precision=fp16", "parameter_precision=fp16", "optimizer.kind=sgd"},
+      {"gemm_precision=nvfp4"},
       {"flash_attention=false", "optimizer.gradient_norm=false"},
       {"storage.bytes_per_sequence=1 MB", "storage.checkpoint_every=1", "steps=2"}};
   for (Sets sets : table) {

@@ -76,9 +76,9 @@ class EverySchedule : public testing::TestWithParam<std::pair<ScheduleKind, bool
 TEST_P(EverySchedule, EndsAfterItsWorkAndTheIdleTimeOfItsFormula) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const Drawn d = draw(GetParam().first, GetParam().second, seed);
-    SCOPED_TRACE(testing::Message() << "seed " << seed << ": " << d.stages << " stages of "
-                                    << d.chunks << " chunks, " << d.micro_batches
-                                    << " micro-batches");
+    SCOPED_TRACE(testing::Message()
+                 << "seed " << seed << ": " << d.stages << " stages of " << d.chunks << " chunks, "
+                 << d.micro_batches << " micro-batches");
     const WorkloadGraph graph = workload_of(d);
     EXPECT_TRUE(find_unmatched(graph).empty());
     const auto schedule = ideal_schedule(graph, [&](const Program& program, std::uint32_t node) {
@@ -102,7 +102,9 @@ TEST_P(EverySchedule, EachStageHasForwardBeforeBackwardBeforeWeights) {
       std::map<std::pair<std::uint32_t, std::uint32_t>, int> state;  // by micro-batch and chunk
       for (const Slot& slot : slots_of(d.kind, shape, stage)) {
         int& at = state[{slot.micro_batch, slot.chunk}];
-        const int before = slot.pass == Pass::forward ? 0 : slot.pass == Pass::weight_gradient ? 2 : 1;
+        const int before = slot.pass == Pass::forward           ? 0
+                           : slot.pass == Pass::weight_gradient ? 2
+                                                                : 1;
         EXPECT_EQ(at, before);
         at = slot.pass == Pass::backward ? 3 : before + 1;
       }

@@ -74,8 +74,8 @@ std::size_t others_before(const WorkloadGraph& graph, const std::string& waiting
   for (std::uint32_t i = 0; i < nodes.node_count(); ++i) {
     const schema::Node::Reader node = nodes.node(i);
     if (node.getKind() != schema::NodeKind::COMPUTE) continue;
-    const bool waits = graph.node_name(node) == waiting &&
-                       node.getPhase() == schema::Phase::OVERLAPPED;
+    const bool waits =
+        graph.node_name(node) == waiting && node.getPhase() == schema::Phase::OVERLAPPED;
     if (waits && last && *last != node.getMicroBatch()) ++count;
     last = node.getMicroBatch();
   }
@@ -145,8 +145,7 @@ const Refusal kRefusalsBothWays[] = {
     {"OddMicroBatches", [](TransformerSpec& s) { s.global_batch_sequences = 18; },
      "global_batch_sequences: makes 9 micro-batches a step with schedule.kind dualpipe; expected "
      "an even number of at least twice parallel.pipeline, 8"},
-    {"Interleaved",
-     [](TransformerSpec& s) { s.schedule.virtual_stages = 2, s.model.layers = 8; },
+    {"Interleaved", [](TransformerSpec& s) { s.schedule.virtual_stages = 2, s.model.layers = 8; },
      "schedule.virtual_stages: 2 with schedule.kind dualpipe; expected 1"},
     {"Zero3", [](TransformerSpec& s) { s.parallel.sharding = Sharding::kZero3; },
      "parallel.sharding: zero3 with schedule.kind dualpipe; expected none, zero1 or zero2"},

@@ -18,13 +18,14 @@ std::string show(const std::vector<Slot>& slots, bool with_chunk) {
   std::string text;
   bool together = false;
   for (const Slot& slot : slots) {
-    const char* const name = slot.pass == Pass::forward           ? "F"
-                             : slot.pass == Pass::weight_gradient ? "W"
-                             : slot.pass == Pass::input_gradient && with_chunk
-                                 ? "I"
-                                 : "B";
-    text += (text.empty() ? "" : together ? "+" : " ") + std::string(name) +
-            std::to_string(slot.micro_batch);
+    const char* const name = slot.pass == Pass::forward                        ? "F"
+                             : slot.pass == Pass::weight_gradient              ? "W"
+                             : slot.pass == Pass::input_gradient && with_chunk ? "I"
+                                                                               : "B";
+    text += (text.empty() ? ""
+             : together   ? "+"
+                          : " ") +
+            std::string(name) + std::to_string(slot.micro_batch);
     if (with_chunk) text += "." + std::to_string(slot.chunk);
     together = slot.with_next;
   }
