@@ -140,10 +140,17 @@ void add_training(const Outcome& outcome, std::string& out) {
   out += "\n";
 }
 
-// How long an average device waits for others in a step.
-double bubble_s(const Outcome& outcome) {
-  return outcome.fraction(outcome.total(), TimeClass::waiting) *
-         core::to_seconds(outcome.iteration_time());
+// Where passes run together: how long an average device was in each kind, and in none.
+void add_passes(const Outcome& outcome, std::string& out) {
+  const std::vector<model::PassTime> passes = model::pass_times(outcome);
+  if (passes.empty()) return;
+  double bubble = core::to_seconds(outcome.iteration_time());
+  out += "Passes      ";
+  for (const model::PassTime& p : passes) {
+    append(out, "{} {:.4g} s, ", core::name_of(p.pass), p.seconds);
+    bubble -= p.seconds;
+  }
+  append(out, "bubble {:.4g} s\n", bubble);
 }
 
 // What an average device computes in a step; nothing where no node says what it belongs to.
@@ -160,10 +167,6 @@ void add_compute(const RunReport& r, std::string& out) {
   const bool says = std::ranges::any_of(times, [](const model::ComputeTime& t) {
     return t.phase != model::schema::Phase::NONE;
   });
-  const bool apart = std::ranges::any_of(times, [](const model::ComputeTime& t) {
-    return t.phase == model::schema::Phase::WEIGHTS;
-  });
-  if (apart) append(phases, ", bubble {:.4g} s", bubble_s(*r.outcome));
   if (says) append(out, "Phases      {}\n", phases);
 }
 
@@ -180,6 +183,7 @@ void add_step(const RunReport& r, std::string& out) {
     }
     add_training(outcome, out);
     add_compute(r, out);
+    add_passes(outcome, out);
     return;
   }
   append(out, "{}  {} of {} unfinished at {}\n",

@@ -268,6 +268,7 @@ void check_size(const TransformerSpec& spec) {
   if (spec.model.moe.experts != 0) each += spec.routing.node_devices != 0 ? 24 : 20;
   if (spec.model.family == ModelFamily::kEncoderDecoder) each += 16;
   if (spec.recompute.kind == Recompute::kFull) each += each / 2;
+  if (spec.recompute.kind == Recompute::kLatent) each += 10;
   if (spec.parallel.sharding == Sharding::kZero3) each += 6;
   if (spec.overlap.tensor == TensorOverlap::kPipelined) each += 16 * spec.overlap.tensor_parts;
   if (spec.parallel.context_method == ContextMethod::kRing) each += 5 * (spec.parallel.context - 1);

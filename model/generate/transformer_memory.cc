@@ -11,7 +11,9 @@ std::uint64_t saved_of(const LayerCosts& layer, const TransformerSpec& spec,
                        std::uint32_t in_chunk) {
   if (recomputes_layer(spec, in_chunk)) return layer.saved.input;
   const bool selective = spec.recompute.kind == Recompute::kSelective;
-  return layer.saved.input + layer.saved.rest + (selective ? 0 : layer.saved.scores);
+  const bool latent = spec.recompute.kind == Recompute::kLatent;
+  return layer.saved.input + layer.saved.rest - (latent ? layer.saved.again : 0) +
+         (selective ? 0 : layer.saved.scores);
 }
 
 }  // namespace

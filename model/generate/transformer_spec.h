@@ -178,11 +178,15 @@ struct ScheduleSpec {
 enum class Recompute {
   kNone,
   kSelective,  // the attention core, in backward
+  kLatent,     // norms, activations, and the products that widen latent attention, in backward
+               // (DeepSeek-V3, arXiv:2412.19437, sections 3.2.3 and 3.3.3)
   kFull,       // the layer's forward pass, its tensor-parallel collectives included
 };
 
-inline constexpr core::Named<Recompute> kRecomputeNames[] = {
-    {"none", Recompute::kNone}, {"selective", Recompute::kSelective}, {"full", Recompute::kFull}};
+inline constexpr core::Named<Recompute> kRecomputeNames[] = {{"none", Recompute::kNone},
+                                                             {"selective", Recompute::kSelective},
+                                                             {"latent", Recompute::kLatent},
+                                                             {"full", Recompute::kFull}};
 constexpr std::span<const core::Named<Recompute>> names_of(Recompute) { return kRecomputeNames; }
 static_assert(core::names_each(kRecomputeNames));
 

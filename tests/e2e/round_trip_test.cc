@@ -84,7 +84,6 @@ TEST_F(RoundTrip, OfEachFeatureOfTheTransformers) {
       {"overlap.tensor=pipelined", "overlap.parameters=true", "steps=2"},
       {"model.tied_embeddings=true", "gradient_reduction=micro_batch"},
       {"gemm_precision=fp16", "parameter_precision=fp16", "optimizer.kind=sgd"},
-      {"gemm_precision=nvfp4"},
       {"flash_attention=false", "optimizer.gradient_norm=false"},
       {"storage.bytes_per_sequence=1 MB", "storage.checkpoint_every=1", "steps=2"}};
   for (Sets sets : table) {
@@ -119,8 +118,11 @@ TEST_F(RoundTrip, OfEachPresetMadeSmall) {
   const Sets experts{"transformer.parallel.pipeline=1", "transformer.parallel.data=8",
                      "transformer.parallel.expert=8", "transformer.model.layers=4",
                      "transformer.global_batch_sequences=8"};
+  const Sets both_ways{"transformer.parallel.pipeline=2", "transformer.parallel.data=8",
+                       "transformer.parallel.expert=8", "transformer.model.layers=4",
+                       "transformer.global_batch_sequences=32"};
   const std::vector<std::pair<const char*, Sets>> table{
-      {"deepseek_v3_2048", experts},
+      {"deepseek_v3_2048", both_ways},
       {"dlrm_dcnv2_64", {"dlrm.devices=8", "dlrm.global_batch=1024"}},
       {"llama2_70b_inference_8", {"inference.model.layers=2", "inference.output_tokens=3"}},
       {"llama2_7b_8", dense},

@@ -332,6 +332,19 @@ TEST(Kernels, TheEndOfAStepUnscalesClipsAndCopies) {
   EXPECT_EQ(host[0].node.getDurationPs(), 5'000'000u);
 }
 
+TEST(Kernels, LatentRecomputationRepeatsWhatIsCheap) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.model.mla = {
+      .query_rank = 32, .key_value_rank = 16, .nope_dim = 8, .rope_dim = 4, .value_dim = 8};
+  const std::uint64_t held = generate_transformer(spec).program(0).memory()->largest().bytes;
+  spec.recompute.kind = Recompute::kLatent;
+  const WorkloadGraph graph = generate_transformer(spec);
+  std::vector<std::string> names;
+  for (const NamedNode& node : of_layer(graph, Phase::RECOMPUTE, 0)) names.push_back(node.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"activation", "norm", "q", "kv", "norm"}));
+  EXPECT_LT(graph.program(0).memory()->largest().bytes, held);
+}
+
 TEST(Kernels, RecomputedNodesSayThatTheyAre) {
   TransformerSpec spec = tests::tiny_llama();
   spec.recompute.kind = Recompute::kFull;
