@@ -126,6 +126,8 @@ const Keys<model::OverlapSpec>& overlap_keys() {
        K::flag("parameters", &S::parameters, "parameters are gathered beside the next forward"),
        K::flag("pipeline", &S::pipeline, "a stage goes on while what it sent is under way"),
        K::choice("tensor", &S::tensor, "which tensor-parallel collectives run beside products"),
+       K::flag("experts", &S::experts,
+               "a forward and a backward pass run together, one's exchanges beside the other"),
        K::integer("tensor_parts", &S::tensor_parts, kPositive,
                   "`pipelined`: parts of a product and its collective")});
   return keys;

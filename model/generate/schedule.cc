@@ -42,8 +42,10 @@ std::uint32_t warm_up_of(ScheduleKind kind, const PipelineShape& shape, std::uin
   const std::uint32_t total = shape.micro_batches * shape.chunks;
   if (kind == ScheduleKind::kGpipe) return total;
   const std::uint32_t behind = shape.stages - 1 - stage;
-  return std::min(total,
-                  shape.chunks == 1 ? behind : 2 * behind + (shape.chunks - 1) * shape.stages);
+  if (shape.chunks == 1 && !shape.together) return std::min(total, behind);
+  // Together, a pair waits for the stage before and the one after: were only one pair between them,
+  // neighbours would take turns.
+  return std::min(total, 2 * behind + (shape.chunks - 1) * shape.stages + (shape.together ? 1 : 0));
 }
 
 // Splits each backward, and puts the weight part off by `delay` micro-batches; what is left at the
@@ -184,6 +186,7 @@ std::vector<Slot> slots_of(ScheduleKind kind, const PipelineShape& shape, std::u
   for (std::uint32_t k = 0; k < warm_up; ++k) slots.push_back(slot_of(shape, Pass::forward, k));
   for (std::uint32_t k = warm_up; k < total; ++k) {
     slots.push_back(slot_of(shape, Pass::forward, k));
+    slots.back().with_next = shape.together;
     slots.push_back(slot_of(shape, Pass::backward, k - warm_up));
   }
   for (std::uint32_t k = total - warm_up; k < total; ++k) {

@@ -32,6 +32,10 @@ struct PipelineShape {
   std::uint32_t stages = 1;         // p
   std::uint32_t chunks = 1;         // v
   std::uint32_t micro_batches = 1;  // m; a multiple of p where v > 1
+  // 1f1b: each forward runs together with the backward after it, which is of another micro-batch,
+  // for there is one forward more to warm up, and where v = 1 twice as many (Megatron-Core,
+  // combined_1f1b).
+  bool together = false;
 };
 
 // The slots of `stage` (0 to p - 1) in order:

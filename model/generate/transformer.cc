@@ -33,7 +33,8 @@ TransformerPlan make_plan(const TransformerSpec& spec) {
   TransformerPlan plan{.spec = spec};
   plan.shape = {.stages = narrow(spec.parallel.pipeline),
                 .chunks = narrow(spec.schedule.virtual_stages),
-                .micro_batches = narrow(micro_batches_of(spec))};
+                .micro_batches = narrow(micro_batches_of(spec)),
+                .together = spec.overlap.experts};
   const std::uint32_t chunks = plan.shape.stages * plan.shape.chunks;
   if (plan.both_ways()) plan.shape.chunks = 2;
   plan.layers = narrow(layers_of(spec.model));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/names.h"
 #include "model/generate/spec_range.h"
 #include "model/generate/transformer.h"
 #include "model/generate/transformer_costs.h"
@@ -364,6 +365,17 @@ void check_both_ways(const TransformerSpec& spec, std::int64_t micro_batches) {
   }
 }
 
+void check_together(const TransformerSpec& spec) {
+  const ScheduleKind kind = spec.schedule.kind;
+  if (kind != ScheduleKind::k1F1B && kind != ScheduleKind::kDualPipe) {
+    refuse("overlap.experts", "true with schedule.kind {}; expected 1f1b or dualpipe",
+           core::name_of(kind));
+  }
+  if (spec.parallel.sharding == Sharding::kZero3) {
+    refuse("overlap.experts", "true with parallel.sharding zero3; expected none, zero1 or zero2");
+  }
+}
+
 void check_schedule(const TransformerSpec& spec) {
   const std::int64_t virtual_stages = spec.schedule.virtual_stages;
   in_range("schedule.virtual_stages", virtual_stages, 1, kCountMax);
@@ -375,6 +387,7 @@ void check_schedule(const TransformerSpec& spec) {
     refuse("schedule.virtual_stages", "{} with schedule.kind zb_h1; expected 1", virtual_stages);
   }
   check_split(spec, pipeline * virtual_stages);
+  if (spec.overlap.experts) check_together(spec);
   const std::int64_t micro_batches = micro_batches_of(spec);
   if (spec.schedule.kind == ScheduleKind::kDualPipe) return check_both_ways(spec, micro_batches);
   if (virtual_stages > 1 && micro_batches % pipeline != 0) {

@@ -309,6 +309,9 @@ struct OverlapSpec {
   // overlap.pipeline: a stage goes on while what it sent is under way. false: waits until it is
   // over, as Megatron-LM's schedule without interleaving does.
   bool pipeline = true;
+  // overlap.experts: a forward and a backward pass of different micro-batches run together, so that
+  // one computes while the other exchanges tokens. Of 1f1b, interleaved or not; dualpipe does so.
+  bool experts = false;
   TensorOverlap tensor = TensorOverlap::kBackward;  // overlap.tensor
   std::int64_t tensor_parts = 4;                    // overlap.tensor_parts, of "pipelined"
 };

@@ -426,7 +426,7 @@ StateWriter::Node StateWriter::update(Node ready) {
 void StateWriter::finish_step() {
   const TransformerSpec& spec = plan_.spec;
   out_.context() = {.phase = schema::Phase::OPTIMIZER, .data_type = spec.precision};
-  if (plan_.both_ways()) out_.marker("optimizer", {});
+  if (plan_.both_ways() || plan_.shape.together) out_.marker("optimizer", {});
   Node ready = reduced_[0];
   if (ties_embeddings()) ready = reduce_tied_embedding(ready);
   for (std::size_t i = 1; i < reduced_.size(); ++i) out_.wait_for(reduced_[i]);

@@ -65,6 +65,7 @@ TEST_F(RoundTrip, OfEachFeatureOfTheTransformers) {
       {"schedule.kind=interleaved", "schedule.virtual_stages=2"},
       {"schedule.kind=zb_h1"},
       {"schedule.kind=dualpipe"},
+      {"overlap.experts=true"},
       {"schedule.chunk_layers=[3, 1]"},
       {"parallel.sharding=none"},
       {"parallel.sharding=zero2"},

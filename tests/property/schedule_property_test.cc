@@ -61,11 +61,12 @@ std::uint64_t idle_of(const Drawn& d) {
   return 0;
 }
 
-WorkloadGraph workload_of(const Drawn& d) {
+WorkloadGraph workload_of(const Drawn& d, bool together = false) {
   TransformerSpec spec = tests::tiny_llama();
   spec.parallel = {.pipeline = d.stages};
   spec.schedule.kind = d.kind;
   spec.schedule.virtual_stages = d.chunks;
+  spec.overlap.experts = together;
   spec.model.layers = static_cast<std::int64_t>(d.layers_of_chunk * d.stages * d.chunks);
   spec.global_batch_sequences = d.micro_batches * spec.micro_batch_sequences;
   return generate_transformer(spec);
@@ -111,6 +112,35 @@ TEST_P(EverySchedule, EachStageHasForwardBeforeBackwardBeforeWeights) {
       EXPECT_EQ(state.size(), std::size_t{d.micro_batches} * d.chunks);
       for (const auto& [pass, at] : state) EXPECT_EQ(at, 3) << pass.first << " " << pass.second;
     }
+  }
+}
+
+// With one forward pass more to warm up no pair waits for itself.
+TEST(PassesTogether, EndAndAreOfDifferentMicroBatches) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const Drawn d = draw(ScheduleKind::k1F1B, seed % 2 == 0, seed);
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const PipelineShape shape{d.stages, d.chunks, d.micro_batches, true};
+    for (std::uint32_t stage = 0; stage < d.stages; ++stage) {
+      const std::vector<Slot> slots = slots_of(d.kind, shape, stage);
+      for (std::size_t i = 0; i < slots.size(); ++i) {
+        if (!slots[i].with_next) continue;
+        EXPECT_EQ(slots[i].pass, Pass::forward);
+        EXPECT_EQ(slots[i + 1].pass, Pass::backward);
+        EXPECT_FALSE(slots[i].micro_batch == slots[i + 1].micro_batch &&
+                     slots[i].chunk == slots[i + 1].chunk);
+      }
+    }
+    const WorkloadGraph graph = workload_of(d, true);
+    EXPECT_TRUE(find_unmatched(graph).empty());
+    const auto schedule = ideal_schedule(graph, [&](const Program& program, std::uint32_t node) {
+      const std::string_view name = graph.node_name(program.node(node));
+      return std::uint64_t{name == "ffn_in" || name == "ffn_in.dx" || name == "ffn_in.dw"};
+    });
+    EXPECT_TRUE(schedule->finishes) << schedule->waiting;
+    // No more idle time than two forwards and backwards through all stages.
+    EXPECT_LE(schedule->length,
+              3 * d.layers_of_chunk * (d.chunks * d.micro_batches + 2 * d.stages));
   }
 }
 

@@ -130,6 +130,19 @@ TEST(BothWays, EachChunkHasAFirstAndALastMicroBatch) {
   EXPECT_EQ(total_of(graph, "gradient.reduce_scatter", 1).bytes, 2 * 4 * kLayer);
 }
 
+TEST(PassesTogether, ExchangesOf1F1BRunWhileTheOtherPassComputes) {
+  TransformerSpec spec = both_ways({.pipeline = 2, .data = 4, .expert = 4});
+  spec.model.moe = {.experts = 8, .top_k = 2, .ffn = 96};
+  spec.schedule.kind = ScheduleKind::k1F1B;
+  spec.overlap.experts = true;
+  const WorkloadGraph graph = generate_transformer(spec);
+  // F0 F1 F2 F3+B0 F4+B1 ... F7+B4 B5 B6 B7, of two layers a stage
+  for (const char* name : {"expert_in", "unpermute", "expert_out.dx", "permute.backward"}) {
+    EXPECT_EQ(others_before(graph, name), 10u) << name;
+  }
+  EXPECT_TRUE(find_unmatched(graph).empty());
+}
+
 class RefusedBothWays : public testing::TestWithParam<Refusal> {};
 
 TEST_P(RefusedBothWays, NamesTheKeyAndWhatWasExpected) {
@@ -147,6 +160,12 @@ const Refusal kRefusalsBothWays[] = {
      "an even number of at least twice parallel.pipeline, 8"},
     {"Interleaved", [](TransformerSpec& s) { s.schedule.virtual_stages = 2, s.model.layers = 8; },
      "schedule.virtual_stages: 2 with schedule.kind dualpipe; expected 1"},
+    {"TogetherInAnotherSchedule",
+     [](TransformerSpec& s) {
+       s.overlap.experts = true;
+       s.schedule.kind = ScheduleKind::kZeroH1;
+     },
+     "overlap.experts: true with schedule.kind zb_h1; expected 1f1b or dualpipe"},
     {"Zero3", [](TransformerSpec& s) { s.parallel.sharding = Sharding::kZero3; },
      "parallel.sharding: zero3 with schedule.kind dualpipe; expected none, zero1 or zero2"},
 };
