@@ -125,6 +125,27 @@ TEST_F(Results, TellHowLongPassesTakeWhereSomeRunTogether) {
   EXPECT_FALSE(summary({"run", "study.yaml", "--json"}).contains("passes"));
 }
 
+// The account of passes is a part of a device's state that is rolled back with it.
+TEST_F(Results, PassesAreTheSameInEveryMode) {
+  std::vector<std::string> run{"run", "study.yaml", "--json", "--set",
+                               "workload.transformer.overlap.experts=true"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = run;
+    all.insert(all.end(), more.begin(), more.end());
+    return summary(all);
+  };
+  const json one = with({"--sync", "sequential"});
+  EXPECT_GT(one["passes"]["overlapped_s"], 0);
+  for (const std::vector<std::string>& mode : std::vector<std::vector<std::string>>{
+           {"--sync", "optimistic", "--partitions", "4"},
+           {"--sync", "optimistic", "--audit", "0.5"},
+           {"--sync", "conservative"}}) {
+    const json other = with(mode);
+    EXPECT_EQ(other["digest"], one["digest"]) << mode[1];
+    EXPECT_EQ(other["passes"], one["passes"]) << mode[1];
+  }
+}
+
 TEST_F(Results, AreComparedInputsFirst) {
   EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "a"}).exit_code, 0);
   EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "b", "--sync", "sequential"}).exit_code,
