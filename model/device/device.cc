@@ -126,7 +126,7 @@ DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& 
     slots.channel_slots =
         std::max(slots.channel_slots, static_cast<std::uint8_t>(p.channels.size()));
     slots.stepped = slots.stepped || !p.stepped.empty();
-    slots.passes = slots.passes || p.marks_passes;
+    slots.passes = slots.passes || p.runs_together;
   }
   return slots;
 }

@@ -224,7 +224,7 @@ bool Device<Source, Port>::start(std::uint32_t stream, const Task& task) {
     case TaskKind::receive:
       return messages().start_receive(task);
     case TaskKind::mark:
-      TimeAccount(frame_).begin_pass(task.tag);
+      if (frame_.parts.passes != nullptr) TimeAccount(frame_).begin_pass(task.tag);
       return true;
   }
   return true;

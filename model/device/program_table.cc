@@ -90,7 +90,6 @@ class Builder {
     kernels_ = {};
     local_channel_.clear();
     table_.first_task.push_back(0);
-    table_.marks_passes = has_overlapped(*program_);
     place_tasks();
     for (std::uint32_t s = 0; s < program_->stream_count(); ++s) {
       const std::uint32_t length = program_->stream_length(s);
@@ -112,14 +111,6 @@ class Builder {
   }
 
  private:
-  // Passes are told apart where some run together, whose nodes say neither's phase.
-  static bool has_overlapped(const Program& program) {
-    for (std::uint32_t i = 0; i < program.node_count(); ++i) {
-      if (program.node(i).getPhase() == schema::Phase::OVERLAPPED) return true;
-    }
-    return false;
-  }
-
   // Where in its stream each node's last task is, for the dependencies on it.
   void place_tasks() {
     last_task_.assign(program_->node_count(), 0);
@@ -155,9 +146,9 @@ class Builder {
       case schema::NodeKind::SEND:
       case schema::NodeKind::RECEIVE: add_point_to_point(task, node); break;
       case schema::NodeKind::MARKER:
-        if (!table_.marks_passes) break;
         task.kind = TaskKind::mark;
         task.tag = static_cast<std::uint32_t>(node.getPhase());
+        table_.runs_together |= node.getPhase() == schema::Phase::OVERLAPPED;
         break;
     }
     table_.tasks.push_back(task);

@@ -15,7 +15,7 @@ constexpr std::uint8_t kNoChannel = 0xff;
 constexpr std::uint32_t kStepsVary = 0xffffffff;
 
 // collective: a plain ring; stepped: any other, by its description (collective/collective.h). mark:
-// an instant at which another pass begins.
+// an instant, at which another pass begins.
 enum class TaskKind : std::uint8_t { instant, compute, collective, stepped, send, receive, mark };
 
 struct Task {
