@@ -55,6 +55,20 @@ std::vector<ComputeTime> compute_times(const Cluster& cluster, const Outcome& ou
   return result;
 }
 
+std::vector<PassTime> pass_times(const Outcome& outcome) {
+  const ClassTotals all = outcome.total();
+  const double whole = core::to_seconds(outcome.simulated_time());
+  if (all.devices == 0 || whole == 0) return {};
+  const double steps = whole / core::to_seconds(outcome.iteration_time());
+  std::vector<PassTime> result;
+  for (std::size_t p = 0; p < kPassCount; ++p) {
+    if (all.pass_ps[p] == 0) continue;
+    const double ps = static_cast<double>(all.pass_ps[p]) / static_cast<double>(all.devices);
+    result.push_back({static_cast<schema::Phase>(p), ps * 1e-12 / steps});
+  }
+  return result;
+}
+
 schema::DataType products_type(const WorkloadGraph& graph) {
   std::array<double, kDataTypeCount> flops{};
   for (std::uint32_t p = 0; p < graph.program_count(); ++p) {

@@ -21,6 +21,16 @@ struct ComputeTime {
 // Cost: O(nodes).
 std::vector<ComputeTime> compute_times(const Cluster& cluster, const Outcome& outcome);
 
+// What a device and step spent in a pass, on average: how long it took, waits for other devices and
+// for messages of the pipeline left out.
+struct PassTime {
+  schema::Phase pass = schema::Phase::NONE;
+  double seconds = 0;
+};
+// Of a schedule that runs passes together, in the order of phases; empty where no job has one. What
+// is left of the step is the bubble.
+std::vector<PassTime> pass_times(const Outcome& outcome);
+
 // The type that most floating-point operations of the programs' products are in; NONE: no products.
 schema::DataType products_type(const WorkloadGraph& graph);
 

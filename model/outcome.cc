@@ -25,7 +25,7 @@ using core::DeviceId;
 using core::Time;
 
 constexpr std::size_t kWordsPerTime = 3;  // 32 + 32 + 64 bits, each of which sums over 2^32 ranks
-constexpr std::size_t kTimes = kTimeClassCount + 2;
+constexpr std::size_t kTimes = kTimeClassCount + kPassCount + 2;
 constexpr std::size_t kBackgroundWords = 4;
 constexpr std::size_t kWordsPerClass = 2 + kTimes * kWordsPerTime;
 constexpr std::uint32_t kNotLate = 2;  // Outcome::distance_to_late
@@ -216,6 +216,9 @@ void Outcome::add(core::LpId lp, const void* memory) {
   for (std::size_t c = 0; c < parts.account->spent.size(); ++c) {
     totals.time_ps[c] += count * to_sum(parts.account->spent[c]);
   }
+  for (std::size_t p = 0; parts.passes != nullptr && p < kPassCount; ++p) {
+    totals.pass_ps[p] += count * to_sum(parts.passes->spent[p]);
+  }
   if (!cluster_->devices().backgrounds.empty()) {
     const BackgroundState& b = background_of(state);
     background_.sent_messages += b.sent_messages;
@@ -257,6 +260,7 @@ std::vector<std::uint64_t> Outcome::sums_to_words() const {
     words.push_back(c.devices);
     words.push_back(c.finished);
     for (const DeviceTime t : c.time_ps) put(words, t);
+    for (const DeviceTime t : c.pass_ps) put(words, t);
     put(words, c.finish_ps);
     put(words, c.start_ps);
   }
@@ -272,9 +276,11 @@ void Outcome::sums_from_words(std::span<const std::uint64_t> words) {
   for (ClassTotals& c : classes_) {
     c.devices = *at++;
     c.finished = *at++;
-    for (DeviceTime& t : c.time_ps) {
-      t = get(at);
-      at += kWordsPerTime;
+    for (const std::span<DeviceTime> times : {std::span<DeviceTime>(c.time_ps), {c.pass_ps}}) {
+      for (DeviceTime& t : times) {
+        t = get(at);
+        at += kWordsPerTime;
+      }
     }
     c.finish_ps = get(at);
     at += kWordsPerTime;
@@ -347,6 +353,7 @@ void ClassTotals::add(const ClassTotals& other) {
   devices += other.devices;
   finished += other.finished;
   for (std::size_t i = 0; i < kTimeClassCount; ++i) time_ps[i] += other.time_ps[i];
+  for (std::size_t i = 0; i < kPassCount; ++i) pass_ps[i] += other.pass_ps[i];
   finish_ps += other.finish_ps;
   start_ps += other.start_ps;
   last_finish = std::max(last_finish, other.last_finish);

@@ -16,6 +16,7 @@
 #include "core/time.h"
 #include "model/compute/pedigree.h"
 #include "model/cluster.h"
+#include "model/device/device_state.h"
 #include "model/device/time_class.h"
 #include "model/network/packet/packet_totals.h"
 
@@ -39,6 +40,8 @@ struct ClassTotals {
   DeviceTime finish_ps = 0;                           // sum of the finished devices' finish times
   DeviceTime start_ps = 0;                            // sum of their start times
   core::Time last_finish;                             // maximum
+  // Of passes of a schedule that runs some together: time without waits, by schema::Phase.
+  std::array<DeviceTime, kPassCount> pass_ps{};
 
   void add(const ClassTotals& other);  // but for name and start
 };

@@ -161,6 +161,18 @@ Json compute_json(const RunReport& r) {
   return list;
 }
 
+// Of an average device and step, where the schedule runs passes together.
+Json passes_json(const Outcome& outcome) {
+  Json json = Json::object();
+  double bubble = core::to_seconds(outcome.iteration_time());
+  for (const model::PassTime& p : model::pass_times(outcome)) {
+    json[std::string(core::name_of(p.pass)) + "_s"] = p.seconds;
+    bubble -= p.seconds;
+  }
+  if (!json.empty()) json["bubble_s"] = bubble;
+  return json;
+}
+
 Json background_json(const model::BackgroundTotals& b) {
   return {{"sent_messages", b.sent_messages},
           {"sent_bytes", b.sent_bytes},
@@ -351,6 +363,7 @@ std::string summary_json(const RunReport& r) {
   if (r.steady_step) summary["steady_step_ps"] = r.steady_step->ps;
   summary["memory"] = memory_json(study, *r.jobs);
   summary["compute"] = compute_json(r);
+  if (Json passes = passes_json(outcome); !passes.empty()) summary["passes"] = std::move(passes);
   summary["pedigree"] = pedigree_json(outcome);
   summary["classes"] = classes(outcome);
   summary["jobs"] = jobs_json(r);

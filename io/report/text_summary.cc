@@ -140,6 +140,19 @@ void add_training(const Outcome& outcome, std::string& out) {
   out += "\n";
 }
 
+// Where passes run together: how long an average device was in each kind, and in none.
+void add_passes(const Outcome& outcome, std::string& out) {
+  const std::vector<model::PassTime> passes = model::pass_times(outcome);
+  if (passes.empty()) return;
+  double bubble = core::to_seconds(outcome.iteration_time());
+  out += "Passes      ";
+  for (const model::PassTime& p : passes) {
+    append(out, "{} {:.4g} s, ", core::name_of(p.pass), p.seconds);
+    bubble -= p.seconds;
+  }
+  append(out, "bubble {:.4g} s\n", bubble);
+}
+
 // What an average device computes in a step; nothing where no node says what it belongs to.
 void add_compute(const RunReport& r, std::string& out) {
   std::string phases;
@@ -170,6 +183,7 @@ void add_step(const RunReport& r, std::string& out) {
     }
     add_training(outcome, out);
     add_compute(r, out);
+    add_passes(outcome, out);
     return;
   }
   append(out, "{}  {} of {} unfinished at {}\n",

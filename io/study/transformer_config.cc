@@ -126,6 +126,8 @@ const Keys<model::OverlapSpec>& overlap_keys() {
        K::flag("parameters", &S::parameters, "parameters are gathered beside the next forward"),
        K::flag("pipeline", &S::pipeline, "a stage goes on while what it sent is under way"),
        K::choice("tensor", &S::tensor, "which tensor-parallel collectives run beside products"),
+       K::flag("experts", &S::experts,
+               "a forward and a backward pass run together, one's exchanges beside the other"),
        K::integer("tensor_parts", &S::tensor_parts, kPositive,
                   "`pipelined`: parts of a product and its collective")});
   return keys;
@@ -223,11 +225,13 @@ const Keys<model::KernelSpec>& kernels_keys() {
        K::flag("fused_residual", &S::fused_residual, "dropout and sum are one kernel"),
        K::flag("fused_loss", &S::fused_loss,
                "the loss reads logits as the head wrote them, not passes over copies of fp32"),
-       K::flag("casts", &S::casts, "kernels convert operands of `gemm_precision: fp8`"),
+       K::flag("casts", &S::casts, "kernels convert operands of fp8 and nvfp4 products"),
        K::flag("transposes", &S::transposes, "and write them transposed, too, as Hopper needs"),
        K::flag("fused_casts", &S::fused_casts, "norms write fp8 where products read it"),
        K::flag("fused_experts", &S::fused_experts,
                "experts' products apply the activation and write fp8 where products read it"),
+       K::flag("dense_experts", &S::dense_experts,
+               "experts' products take as long as one product of all their rows"),
        K::flag("unscale", &S::unscale, "with `precision: fp16`: the loss scale is taken out"),
        K::flag("clip", &S::clip, "gradients are multiplied once more after their norm"),
        K::flag("copies", &S::copies, "new weights are copied from the fp32 ones")});

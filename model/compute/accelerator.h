@@ -15,7 +15,7 @@
 namespace exawarp::model {
 
 constexpr std::size_t kOperationCount = 9;  // schema::Operation
-constexpr std::size_t kDataTypeCount = 7;   // schema::DataType
+constexpr std::size_t kDataTypeCount = 8;   // schema::DataType
 
 class KernelTables;
 

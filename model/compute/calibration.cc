@@ -8,9 +8,10 @@ double time_factor(const Calibration& calibration, const ComputeOperation& opera
   switch (operation.operation) {
     case schema::Operation::GEMM:
     case schema::Operation::CONVOLUTION: {
-      const bool eight_bits = operation.data_type == schema::DataType::FP8 ||
-                              operation.data_type == schema::DataType::INT8;
-      return eight_bits ? calibration.eight_bit_products : calibration.products;
+      const bool narrow = operation.data_type == schema::DataType::FP8 ||
+                          operation.data_type == schema::DataType::INT8 ||
+                          operation.data_type == schema::DataType::NVFP4;
+      return narrow ? calibration.eight_bit_products : calibration.products;
     }
     case schema::Operation::ATTENTION:
       return calibration.attention;

@@ -27,6 +27,7 @@ std::span<const char* const> table_types(schema::DataType type) {
   static constexpr const char* kSingle[] = {"float32"};
   static constexpr const char* kInteger[] = {"int8"};
   static constexpr const char* kEighth[] = {"fp8", "fp8_block"};
+  static constexpr const char* kFourBits[] = {"nvfp4"};
   switch (type) {
     case schema::DataType::BF16:
       return kBrain;
@@ -38,6 +39,8 @@ std::span<const char* const> table_types(schema::DataType type) {
       return kInteger;
     case schema::DataType::FP8:
       return kEighth;
+    case schema::DataType::NVFP4:
+      return kFourBits;
     default:
       return {};
   }

@@ -37,7 +37,33 @@ class TimeAccount {
     ctx.set(account.since, ctx.now());
   }
 
+  // The device is in pass `pass` from now on. Requires a PassAccount.
+  void begin_pass(std::uint32_t pass) {
+    pdes::Context& ctx = frame_.ctx;
+    PassAccount& passes = *frame_.parts.passes;
+    const core::Time worked = worked_until_now();
+    if (worked != passes.begun) {
+      core::Time& spent = passes.spent[passes.pass];
+      ctx.set(spent, spent + (worked - passes.begun));
+      ctx.set(passes.begun, worked);
+    }
+    if (passes.pass != pass) ctx.set(passes.pass, std::uint64_t{pass});
+  }
+
  private:
+  static bool is_work(TimeClass c) {
+    return c != TimeClass::waiting && c != TimeClass::pipeline && c != TimeClass::idle;
+  }
+  [[nodiscard]] core::Time worked_until_now() const {
+    const DeviceAccount& account = *frame_.parts.account;
+    core::Time sum;
+    for (std::size_t c = 0; c < account.spent.size(); ++c) {
+      if (is_work(static_cast<TimeClass>(c))) sum = sum + account.spent[c];
+    }
+    if (is_work(frame_.state.time_class)) sum = sum + (frame_.ctx.now() - account.since);
+    return sum;
+  }
+
   void change_to(TimeClass now_in) {
     const TimeClass before = frame_.state.time_class;
     pdes::Context& ctx = frame_.ctx;

@@ -44,6 +44,8 @@ void describe(StateArchive& archive, SteppedState& stepped) {
   stepped.early.describe(archive, [&](EarlySteps& early) { describe(archive, early); });
 }
 
+void describe(StateArchive& archive, PassAccount& passes) { archive.bytes(&passes); }
+
 void describe(StateArchive& archive, FurtherClocks& further) { archive.kept(further.count); }
 
 void describe(StateArchive& archive, PacketsState& packets) {
@@ -124,6 +126,7 @@ DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& 
     slots.channel_slots =
         std::max(slots.channel_slots, static_cast<std::uint8_t>(p.channels.size()));
     slots.stepped = slots.stepped || !p.stepped.empty();
+    slots.passes = slots.passes || p.runs_together;
   }
   return slots;
 }
@@ -154,6 +157,7 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   state.further = model.slots.further != 0;
   state.packets = model.slots.packets;
   state.background = model.slots.background;
+  state.passes = model.slots.passes;
   const Place place = place_of(model, id);
   state.program = place.program;
   const ProgramTable& program = model.programs[state.program];

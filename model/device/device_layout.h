@@ -19,6 +19,7 @@ struct DeviceSlots {
   bool stepped = false;
   bool packets = false;
   bool background = false;
+  bool passes = false;
   std::uint32_t further = 0;         // interfaces with FurtherClocks
   std::uint32_t endpoint_bytes = 0;  // of the EndpointState, with its parts
 
@@ -32,6 +33,7 @@ struct NearParts {
   Like<State, StreamState>* streams;
   Like<State, DeviceAccount>* account;
   Like<State, SteppedState>* stepped;   // null: the device has none
+  Like<State, PassAccount>* passes;     // the same
   Like<State, FurtherClocks>* further;  // the same
 
   // What there is, says a DeviceSlots or, in every event, the state itself.
@@ -41,6 +43,7 @@ struct NearParts {
     visitor.array(streams, has.stream_slots);
     visitor.array(account, 1);
     visitor.one_if(stepped, has.stepped);
+    visitor.one_if(passes, has.passes);
     visitor.one_if(further, has.further != 0);
   }
 };
@@ -84,6 +87,7 @@ inline DeviceSlots slots_of(const DeviceState& s) {
           .stepped = s.stepped,
           .packets = s.packets,
           .background = s.background,
+          .passes = s.passes,
           .further = s.further ? kRailClocks : 0};
 }
 

@@ -223,6 +223,9 @@ bool Device<Source, Port>::start(std::uint32_t stream, const Task& task) {
       return false;
     case TaskKind::receive:
       return messages().start_receive(task);
+    case TaskKind::mark:
+      if (frame_.parts.passes != nullptr) TimeAccount(frame_).begin_pass(task.tag);
+      return true;
   }
   return true;
 }

@@ -35,7 +35,8 @@ struct DeviceState {
   bool packets : 1 = false;     // whether it has a PacketsState and what follows that
   bool background : 1 = false;      // whether it has a BackgroundState (background_traffic.h)
   bool further : 1 = false;     // whether it has FurtherClocks
-  std::uint8_t unused : 4 = 0;
+  bool passes : 1 = false;      // whether it has a PassAccount
+  std::uint8_t unused : 3 = 0;
   // Its rank in its job, low byte first; 0 where that is its id (no RankMap). Kept because the way
   // from a device to its rank is a permutation's inverse, several times the cost of a message.
   std::array<std::uint8_t, 3> rank{};
@@ -100,6 +101,16 @@ struct DeviceAccount {
   pdes::UndoVector<EarlyMessage> early;               // in order of arrival
 };
 static_assert(sizeof(DeviceAccount) == 96);
+
+// What a device's time went to, waits for others and for messages of the pipeline left out, by the
+// pass that it was in: a schema::Phase, which marks of the program change.
+constexpr std::size_t kPassCount = 8;
+struct PassAccount {
+  core::Time begun;                          // so much of it was over when the pass began
+  std::array<core::Time, kPassCount> spent;  // in passes that are over
+  std::uint64_t pass = 0;
+};
+static_assert(sizeof(PassAccount) == 80);
 
 // A lane of a stepped collective in progress; the lanes of one lie together, in order.
 struct SteppedLane {

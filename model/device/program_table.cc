@@ -145,7 +145,11 @@ class Builder {
       case schema::NodeKind::COLLECTIVE: return add_collectives(task, node, stream);
       case schema::NodeKind::SEND:
       case schema::NodeKind::RECEIVE: add_point_to_point(task, node); break;
-      case schema::NodeKind::MARKER: break;
+      case schema::NodeKind::MARKER:
+        task.kind = TaskKind::mark;
+        task.tag = static_cast<std::uint32_t>(node.getPhase());
+        table_.runs_together |= node.getPhase() == schema::Phase::OVERLAPPED;
+        break;
     }
     table_.tasks.push_back(task);
   }

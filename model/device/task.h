@@ -14,8 +14,9 @@ namespace exawarp::model {
 constexpr std::uint8_t kNoChannel = 0xff;
 constexpr std::uint32_t kStepsVary = 0xffffffff;
 
-// collective: a plain ring; stepped: any other, by its description (collective/collective.h).
-enum class TaskKind : std::uint8_t { instant, compute, collective, stepped, send, receive };
+// collective: a plain ring; stepped: any other, by its description (collective/collective.h). mark:
+// an instant, at which another pass begins.
+enum class TaskKind : std::uint8_t { instant, compute, collective, stepped, send, receive, mark };
 
 struct Task {
   // compute: [0] is the duration. collective, send: a chunk's or the message's time on each
@@ -25,7 +26,7 @@ struct Task {
   std::uint32_t node = 0;              // index in the program
   std::uint32_t first_dependency = 0;  // into ProgramTable::dependencies
   std::int32_t peer = 0;               // send, receive: offset in device ids, or the device id
-  std::uint32_t tag = 0;               // stepped: index into ProgramTable::stepped
+  std::uint32_t tag = 0;               // stepped: index into ProgramTable::stepped; mark: the pass
   std::uint32_t steps = 0;             // collective: of its ring, kStepsVary: depends on the device
   std::uint16_t dependency_count = 0;
   TaskKind kind = TaskKind::instant;

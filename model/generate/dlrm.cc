@@ -240,9 +240,8 @@ void check(const DlrmSpec& spec) {
     throw SpecProblem("bottom_mlp", fmt::format("ends in {}; expected vector_width: {}",
                                                 spec.bottom_mlp.back(), spec.vector_width));
   }
-  if (bytes_of(spec.precision) == 0 || bytes_of(spec.table_precision) == 0) {
-    throw SpecProblem("precision", "none is given; expected one");
-  }
+  check_stored("precision", spec.precision);
+  check_stored("table_precision", spec.table_precision);
 }
 
 WorkloadGraph generate_dlrm(const DlrmSpec& spec, std::uint64_t bytes_max) {

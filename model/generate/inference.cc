@@ -269,7 +269,10 @@ void check(const InferenceSpec& spec) {
   in_range("input_tokens", spec.input_tokens, 1, kTokensMax);
   in_range("output_tokens", spec.output_tokens, 1, kOutputTokensMax);
   in_range("request_overhead", spec.request_overhead_ps, 0, kOverheadMaxPs);
-  if (bytes_of(spec.precision) == 0) throw SpecProblem("precision", "none is given; expected one");
+  check_stored("precision", spec.precision);
+  if (spec.cache_precision != schema::DataType::NONE) {
+    check_stored("cache_precision", spec.cache_precision);
+  }
   constexpr double kBytesMax = 0x1p62;  // of an operation, and FLOPs
   const double tokens = static_cast<double>(spec.batch) * static_cast<double>(spec.input_tokens);
   const double widest = static_cast<double>(std::max(spec.model.ffn, spec.model.vocabulary)) * 2;

@@ -4,17 +4,36 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "core/check.h"
 
 namespace exawarp::model {
 namespace {
 
-constexpr std::array<const char*, kStreamRoles> kStreamNames{
-    "compute",      "tensor",           "data",          "pipeline",       "embedding",
-    "context",      "expert",           "expert nodes",  "expert tensor",  "expert data",
-    "data gather",  "expert gather",    "data replica",  "expert replica", "receive forward",
-    "send forward", "receive gradient", "send gradient", "storage"};
+constexpr std::array<const char*, kStreamRoles> kStreamNames{"compute",
+                                                             "tensor",
+                                                             "data",
+                                                             "pipeline",
+                                                             "embedding",
+                                                             "context",
+                                                             "expert",
+                                                             "expert nodes",
+                                                             "expert tensor",
+                                                             "expert data",
+                                                             "data gather",
+                                                             "expert gather",
+                                                             "data replica",
+                                                             "expert replica",
+                                                             "receive forward",
+                                                             "send forward",
+                                                             "receive gradient",
+                                                             "send gradient",
+                                                             "receive forward far",
+                                                             "send forward far",
+                                                             "receive gradient far",
+                                                             "send gradient far",
+                                                             "storage"};
 
 }  // namespace
 
@@ -80,24 +99,96 @@ std::uint32_t ProgramWriter::host_wait(const char* text, std::uint64_t picosecon
   return add(fields, after);
 }
 
-// Dependencies on the node's own stream are left out: its order says the same.
 std::uint32_t ProgramWriter::add(NodeFields fields, std::initializer_list<Node> after) {
   std::array<std::uint32_t, 16> nodes{};
   EXAWARP_CHECK(after.size() <= nodes.size(), after.size());
   std::size_t count = 0;
   for (const Node& node : after) {
-    if (node && program_.stream_of(*node) != fields.stream) nodes[count++] = *node;
+    if (node) nodes[count++] = *node;
   }
-  if (fields.kind == schema::NodeKind::COMPUTE && !awaited_.empty()) {
-    for (const std::uint32_t node : awaited_) {
-      const auto known = nodes.begin() + count;
-      if (std::find(nodes.begin(), known, node) != known) continue;  // said twice
-      if (program_.stream_of(node) == fields.stream) continue;
-      nodes.at(count++) = node;
-    }
-    awaited_.clear();
+  const std::span<const std::uint32_t> said(nodes.data(), count);
+  const std::vector<std::uint32_t> awaited = fields.kind == schema::NodeKind::COMPUTE
+                                                 ? std::exchange(awaited_, {})
+                                                 : std::vector<std::uint32_t>{};
+  if (held_ == nullptr) return put(fields, said, awaited);
+  held_->nodes.push_back({fields, {said.begin(), said.end()}, awaited});
+  placed_.push_back(kHeld);  // until it is
+  return kHeld + static_cast<std::uint32_t>(placed_.size() - 1);
+}
+
+// Dependencies on the node's own stream are left out: its order says the same.
+std::uint32_t ProgramWriter::put(const NodeFields& fields, std::span<const std::uint32_t> after,
+                                 std::span<const std::uint32_t> awaited) {
+  std::array<std::uint32_t, 16> nodes{};
+  std::size_t count = 0;
+  for (const std::uint32_t node : after) {
+    if (program_.stream_of(placed(node)) != fields.stream) nodes.at(count++) = placed(node);
+  }
+  for (const std::uint32_t each : awaited) {
+    const std::uint32_t node = placed(each);
+    const auto known = nodes.begin() + count;
+    if (std::find(nodes.begin(), known, node) != known) continue;  // said twice
+    if (program_.stream_of(node) == fields.stream) continue;
+    nodes.at(count++) = node;
   }
   return program_.add_node(fields, std::span(nodes.data(), count));
+}
+
+// ---- two parts in turn
+
+// Each part is cut where it waits for communication of its own. What a piece begins goes on while
+// the other part's next piece computes, and is over, or nearly so, when its turn comes again. Where
+// one part has more pieces, the other's are spread among them.
+void ProgramWriter::together(const std::function<void()>& first,
+                             const std::function<void()>& second) {
+  EXAWARP_CHECK(held_ == nullptr, "parts inside of a part");
+  const Node before = last_compute_;
+  const std::array<Part, 2> parts{hold(first, before), hold(second, before)};
+  std::array<std::size_t, 2> next{};
+  const auto left = [&](std::size_t p) { return next[p] < parts[p].pieces.size(); };
+  while (left(0) || left(1)) {
+    const std::size_t ahead = next[0] * parts[1].pieces.size();
+    const std::size_t other = next[1] * parts[0].pieces.size();
+    const std::size_t p = left(0) && (!left(1) || ahead <= other) ? 0 : 1;
+    place(parts[p], next[p]++);
+  }
+  last_compute_ = before;
+  for (const Part& part : parts) {
+    if (part.last_compute)
+      last_compute_ = std::max(last_compute_, Node(placed(*part.last_compute)));
+    for (const std::uint32_t node : part.awaited) awaited_.push_back(placed(node));
+  }
+}
+
+ProgramWriter::Part ProgramWriter::hold(const std::function<void()>& write, Node after) {
+  Part part{.nodes = {}, .first = static_cast<std::uint32_t>(placed_.size())};
+  last_compute_ = after;
+  held_ = &part;
+  write();
+  held_ = nullptr;
+  part.last_compute = last_compute_;
+  part.awaited = std::exchange(awaited_, {});
+  const auto communicates = [&](std::uint32_t node) {
+    if (node < kHeld + part.first) return false;
+    return part.nodes[node - kHeld - part.first].fields.kind != schema::NodeKind::COMPUTE;
+  };
+  for (std::size_t i = 0; i < part.nodes.size(); ++i) {
+    const Held& node = part.nodes[i];
+    const bool waits = node.fields.kind == schema::NodeKind::COMPUTE &&
+                       (std::ranges::any_of(node.after, communicates) ||
+                        std::ranges::any_of(node.awaited, communicates));
+    if (i == 0 || waits) part.pieces.push_back(i);
+  }
+  return part;
+}
+
+void ProgramWriter::place(const Part& part, std::size_t piece) {
+  const bool is_last = piece + 1 == part.pieces.size();
+  const std::size_t end = is_last ? part.nodes.size() : part.pieces[piece + 1];
+  for (std::size_t i = part.pieces[piece]; i < end; ++i) {
+    const Held& node = part.nodes[i];
+    placed_[part.first + i] = put(node.fields, node.after, node.awaited);
+  }
 }
 
 std::uint8_t ProgramWriter::stream(StreamRole role) {

@@ -4,8 +4,10 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +38,10 @@ enum StreamRole {
   kSendForward,
   kReceiveGradient,
   kSendGradient,
+  kReceiveForwardFar,
+  kSendForwardFar,
+  kReceiveGradientFar,
+  kSendGradientFar,
   kStorage,
   kStreamRoles
 };
@@ -70,6 +76,10 @@ class ProgramWriter {
   // The compute stream waits for the host, a time that no accelerator changes.
   std::uint32_t host_wait(const char* name, std::uint64_t picoseconds,
                           std::initializer_list<Node> after);
+  // Two parts of the program, which may be passes of different micro-batches, in turn: where one
+  // would wait for communication, the other goes on, and its communication runs meanwhile. Numbers
+  // of nodes that a part got while it was written stay valid. Not nested.
+  void together(const std::function<void()>& first, const std::function<void()>& second);
   // The next computation also waits for `node`.
   void wait_for(Node node) {
     if (node) awaited_.push_back(*node);
@@ -78,6 +88,7 @@ class ProgramWriter {
   std::uint32_t name(const char* text);
 
   [[nodiscard]] Node last_compute() const { return last_compute_; }
+  // Not while parts are written together.
   [[nodiscard]] std::uint32_t node_count() const { return program_.node_count(); }
   [[nodiscard]] ProgramBuilder& program() { return program_; }
   // Phase, micro-batch, layer and data type of the nodes being added.
@@ -89,7 +100,30 @@ class ProgramWriter {
     Shape shape;
     std::uint16_t index;
   };
+  // A node that is not in the program yet, with what it waits for: as its caller said, and as
+  // wait_for() did.
+  struct Held {
+    NodeFields fields;
+    std::vector<std::uint32_t> after, awaited;
+  };
+  // A part of a program; nodes have the numbers kHeld + index into placed_ until they are in it.
+  struct Part {
+    std::vector<Held> nodes;
+    std::uint32_t first = 0;               // into placed_
+    std::vector<std::size_t> pieces = {};  // where they begin: computations that wait
+    Node last_compute = {};
+    std::vector<std::uint32_t> awaited = {};  // by the computation after the part
+  };
+  static constexpr std::uint32_t kHeld = 1u << 31;
+
   std::uint16_t shape(const OperationCost& cost);
+  std::uint32_t put(const NodeFields& fields, std::span<const std::uint32_t> after,
+                    std::span<const std::uint32_t> awaited);
+  [[nodiscard]] Part hold(const std::function<void()>& write, Node after);
+  void place(const Part& part, std::size_t piece);
+  [[nodiscard]] std::uint32_t placed(std::uint32_t node) const {
+    return node < kHeld ? node : placed_[node - kHeld];
+  }
 
   WorkloadBuilder& workload_;
   ProgramBuilder& program_;
@@ -97,6 +131,8 @@ class ProgramWriter {
   std::vector<std::pair<const char*, std::uint32_t>> names_;
   std::vector<KnownShape> shapes_;
   std::vector<std::uint32_t> awaited_;
+  Part* held_ = nullptr;               // the part that is being written
+  std::vector<std::uint32_t> placed_;  // numbers in the program of nodes that were held
   NodeFields context_;
   Node last_compute_;
 };

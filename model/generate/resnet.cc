@@ -155,7 +155,7 @@ void check(const ResnetSpec& spec) {
                                             spec.blocks.size()));
   }
   for (const std::uint32_t blocks : spec.blocks) in_range("blocks", blocks, 1, kBlocksMax);
-  if (bytes_of(spec.precision) == 0) throw SpecProblem("precision", "none is given; expected one");
+  check_stored("precision", spec.precision);
 }
 
 WorkloadGraph generate_resnet(const ResnetSpec& spec, std::uint64_t bytes_max) {

@@ -24,6 +24,7 @@ struct Slot {
   Pass pass = Pass::forward;
   std::uint32_t micro_batch = 0;
   std::uint32_t chunk = 0;  // of this stage, 0 to v - 1
+  bool with_next = false;   // together with the slot after it, part by part
   friend constexpr bool operator==(const Slot&, const Slot&) = default;
 };
 
@@ -31,6 +32,10 @@ struct PipelineShape {
   std::uint32_t stages = 1;         // p
   std::uint32_t chunks = 1;         // v
   std::uint32_t micro_batches = 1;  // m; a multiple of p where v > 1
+  // 1f1b: each forward runs together with the backward after it, which is of another micro-batch,
+  // for there is one forward more to warm up, and where v = 1 twice as many (Megatron-Core,
+  // combined_1f1b).
+  bool together = false;
 };
 
 // The slots of `stage` (0 to p - 1) in order:
@@ -43,7 +48,21 @@ struct PipelineShape {
 //   zb_h1    Qi et al., "Zero bubble pipeline parallelism", ICLR 2024: as 1f1b, but stage r puts
 //   the
 //            weight gradients off by r micro-batches, so no stage holds more than p. Requires v = 1
+//   dualpipe arXiv:2412.19437, section 3.2.1, in the order of the authors' program
+//            (github.com/deepseek-ai/DualPipe): half of the micro-batches, 0 to m/2 - 1, go through
+//            the stages from the first to the last, the others from the last to the first. Stages r
+//            and p - 1 - r hold the same two chunks of p of the model: `chunk` 0 is the r-th from
+//            the model's near end, 1 its mirror image (model_chunk_of). Requires v = 2, an even p,
+//            and an even m of at least 2 p
 std::vector<Slot> slots_of(ScheduleKind kind, const PipelineShape& shape, std::uint32_t stage);
+
+// Which part of the model chunk `chunk` of `stage` is.
+std::uint32_t model_chunk_of(ScheduleKind kind, const PipelineShape& shape, std::uint32_t stage,
+                             std::uint32_t chunk);
+// The stage that micro-batches of `stage` in its chunk `chunk` go on to, or come from, where they
+// pass the part `model_chunk` of the model, which is beside that chunk's.
+std::uint32_t neighbour_of(ScheduleKind kind, const PipelineShape& shape, std::uint32_t stage,
+                           std::uint32_t chunk, std::uint32_t model_chunk);
 
 struct LayerSplit {
   std::uint32_t layers = 0;

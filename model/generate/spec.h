@@ -70,11 +70,14 @@ struct MicrobenchmarkSpec {
   std::vector<std::string> along = {};
 };
 
-// Bytes an element takes; 0 for DataType::NONE.
+// Bytes an element takes; 0 for DataType::NONE, and for types that are no whole bytes.
 std::int64_t bytes_of(schema::DataType type);
 // The same, as unsigned as sizes are.
 inline std::uint64_t width_of(schema::DataType type) {
   return static_cast<std::uint64_t>(bytes_of(type));
 }
+
+// Throws SpecProblem unless elements of the type can be stored one by one.
+void check_stored(const char* key, schema::DataType type);
 
 }  // namespace exawarp::model

@@ -33,12 +33,15 @@ TransformerPlan make_plan(const TransformerSpec& spec) {
   TransformerPlan plan{.spec = spec};
   plan.shape = {.stages = narrow(spec.parallel.pipeline),
                 .chunks = narrow(spec.schedule.virtual_stages),
-                .micro_batches = narrow(micro_batches_of(spec))};
+                .micro_batches = narrow(micro_batches_of(spec)),
+                .together = spec.overlap.experts};
+  const std::uint32_t chunks = plan.shape.stages * plan.shape.chunks;
+  if (plan.both_ways()) plan.shape.chunks = 2;
   plan.layers = narrow(layers_of(spec.model));
   plan.chunk_layers = spec.schedule.chunk_layers;
   if (plan.chunk_layers.empty()) {
     plan.chunk_layers = layers_of_chunks({.layers = plan.layers,
-                                          .chunks = plan.shape.stages * plan.shape.chunks,
+                                          .chunks = chunks,
                                           .first = narrow(spec.schedule.first_stage_layers),
                                           .last = narrow(spec.schedule.last_stage_layers),
                                           .ends = spec.schedule.count_ends});

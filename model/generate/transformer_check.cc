@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/names.h"
 #include "model/generate/spec_range.h"
 #include "model/generate/transformer.h"
 #include "model/generate/transformer_costs.h"
@@ -229,10 +230,10 @@ void check_sequence(const char* key, std::int64_t tokens, const ParallelSpec& p)
 }
 
 void check_precisions(const TransformerSpec& spec) {
-  if (bytes_of(spec.precision) == 0) refuse("precision", "none is given; expected one");
-  if (bytes_of(spec.gradient_precision) == 0) {
-    refuse("gradient_precision", "none is given; expected one");
-  }
+  check_stored("precision", spec.precision);
+  check_stored("gradient_precision", spec.gradient_precision);
+  check_stored("parameter_precision", parameter_precision_of(spec));
+  check_stored("routing.dispatch_precision", dispatch_precision_of(spec));
   in_range("optimizer.state_bytes", spec.optimizer.state_bytes, 0, kStateBytesMax);
 }
 
@@ -268,6 +269,7 @@ void check_size(const TransformerSpec& spec) {
   if (spec.model.moe.experts != 0) each += spec.routing.node_devices != 0 ? 24 : 20;
   if (spec.model.family == ModelFamily::kEncoderDecoder) each += 16;
   if (spec.recompute.kind == Recompute::kFull) each += each / 2;
+  if (spec.recompute.kind == Recompute::kLatent) each += 10;
   if (spec.parallel.sharding == Sharding::kZero3) each += 6;
   if (spec.overlap.tensor == TensorOverlap::kPipelined) each += 16 * spec.overlap.tensor_parts;
   if (spec.parallel.context_method == ContextMethod::kRing) each += 5 * (spec.parallel.context - 1);
@@ -338,6 +340,42 @@ void check_split(const TransformerSpec& spec, std::int64_t chunks) {
   }
 }
 
+// What a schedule needs whose micro-batches come in at both ends.
+void check_both_ways(const TransformerSpec& spec, std::int64_t micro_batches) {
+  const std::int64_t pipeline = spec.parallel.pipeline;
+  if (spec.model.family == ModelFamily::kEncoderDecoder) {
+    refuse("schedule.kind", "dualpipe with family encoder_decoder; expected another schedule");
+  }
+  if (spec.schedule.virtual_stages > 1) {
+    refuse("schedule.virtual_stages", "{} with schedule.kind dualpipe; expected 1",
+           spec.schedule.virtual_stages);
+  }
+  if (pipeline % 2 != 0) {
+    refuse("parallel.pipeline", "{} with schedule.kind dualpipe; expected an even number",
+           pipeline);
+  }
+  if (micro_batches % 2 != 0 || micro_batches < 2 * pipeline) {
+    refuse("global_batch_sequences",
+           "makes {} micro-batches a step with schedule.kind dualpipe; expected an even number of "
+           "at least twice parallel.pipeline, {}",
+           micro_batches, 2 * pipeline);
+  }
+  if (spec.parallel.sharding == Sharding::kZero3) {
+    refuse("parallel.sharding", "zero3 with schedule.kind dualpipe; expected none, zero1 or zero2");
+  }
+}
+
+void check_together(const TransformerSpec& spec) {
+  const ScheduleKind kind = spec.schedule.kind;
+  if (kind != ScheduleKind::k1F1B && kind != ScheduleKind::kDualPipe) {
+    refuse("overlap.experts", "true with schedule.kind {}; expected 1f1b or dualpipe",
+           core::name_of(kind));
+  }
+  if (spec.parallel.sharding == Sharding::kZero3) {
+    refuse("overlap.experts", "true with parallel.sharding zero3; expected none, zero1 or zero2");
+  }
+}
+
 void check_schedule(const TransformerSpec& spec) {
   const std::int64_t virtual_stages = spec.schedule.virtual_stages;
   in_range("schedule.virtual_stages", virtual_stages, 1, kCountMax);
@@ -349,7 +387,9 @@ void check_schedule(const TransformerSpec& spec) {
     refuse("schedule.virtual_stages", "{} with schedule.kind zb_h1; expected 1", virtual_stages);
   }
   check_split(spec, pipeline * virtual_stages);
+  if (spec.overlap.experts) check_together(spec);
   const std::int64_t micro_batches = micro_batches_of(spec);
+  if (spec.schedule.kind == ScheduleKind::kDualPipe) return check_both_ways(spec, micro_batches);
   if (virtual_stages > 1 && micro_batches % pipeline != 0) {
     refuse("schedule.virtual_stages",
            "{} micro-batches are no multiple of parallel.pipeline: {}, as an interleaved schedule "

@@ -59,7 +59,7 @@ FfnCosts ffn_of(const FfnNames& names, const FfnShape& f, const Table& table) {
 
 // The layer of which `rows` are this rank's share, were its experts equally busy.
 void set_expert_shapes(FfnCosts& ffn, const TransformerSpec& spec, Wide rows) {
-  if (rows == 0) return;
+  if (rows == 0 || spec.kernels.dense_experts) return;
   const MoeSpec& moe = spec.model.moe;
   const Wide tokens = rows * wide(spec.parallel.expert) / wide(moe.top_k);
   const ExpertShape shape{.tokens = to_count(std::max<Wide>(tokens, 1)),
@@ -149,10 +149,12 @@ void set_saved(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
   const Wide residual = s.local_tokens * s.hidden;
   Wide rest = 0;
   Wide scores = 0;
+  Wide again = 0;
   for (const AttentionCosts& a : layer.attention) {
     const Sizes& seen = a.is_cross ? memory : s;
     if (&a != &layer.attention.front()) rest += residual;  // this block's input
     rest += residual;                                      // the norm's output
+    again += residual;
     if (a.down) {
       rest += s.local_tokens * wide(spec.model.mla.query_rank + spec.model.mla.key_value_rank +
                                     spec.model.mla.rope_dim);
@@ -161,19 +163,23 @@ void set_saved(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
         spec.parallel.context_method == ContextMethod::kAllGather ? s.context : 1;
     rest += s.tokens * (s.query + s.query_value) / s.tensor +
             copies * seen.tokens * (s.key + s.value) / s.tensor;
+    if (a.down) again += (s.tokens * s.query + copies * seen.tokens * (s.key + s.value)) / s.tensor;
     if (!spec.flash_attention) scores += s.tokens * seen.sequence * s.heads / s.tensor;
   }
   rest += 2 * residual;  // the feed-forward block's input, and its norm's output
+  again += residual;
   const Wide g = s.ffn_matrices;
   if (layer.ffn) {
     const Wide width = layer.moe ? wide(spec.model.moe.shared_ffn) : s.ffn;
     rest += (g + 1) * s.tokens * width / s.tensor;
+    again += s.tokens * width / s.tensor;
   }
   if (layer.moe) {
     const Wide split = wide(expert_tensor_of(spec.parallel));
     const Wide slots = layer.moe->tensor_whole_bytes / s.element / s.hidden;
     rest += slots * (2 * s.hidden + (g + 1) * wide(spec.model.moe.ffn) / split);
     rest += s.local_tokens * wide(spec.model.moe.experts);
+    again += slots * wide(spec.model.moe.ffn) / split;
   }
   // Dropout: its masks, of a byte, after each block and of the scores; and of these what it leaves.
   const Wide blocks = wide(static_cast<std::int64_t>(layer.attention.size())) + 1;
@@ -181,7 +187,8 @@ void set_saved(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
   const Wide dropped = spec.dropout ? (s.element + 1) * scores : 0;
   layer.saved = {.input = to_count(s.element * residual),
                  .scores = to_count(s.element * scores + dropped),
-                 .rest = to_count(s.element * rest + masks)};
+                 .rest = to_count(s.element * rest + masks),
+                 .again = to_count(s.element * again)};
 }
 
 Wide attention_parameters(const TransformerSpec& spec, const Sizes& s, const AttentionCosts& a) {
@@ -234,7 +241,7 @@ void set_kernels(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
     layer.dropout_backward = table.with_masks(
         table.row(Op::ELEMENTWISE, "dropout.backward", residual, residual, residual), residual, 0);
   }
-  if (spec.kernels.fused_casts) {
+  if (spec.kernels.fused_casts && spec.gemm_precision == schema::DataType::FP8) {
     for (AttentionCosts& a : layer.attention) {
       if (!a.down && !a.is_cross) fuse_cast(a.in.front().cast, spec);
     }

@@ -135,6 +135,7 @@ struct SavedBytes {
   std::uint64_t input = 0;   // of the layer
   std::uint64_t scores = 0;  // of attention that is not flash
   std::uint64_t rest = 0;
+  std::uint64_t again = 0;  // of `rest`: what Recompute::kLatent has again
   [[nodiscard]] std::uint64_t all() const { return input + scores + rest; }
 };
 

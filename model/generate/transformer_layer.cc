@@ -57,6 +57,7 @@ LayerWriter::Node LayerWriter::backward(const LayerCosts& layer, Node gradient, 
   gradient = enter_block(layer, gradient);
   const Node reduced = layer.moe ? experts_backward(layer, gradient, with_weights)
                                  : ffn_backward(*layer.ffn, layer, gradient, with_weights);
+  again(layer.norm.forward);
   out_.compute(layer.norm.backward, {reduced});
   gradient = out_.compute(layer.residual.backward);
   for (std::size_t i = layer.attention.size(); i-- > 0;) {
@@ -94,6 +95,13 @@ LayerWriter::Node LayerWriter::add_residual(const LayerCosts& layer, Node reduce
 LayerWriter::Node LayerWriter::enter_block(const LayerCosts& layer, Node gradient) {
   if (!layer.dropout_backward) return gradient;
   return out_.compute(*layer.dropout_backward, {gradient});
+}
+
+void LayerWriter::again(const OperationCost& cost) {
+  if (plan_.spec.recompute.kind != Recompute::kLatent) return;
+  const schema::Phase phase = std::exchange(out_.context().phase, schema::Phase::RECOMPUTE);
+  out_.compute(cost);
+  out_.context().phase = phase;
 }
 
 std::uint32_t LayerWriter::kernels(const std::vector<OperationCost>& kernels, Node after,
@@ -137,6 +145,11 @@ LayerWriter::Node LayerWriter::attention_backward(const AttentionCosts& a, const
     kernels(a.core);
     out_.context().phase = phase;
   }
+  if (plan_.spec.recompute.kind == Recompute::kLatent && a.down) {
+    const schema::Phase phase = std::exchange(out_.context().phase, schema::Phase::RECOMPUTE);
+    column_forward(a.in, a.gather_bytes + a.memory_bytes, out_.last_compute());
+    out_.context().phase = phase;
+  }
   core_backward(a);
   if (!a.is_cross) out_.compute(a.rotary.backward);
   Node reduced =
@@ -145,6 +158,7 @@ LayerWriter::Node LayerWriter::attention_backward(const AttentionCosts& a, const
     reduced = product(a.down->input_gradient, a.down->gradient_cast, reduced);
     if (with_weights) out_.compute(a.down->weight_gradient);
   }
+  again(a.norm.forward);
   out_.compute(a.norm.backward, {reduced});
   return out_.compute(layer.residual.backward);
 }
@@ -246,6 +260,7 @@ LayerWriter::Node LayerWriter::ffn_forward(const FfnCosts& ffn, const LayerCosts
 
 LayerWriter::Node LayerWriter::ffn_backward(const FfnCosts& ffn, const LayerCosts& layer,
                                             Node gradient, bool with_weights) {
+  again(ffn.activation.forward);
   row_backward(ffn.out, layer.shard_bytes, gradient, with_weights);
   std::uint32_t last = out_.compute(ffn.activation.backward);
   if (ffn.activation_parts) last = out_.compute(ffn.activation_parts->backward);
@@ -277,6 +292,7 @@ LayerWriter::Node LayerWriter::experts_backward(const LayerCosts& layer, Node gr
   Node shared;
   if (layer.ffn) shared = ffn_backward(*layer.ffn, layer, gradient, with_weights);
   const FfnCosts& ffn = moe.experts;
+  again(ffn.activation.forward);
   product(ffn.out.input_gradient, ffn.out.gradient_cast, gather_slots(moe, sent));
   if (with_weights) out_.compute(ffn.out.weight_gradient);
   const bool fused = plan_.spec.kernels.fused_experts;

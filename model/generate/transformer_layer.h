@@ -44,6 +44,8 @@ class LayerWriter {
   void core_forward(const AttentionCosts& a);
   void core_backward(const AttentionCosts& a);
   void ring(const AttentionCosts& a, const std::vector<OperationCost>& kernels, bool is_backward);
+  // A kernel of the forward pass once more, with Recompute::kLatent.
+  void again(const OperationCost& cost);
   // The first kernel waits for `after`. Returns the last one.
   std::uint32_t kernels(const std::vector<OperationCost>& kernels, Node after = {},
                         std::uint32_t parts = 1);

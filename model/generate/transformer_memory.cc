@@ -11,7 +11,9 @@ std::uint64_t saved_of(const LayerCosts& layer, const TransformerSpec& spec,
                        std::uint32_t in_chunk) {
   if (recomputes_layer(spec, in_chunk)) return layer.saved.input;
   const bool selective = spec.recompute.kind == Recompute::kSelective;
-  return layer.saved.input + layer.saved.rest + (selective ? 0 : layer.saved.scores);
+  const bool latent = spec.recompute.kind == Recompute::kLatent;
+  return layer.saved.input + layer.saved.rest - (latent ? layer.saved.again : 0) +
+         (selective ? 0 : layer.saved.scores);
 }
 
 }  // namespace
@@ -43,7 +45,7 @@ ActivationMemory::ActivationMemory(const TransformerPlan& plan, const Transforme
 }
 
 std::uint64_t ActivationMemory::saved(std::uint32_t chunk) const {
-  const std::uint32_t at = chunk * plan_.shape.stages + stage_;
+  const std::uint32_t at = plan_.model_chunk(stage_, chunk);
   std::uint64_t sum = 0;
   for (std::uint32_t i = 0; i < plan_.chunk_layers[at]; ++i) {
     sum += saved_of(costs_.layer(plan_.first_layer[at] + i), plan_.spec, i);
@@ -53,7 +55,7 @@ std::uint64_t ActivationMemory::saved(std::uint32_t chunk) const {
 }
 
 std::uint64_t ActivationMemory::workspace(const Slot& slot) const {
-  const std::uint32_t at = slot.chunk * plan_.shape.stages + stage_;
+  const std::uint32_t at = plan_.model_chunk(stage_, slot.chunk);
   std::uint64_t largest = 0;
   for (std::uint32_t i = 0; i < plan_.chunk_layers[at]; ++i) {
     const LayerCosts& layer = costs_.layer(plan_.first_layer[at] + i);
@@ -66,14 +68,22 @@ std::uint64_t ActivationMemory::workspace(const Slot& slot) const {
   return largest;
 }
 
-void ActivationMemory::begin(const Slot& slot, std::uint32_t node) {
-  if (slot.pass == Pass::forward) activations_ += saved(slot.chunk);
-  point(node, activations_ + gathered_ + workspace(slot));
+void ActivationMemory::begin(const Slot& slot, const Slot* beside, std::uint32_t node) {
+  std::uint64_t working = 0;
+  for (const Slot* const each : {&slot, beside}) {
+    if (each == nullptr) continue;
+    if (each->pass == Pass::forward) activations_ += saved(each->chunk);
+    working += workspace(*each);
+  }
+  point(node, activations_ + gathered_ + working);
 }
 
-void ActivationMemory::end(const Slot& slot, std::uint32_t node) {
-  if (slot.pass == Pass::backward || slot.pass == Pass::weight_gradient) {
-    activations_ -= saved(slot.chunk);
+void ActivationMemory::end(const Slot& slot, const Slot* beside, std::uint32_t node) {
+  for (const Slot* const each : {&slot, beside}) {
+    if (each == nullptr) continue;
+    if (each->pass == Pass::backward || each->pass == Pass::weight_gradient) {
+      activations_ -= saved(each->chunk);
+    }
   }
   point(node, activations_ + gathered_);
 }

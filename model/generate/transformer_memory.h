@@ -22,9 +22,10 @@ class ActivationMemory {
   ActivationMemory(const TransformerPlan& plan, const TransformerCosts& costs, std::uint32_t stage,
                    const StateWriter& state);
 
-  // A pass begins, or is over, before node number `node`.
-  void begin(const Slot& slot, std::uint32_t node);
-  void end(const Slot& slot, std::uint32_t node);
+  // A pass, and another one `beside` it if there is any, begin or are over before node number
+  // `node`.
+  void begin(const Slot& slot, const Slot* beside, std::uint32_t node);
+  void end(const Slot& slot, const Slot* beside, std::uint32_t node);
   // The program's memory: call after the first step.
   [[nodiscard]] ProgramMemory take();
 

@@ -7,6 +7,8 @@
 #include "model/generate/transformer_mesh.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "core/check.h"
 
@@ -57,6 +59,24 @@ class Groups {
   std::uint16_t add(const char* name, const std::vector<std::string>& axes) {
     return workload_.add_group(name, present(axes));
   }
+  // As add(), where stage r of the pipeline is together with stage p - 1 - r. Requires an even p.
+  std::uint16_t add_mirrored(const char* name, const std::vector<std::string>& axes) {
+    const std::uint32_t stages = size({"pipeline"});
+    std::map<std::uint32_t, std::vector<std::uint32_t>> lists;  // by the group's first device
+    for (std::uint32_t device = 0; device < mesh_.devices; ++device) {
+      const std::uint32_t stage = mesh_.stage_of(device, stages);
+      std::uint32_t first = device;
+      if (stage >= stages / 2) first -= (2 * stage + 1 - stages) * mesh_.pipeline_stride;
+      for (const std::uint8_t index : present(axes)) {
+        const TransformerMesh::Axis& axis = mesh_.axes[index];
+        first -= device / axis.stride % axis.size * axis.stride;
+      }
+      lists[first].push_back(device);
+    }
+    std::vector<std::vector<std::uint32_t>> members;
+    for (auto& [first, list] : lists) members.push_back(std::move(list));
+    return workload_.add_group_lists(name, std::move(members));
+  }
   // The mesh axes among `names`, in the mesh's order.
   [[nodiscard]] std::vector<std::uint8_t> present(const std::vector<std::string>& names) const {
     std::vector<std::uint8_t> result;
@@ -94,13 +114,25 @@ std::uint16_t add_embedding_group(const TransformerMesh& mesh, std::uint32_t sta
   return workload.add_group_lists("embedding", std::move(lists));
 }
 
+// Whether stages r and p - 1 - r hold the same parameters (schedule.h).
+bool is_mirrored(const TransformerSpec& spec) {
+  return spec.schedule.kind == ScheduleKind::kDualPipe;
+}
+
+// The ranks that hold the same parameters: those along axes `names`, and as many at the mirror
+// image of their stage.
+std::uint16_t add_sharded(const TransformerSpec& spec, const char* name,
+                          const std::vector<std::string>& names, Groups& groups) {
+  return is_mirrored(spec) ? groups.add_mirrored(name, names) : groups.add(name, names);
+}
+
 // `sharded` and `copies`: the axes over which the parameters are the same.
 void add_parameter_groups(const TransformerSpec& spec, const std::string& name,
                           const std::vector<std::string>& sharded, Groups& groups,
                           ParameterGroup& out) {
-  out.shards = groups.size(sharded);
+  out.shards = groups.size(sharded) * (is_mirrored(spec) ? 2 : 1);
   out.replicas = groups.size({"replica"});
-  if (out.reduce == 0) out.reduce = groups.add(name.c_str(), sharded);
+  if (out.reduce == 0) out.reduce = add_sharded(spec, name.c_str(), sharded, groups);
   out.gather = out.reduce;
   if (spec.parallel.sharding == Sharding::kZero3 && out.shards > 1) {
     out.gather = groups.add((name + "_gather").c_str(), sharded);
@@ -211,7 +243,7 @@ TransformerMesh add_mesh(const TransformerSpec& spec,
   Groups groups(mesh, workload);
   mesh.tensor = groups.add("tensor", {"tensor", "tensor_outer"});
   const std::vector<std::string> dense{"context", "expert", "expert_nodes", "data"};
-  mesh.dense.reduce = groups.add("data", dense);
+  mesh.dense.reduce = add_sharded(spec, "data", dense, groups);
   mesh.pipeline = groups.add("pipeline", {"pipeline"});
   if (embedding_stages.size() > 1) {
     mesh.embedding = add_embedding_group(mesh, static_cast<std::uint32_t>(spec.parallel.pipeline),

@@ -1,6 +1,7 @@
 // Inside the transformer generator: what the programs of all stages share.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -37,8 +38,27 @@ struct TransformerPlan {
   [[nodiscard]] bool splits_sequence() const {
     return spec.parallel.tensor > 1 && spec.parallel.sequence_parallel;
   }
+  // Micro-batches come in at both ends of the pipeline, and stages share chunks in pairs.
+  [[nodiscard]] bool both_ways() const { return spec.schedule.kind == ScheduleKind::kDualPipe; }
+  // Of the chunk's first stage.
   [[nodiscard]] std::uint32_t stage_of(std::uint32_t model_chunk) const {
-    return model_chunk % shape.stages;
+    return both_ways() ? std::min(model_chunk, shape.stages - 1 - model_chunk)
+                       : model_chunk % shape.stages;
+  }
+  [[nodiscard]] std::uint32_t model_chunk(std::uint32_t stage, std::uint32_t chunk) const {
+    return model_chunk_of(spec.schedule.kind, shape, stage, chunk);
+  }
+  // The number of the chunk of the model on its stages.
+  [[nodiscard]] std::uint32_t chunk_at(std::uint32_t model_chunk) const {
+    return both_ways() ? (model_chunk < shape.stages / 2 ? 0 : 1) : model_chunk / shape.stages;
+  }
+  // Micro-batches that a chunk of a stage works on, which are numbered one after the other.
+  [[nodiscard]] std::uint32_t micro_batches_of_chunk() const {
+    return both_ways() ? shape.micro_batches / 2 : shape.micro_batches;
+  }
+  // The embedding and the head are one table on every stage that has either.
+  [[nodiscard]] bool shares_table() const {
+    return spec.model.tied_embeddings && (shape.stages == 1 || both_ways());
   }
   // The chunk of the model that layer `index` is in.
   [[nodiscard]] std::uint32_t chunk_of(std::uint32_t index) const {

@@ -141,16 +141,18 @@ struct ParallelSpec {
 };
 
 enum class ScheduleKind {
-  kGpipe,   // "gpipe": all forwards, then all backwards
-  k1F1B,    // "1f1b", "interleaved" (with virtual stages)
-  kZeroH1,  // "zb_h1": backward split in two, weight gradients fill the bubble
+  kGpipe,     // "gpipe": all forwards, then all backwards
+  k1F1B,      // "1f1b", "interleaved" (with virtual stages)
+  kZeroH1,    // "zb_h1": backward split in two, weight gradients fill the bubble
+  kDualPipe,  // "dualpipe": from both ends of the pipeline, forwards beside backwards
 };
 
 inline constexpr core::Named<ScheduleKind> kScheduleKindNames[] = {
     {"gpipe", ScheduleKind::kGpipe},
     {"1f1b", ScheduleKind::k1F1B},
     {"interleaved", ScheduleKind::k1F1B},
-    {"zb_h1", ScheduleKind::kZeroH1}};
+    {"zb_h1", ScheduleKind::kZeroH1},
+    {"dualpipe", ScheduleKind::kDualPipe}};
 constexpr std::span<const core::Named<ScheduleKind>> names_of(ScheduleKind) {
   return kScheduleKindNames;
 }
@@ -176,11 +178,15 @@ struct ScheduleSpec {
 enum class Recompute {
   kNone,
   kSelective,  // the attention core, in backward
+  kLatent,     // norms, activations, and the products that widen latent attention, in backward
+               // (DeepSeek-V3, arXiv:2412.19437, sections 3.2.3 and 3.3.3)
   kFull,       // the layer's forward pass, its tensor-parallel collectives included
 };
 
-inline constexpr core::Named<Recompute> kRecomputeNames[] = {
-    {"none", Recompute::kNone}, {"selective", Recompute::kSelective}, {"full", Recompute::kFull}};
+inline constexpr core::Named<Recompute> kRecomputeNames[] = {{"none", Recompute::kNone},
+                                                             {"selective", Recompute::kSelective},
+                                                             {"latent", Recompute::kLatent},
+                                                             {"full", Recompute::kFull}};
 constexpr std::span<const core::Named<Recompute>> names_of(Recompute) { return kRecomputeNames; }
 static_assert(core::names_each(kRecomputeNames));
 
@@ -237,8 +243,8 @@ struct KernelSpec {
   bool fused_residual = true;    // kernels.fused_residual: dropout and sum
   bool fused_loss = true;  // kernels.fused_loss: each of the loss's passes reads logits as the
                            // head wrote them. false: passes over copies of fp32
-  // kernels.casts: operands of fp8 products are converted from bf16, with a maximum for the scale,
-  // by kernels of their own: inputs and gradients each micro-batch, weights once a step.
+  // kernels.casts: operands of fp8 and nvfp4 products are converted from bf16, with a maximum for
+  // the scale, by kernels of their own: inputs and gradients each micro-batch, weights once a step.
   bool casts = true;
   // kernels.transposes: and written a second time, transposed: Hopper's fp8 products take operands
   // of one layout alone (Transformer Engine, cast_transpose).
@@ -249,6 +255,10 @@ struct KernelSpec {
   // kernels.fused_experts: experts' grouped products apply the activation to what they wrote, and
   // write it in the operands' precision (grouped products of CuTe DSL in Transformer Engine).
   bool fused_experts = false;
+  // kernels.dense_experts: a grouped product takes as long as one product with the rows of all
+  // experts of the device, which holds where each has thousands of them (DeepGEMM). false: as in
+  // whole layers of experts, which were measured in an inference library.
+  bool dense_experts = false;
   // Once a step, of the share of the gradients that a rank updates (Megatron-LM, optimizer.py).
   bool unscale = true;  // kernels.unscale: fp16's loss scale is taken out, overflows looked for
   bool clip = true;     // kernels.clip: multiplied, where there is a gradient norm
@@ -299,6 +309,9 @@ struct OverlapSpec {
   // overlap.pipeline: a stage goes on while what it sent is under way. false: waits until it is
   // over, as Megatron-LM's schedule without interleaving does.
   bool pipeline = true;
+  // overlap.experts: a forward and a backward pass of different micro-batches run together, so that
+  // one computes while the other exchanges tokens. Of 1f1b, interleaved or not; dualpipe does so.
+  bool experts = false;
   TensorOverlap tensor = TensorOverlap::kBackward;  // overlap.tensor
   std::int64_t tensor_parts = 4;                    // overlap.tensor_parts, of "pipelined"
 };
@@ -362,7 +375,8 @@ struct TransformerSpec {
   // gradient_precision: what gradients are reduced in. fp32 is Megatron-LM's default for bf16
   // training (accumulate_allreduce_grads_in_fp32).
   schema::DataType gradient_precision = schema::DataType::FP32;
-  // gemm_precision: what products of a layer read; NONE: precision. fp8 with bf16 around it, say.
+  // gemm_precision: what products of a layer read; NONE: precision. fp8 with bf16 around it, say;
+  // the only place for nvfp4, whose operands have a factor for every 16 elements.
   schema::DataType gemm_precision = schema::DataType::NONE;
   // parameter_precision: what gathers of parameters carry; NONE: precision.
   schema::DataType parameter_precision = schema::DataType::NONE;

@@ -2,11 +2,26 @@
 // transformer_layer.cc, what happens to parameters and gradients in transformer_state.cc.
 #include "model/generate/transformer_stage.h"
 
+#include <algorithm>
 #include <array>
 
 #include "core/check.h"
 
 namespace exawarp::model {
+namespace {
+
+// Of a chunk that shares its stages with another one whose messages come and go the other way, each
+// has streams of its own: neither waits behind the other.
+StreamRole stream_of(bool is_send, bool is_forward, bool is_far) {
+  if (is_far) {
+    return is_send ? (is_forward ? kSendForwardFar : kSendGradientFar)
+                   : (is_forward ? kReceiveForwardFar : kReceiveGradientFar);
+  }
+  return is_send ? (is_forward ? kSendForward : kSendGradient)
+                 : (is_forward ? kReceiveForward : kReceiveGradient);
+}
+
+}  // namespace
 
 StageWriter::StageWriter(const TransformerPlan& plan, const TransformerCosts& costs,
                          std::uint32_t stage, WorkloadBuilder& workload, ProgramBuilder& program)
@@ -30,24 +45,17 @@ void StageWriter::step(std::int64_t index) {
   out_.context() = {.data_type = plan_.spec.precision};
   state_.begin_step(index);
   reads_.assign(plan_.shape.micro_batches, {});
-  for (const Slot& slot : slots_) {
-    out_.context().micro_batch = static_cast<std::uint16_t>(slot.micro_batch);
-    first_micro_batch_ = slot.micro_batch == 0;
-    last_micro_batch_ = slot.micro_batch + 1 == plan_.shape.micro_batches;
-    if (index == 0) memory_.begin(slot, out_.node_count());
-    switch (slot.pass) {
-      case Pass::forward:
-        forward(slot);
-        break;
-      case Pass::backward:
-      case Pass::input_gradient:
-        backward(slot);
-        break;
-      case Pass::weight_gradient:
-        weights(slot);
-        break;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    const Slot* const beside = slot.with_next ? &slots_[++i] : nullptr;
+    if (index == 0) memory_.begin(slot, beside, out_.node_count());
+    overlapped_ = beside != nullptr;
+    if (overlapped_) {
+      out_.together([&] { pass(slot); }, [&] { pass(*beside); });
+    } else {
+      pass(slot);
     }
-    if (index == 0) memory_.end(slot, out_.node_count());
+    if (index == 0) memory_.end(slot, beside, out_.node_count());
   }
   state_.backward_over();
   state_.finish_step();
@@ -55,13 +63,29 @@ void StageWriter::step(std::int64_t index) {
 
 // ---- passes
 
+void StageWriter::pass(const Slot& slot) {
+  const std::uint32_t count = plan_.micro_batches_of_chunk();
+  out_.context().micro_batch = static_cast<std::uint16_t>(slot.micro_batch);
+  first_micro_batch_ = slot.micro_batch % count == 0;
+  last_micro_batch_ = (slot.micro_batch + 1) % count == 0;
+  switch (slot.pass) {
+    case Pass::forward:
+      return forward(slot);
+    case Pass::backward:
+    case Pass::input_gradient:
+      return backward(slot);
+    case Pass::weight_gradient:
+      return weights(slot);
+  }
+}
+
 void StageWriter::forward(const Slot& slot) {
-  out_.context().phase = schema::Phase::FORWARD;
+  out_.context().phase = phase_of(schema::Phase::FORWARD);
   Node input;
   if (!is_first(slot.chunk)) input = receive(true, slot.chunk);
   if (is_first(slot.chunk)) read_data(slot);
   out_.marker("forward", {input});
-  if (slot.micro_batch == 0) state_.use_chunk(slot.chunk);
+  if (first_micro_batch_) state_.use_chunk(slot.chunk);
   if (is_first(slot.chunk)) input = forward_embedding(kEmbeddingUnit);
   const std::uint32_t chunk = model_chunk(slot.chunk);
   EXAWARP_CHECK(chunk < plan_.chunk_layers.size(), chunk, plan_.chunk_layers.size());
@@ -73,7 +97,7 @@ void StageWriter::forward(const Slot& slot) {
     }
     state_.use(layer);
     out_.context().layer = static_cast<std::uint16_t>(layer);
-    if (slot.micro_batch == 0 && costs_.layer(layer).weight_cast) {
+    if (first_micro_batch_ && costs_.layer(layer).weight_cast) {
       out_.compute(*costs_.layer(layer).weight_cast);
     }
     input = layers_.forward(costs_.layer(layer), input);
@@ -92,7 +116,8 @@ void StageWriter::read_data(const Slot& slot) {
   if (each == 0) return;
   const auto bytes = divide_up(static_cast<std::uint64_t>(each * plan_.spec.micro_batch_sequences),
                                plan_.context());
-  const std::uint32_t end = std::min(slot.micro_batch + 2, plan_.shape.micro_batches);
+  const std::uint32_t count = plan_.micro_batches_of_chunk();
+  const std::uint32_t end = std::min(slot.micro_batch + 2, (slot.micro_batch / count + 1) * count);
   for (std::uint32_t i = slot.micro_batch; i < end; ++i) {
     if (!reads_[i]) reads_[i] = out_.storage("data.read", bytes, 0, {out_.last_compute()});
   }
@@ -102,7 +127,7 @@ void StageWriter::read_data(const Slot& slot) {
 void StageWriter::backward(const Slot& slot) {
   const bool with_weights = slot.pass == Pass::backward;
   EXAWARP_CHECK(slot.micro_batch < losses_.size(), slot.micro_batch, losses_.size());
-  out_.context().phase = schema::Phase::BACKWARD;
+  out_.context().phase = phase_of(schema::Phase::BACKWARD);
   Node gradient = is_last(slot.chunk) ? losses_[slot.micro_batch] : receive(false, slot.chunk);
   out_.marker(with_weights ? "backward" : "backward.input", {gradient});
   if (is_last(slot.chunk)) {
@@ -117,7 +142,7 @@ void StageWriter::backward(const Slot& slot) {
     if (recomputes_layer(plan_.spec, i)) {
       out_.context().phase = schema::Phase::RECOMPUTE;
       layers_.forward(costs_.layer(layer), {});
-      out_.context().phase = schema::Phase::BACKWARD;
+      out_.context().phase = phase_of(schema::Phase::BACKWARD);
       if (state_.regathers(i)) state_.use(layer);
     }
     gradient = layers_.backward(costs_.layer(layer), gradient, with_weights);
@@ -136,7 +161,7 @@ void StageWriter::backward(const Slot& slot) {
 }
 
 void StageWriter::weights(const Slot& slot) {
-  out_.context().phase = schema::Phase::BACKWARD;
+  out_.context().phase = schema::Phase::WEIGHTS;
   out_.marker("backward.weights", {});
   if (is_last(slot.chunk)) {
     if (costs_.is_vision) {
@@ -236,22 +261,13 @@ StageWriter::Node StageWriter::backward_head(std::uint32_t micro_batch, bool wit
 
 // ---- between stages
 
-// Activations come from the stage before, or, at the first stage, from the last stage's chunk
-// before; gradients the other way round. An axis does not wrap around, so the offset tells which.
 StageWriter::Node StageWriter::receive(bool is_forward, std::uint32_t chunk) {
-  const auto stages = static_cast<std::int32_t>(plan_.shape.stages);
-  const bool at_end = is_forward ? stage_ == 0 : stage_ + 1 == plan_.shape.stages;
-  const std::int32_t offset = at_end ? stages - 1 : -1;
-  transfer(schema::NodeKind::RECEIVE, is_forward, chunk, is_forward ? offset : -offset, {});
-  return out_.node_count() - 1;
+  return transfer(schema::NodeKind::RECEIVE, is_forward, chunk, {});
 }
 
 void StageWriter::send(bool is_forward, std::uint32_t chunk, Node after) {
-  const auto stages = static_cast<std::int32_t>(plan_.shape.stages);
-  const bool at_end = is_forward ? stage_ + 1 == plan_.shape.stages : stage_ == 0;
-  const std::int32_t offset = at_end ? 1 - stages : 1;
-  const std::uint32_t to = is_forward ? chunk + (at_end ? 1 : 0) : chunk - (at_end ? 1 : 0);
-  transfer(schema::NodeKind::SEND, is_forward, to, is_forward ? offset : -offset, after);
+  const std::uint32_t node = transfer(schema::NodeKind::SEND, is_forward, chunk, after);
+  if (!plan_.spec.overlap.pipeline) out_.wait_for(node);
 }
 
 // What the encoder said goes with the decoder's activations to all of its stages; so do their
@@ -262,27 +278,26 @@ std::uint64_t StageWriter::boundary_bytes(std::uint32_t chunk) const {
   return costs_.encoder_boundary_bytes + (decodes ? costs_.boundary_bytes : 0);
 }
 
-// Tags name the receiver's chunk and the direction.
-void StageWriter::transfer(schema::NodeKind kind, bool is_forward, std::uint32_t chunk,
-                           std::int32_t peer, Node after) {
+// Activations come from the chunk of the model before this one, gradients from that after it, and
+// each goes on the other way; whatever stage that is on, and an axis does not wrap around. Tags
+// name the receiver's chunk and the direction.
+std::uint32_t StageWriter::transfer(schema::NodeKind kind, bool is_forward, std::uint32_t chunk,
+                                    Node after) {
   const bool is_send = kind == schema::NodeKind::SEND;
+  const std::uint32_t here = model_chunk(chunk);
+  const std::uint32_t there = is_send == is_forward ? here + 1 : here - 1;
+  const std::uint32_t peer =
+      neighbour_of(plan_.spec.schedule.kind, plan_.shape, stage_, chunk, there);
   NodeFields fields = out_.context();
   fields.kind = kind;
-  fields.stream = out_.stream(is_send ? (is_forward ? kSendForward : kSendGradient)
-                                      : (is_forward ? kReceiveForward : kReceiveGradient));
+  fields.stream = out_.stream(stream_of(is_send, is_forward, plan_.both_ways() && chunk == 1));
   fields.peer_axis = plan_.mesh.pipeline_axis;
-  fields.peer = peer;
-  fields.tag = 2 * chunk + (is_forward ? 0 : 1);
+  fields.peer = static_cast<std::int32_t>(peer) - static_cast<std::int32_t>(stage_);
+  fields.tag = 2 * (is_send ? plan_.chunk_at(there) : chunk) + (is_forward ? 0 : 1);
   fields.name = out_.name(is_send ? "pipeline.send" : "pipeline.receive");
   // The boundary is that before the later of the two chunks.
-  const std::uint32_t receiver =
-      is_send ? chunk * plan_.shape.stages +
-                    (stage_ + plan_.shape.stages + (is_forward ? 1 : plan_.shape.stages - 1)) %
-                        plan_.shape.stages
-              : model_chunk(chunk);
-  fields.comm_bytes = boundary_bytes(is_forward ? receiver : receiver + 1);
-  const std::uint32_t node = out_.add(fields, {after});
-  if (is_send && !plan_.spec.overlap.pipeline) out_.wait_for(node);
+  fields.comm_bytes = boundary_bytes(std::max(here, there));
+  return out_.add(fields, {after});
 }
 
 }  // namespace exawarp::model

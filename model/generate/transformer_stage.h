@@ -27,6 +27,7 @@ class StageWriter {
   using Node = ProgramWriter::Node;
 
   void step(std::int64_t index);
+  void pass(const Slot& slot);
   void forward(const Slot& slot);
   void backward(const Slot& slot);
   void weights(const Slot& slot);
@@ -41,13 +42,15 @@ class StageWriter {
 
   Node receive(bool is_forward, std::uint32_t chunk);
   void send(bool is_forward, std::uint32_t chunk, Node after);
-  void transfer(schema::NodeKind kind, bool is_forward, std::uint32_t chunk, std::int32_t peer,
-                Node after);
+  std::uint32_t transfer(schema::NodeKind kind, bool is_forward, std::uint32_t chunk, Node after);
   // Bytes between a chunk of the model and the one before it.
   [[nodiscard]] std::uint64_t boundary_bytes(std::uint32_t model_chunk) const;
 
+  [[nodiscard]] schema::Phase phase_of(schema::Phase alone) const {
+    return overlapped_ ? schema::Phase::OVERLAPPED : alone;
+  }
   [[nodiscard]] std::uint32_t model_chunk(std::uint32_t chunk) const {
-    return chunk * plan_.shape.stages + stage_;
+    return plan_.model_chunk(stage_, chunk);
   }
   [[nodiscard]] bool is_first(std::uint32_t chunk) const { return model_chunk(chunk) == 0; }
   [[nodiscard]] bool is_last(std::uint32_t chunk) const {
@@ -65,6 +68,7 @@ class StageWriter {
   std::vector<Node> losses_;  // by micro-batch: the last node of its forward pass
   std::vector<Node> reads_;   // by micro-batch: its data is there
   bool first_micro_batch_ = false, last_micro_batch_ = false;
+  bool overlapped_ = false;  // the pass that is being written runs beside another one
 };
 
 }  // namespace exawarp::model

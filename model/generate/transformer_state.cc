@@ -51,13 +51,13 @@ void StateWriter::begin_step(std::int64_t step) {
 // ---- planning
 
 ParameterCount StateWriter::parameters_of(std::uint32_t unit) const {
-  const bool head_is_shared = plan_.spec.model.tied_embeddings && plan_.shape.stages == 1;
   switch (unit) {
     case kEmbeddingUnit:
     case kDecoderEmbeddingUnit:
       return {costs_.embedding_parameters, 0};
     case kHeadUnit:
-      return {costs_.final_norm_parameters + (head_is_shared ? 0 : costs_.head_parameters), 0};
+      return {costs_.final_norm_parameters + (plan_.shares_table() ? 0 : costs_.head_parameters),
+              0};
     default:
       return {costs_.layer(unit).parameters, costs_.layer(unit).expert_parameters};
   }
@@ -266,7 +266,7 @@ void StateWriter::finished(std::uint32_t unit, bool last_micro_batch) {
   ++layers_finished_;
   if (!plan_.spec.overlap.gradients) return;
   const bool is_stage_last = buckets_reduced_ + 1 == buckets_.size();
-  if (is_stage_last && stage_ == 0) return;  // waits for the embedding: backward_over()
+  if (is_stage_last && model_chunk(0) == 0) return;  // waits for the embedding: backward_over()
   if (layers_finished_ == buckets_[buckets_reduced_].layers_end) reduce_bucket();
 }
 
@@ -426,6 +426,7 @@ StateWriter::Node StateWriter::update(Node ready) {
 void StateWriter::finish_step() {
   const TransformerSpec& spec = plan_.spec;
   out_.context() = {.phase = schema::Phase::OPTIMIZER, .data_type = spec.precision};
+  if (plan_.both_ways() || plan_.shape.together) out_.marker("optimizer", {});
   Node ready = reduced_[0];
   if (ties_embeddings()) ready = reduce_tied_embedding(ready);
   for (std::size_t i = 1; i < reduced_.size(); ++i) out_.wait_for(reduced_[i]);

@@ -97,7 +97,7 @@ class StateWriter {
   [[nodiscard]] bool gathers_units() const;
   [[nodiscard]] bool ties_embeddings() const;
   [[nodiscard]] std::uint32_t model_chunk(std::uint32_t chunk) const {
-    return chunk * plan_.shape.stages + stage_;
+    return plan_.model_chunk(stage_, chunk);
   }
   [[nodiscard]] std::uint64_t share_of(const ParameterCount& what) const;
 

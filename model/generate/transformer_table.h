@@ -61,13 +61,15 @@ inline Sizes sizes_of(const TransformerSpec& spec, std::int64_t sequence) {
 class Table {
  public:
   explicit Table(const TransformerSpec& spec)
-      : element_(wide(bytes_of(spec.precision))), operand_(element_) {
+      : element_(wide(bytes_of(spec.precision))), operand_sixteenths_(16 * element_) {
     if (spec.gemm_precision == schema::DataType::NONE) return;
     operand_type_ = spec.gemm_precision;
-    operand_ = wide(bytes_of(operand_type_));
-    if (operand_type_ != schema::DataType::FP8 || !spec.kernels.casts) return;
+    const bool four_bits = operand_type_ == schema::DataType::NVFP4;
+    operand_sixteenths_ = four_bits ? 9 : 16 * wide(bytes_of(operand_type_));
+    if ((operand_type_ != schema::DataType::FP8 && !four_bits) || !spec.kernels.casts) return;
     casts_ = true;
     copies_ = spec.kernels.transposes ? 2 : 1;
+    cast_reads_ = four_bits ? 2 : 1;
   }
 
   [[nodiscard]] OperationCost row(Op operation, const char* name, Wide flops, Wide read,
@@ -84,8 +86,9 @@ class Table {
   // To the operands' precision.
   [[nodiscard]] std::optional<OperationCost> cast(const char* name, Wide elements) const {
     if (!casts_) return {};
-    return OperationCost{Op::ELEMENTWISE, name, to_count(elements), to_count(elements * element_),
-                         to_count(elements * operand_ * copies_)};
+    return OperationCost{Op::ELEMENTWISE, name, to_count(elements),
+                         to_count(elements * element_ * cast_reads_),
+                         to_count(operands(elements * copies_))};
   }
 
   struct Names {
@@ -111,7 +114,7 @@ class Table {
   // The same, whatever the precision of the products of layers.
   [[nodiscard]] GemmCosts edge_gemm(const Names& names, Wide rows, Wide inner, Wide columns) const {
     Table plain = *this;
-    plain.operand_ = element_;
+    plain.operand_sixteenths_ = 16 * element_;
     plain.operand_type_ = schema::DataType::NONE;
     plain.casts_ = false;
     return plain.gemm(names, rows, inner, columns);
@@ -119,20 +122,22 @@ class Table {
 
  private:
   [[nodiscard]] OperationCost product(const char* name, Wide flops, Wide read, Wide written) const {
-    return {Op::GEMM,
-            name,
-            to_count(flops),
-            to_count(read * operand_),
-            to_count(written * element_),
-            operand_type_};
+    return {
+        Op::GEMM,     name, to_count(flops), to_count(operands(read)), to_count(written * element_),
+        operand_type_};
   }
   static Shape gemm_shape(Wide m, Wide n, Wide k) {
     return GemmShape{.m = to_count(m), .n = to_count(n), .k = to_count(k)};
   }
-  Wide element_, operand_;
+  // Bytes of so many operands of products, in whole ones.
+  [[nodiscard]] Wide operands(Wide elements) const {
+    return (elements * operand_sixteenths_ + 15) / 16;
+  }
+  Wide element_, operand_sixteenths_;  // bytes, and sixteenths of a byte, of an element
   schema::DataType operand_type_ = schema::DataType::NONE;
   bool casts_ = false;
   Wide copies_ = 1;
+  Wide cast_reads_ = 1;  // nvfp4's factors need the tensor's maximum before
 };
 
 }  // namespace exawarp::model

@@ -36,15 +36,17 @@ static_assert(core::names_each(kCollectiveNames));
 
 // Users write no NONE: it is what a node says that has no type.
 inline constexpr core::Named<DataType> kDataTypeNames[] = {
-    {"bf16", DataType::BF16}, {"fp16", DataType::FP16}, {"fp32", DataType::FP32},
-    {"fp8", DataType::FP8},   {"int8", DataType::INT8}, {"fp64", DataType::FP64}};
+    {"bf16", DataType::BF16},  {"fp16", DataType::FP16}, {"fp32", DataType::FP32},
+    {"fp8", DataType::FP8},    {"int8", DataType::INT8}, {"fp64", DataType::FP64},
+    {"nvfp4", DataType::NVFP4}};
 static_assert(core::names_each(kDataTypeNames, {DataType::NONE}));
 
 // `step`: what belongs to none of them.
 inline constexpr core::Named<Phase> kPhaseNames[] = {
     {"step", Phase::NONE},           {"forward", Phase::FORWARD},
     {"backward", Phase::BACKWARD},   {"optimizer", Phase::OPTIMIZER},
-    {"recompute", Phase::RECOMPUTE}, {"accumulate", Phase::ACCUMULATE}};
+    {"recompute", Phase::RECOMPUTE}, {"accumulate", Phase::ACCUMULATE},
+    {"weights", Phase::WEIGHTS},     {"overlapped", Phase::OVERLAPPED}};
 static_assert(core::names_each(kPhaseNames));
 
 inline constexpr core::Named<MemoryPlace> kMemoryPlaceNames[] = {{"device", MemoryPlace::DEVICE},

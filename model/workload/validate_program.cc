@@ -24,8 +24,8 @@ constexpr auto kStreamKindLast = schema::StreamKind::COMMUNICATION;
 constexpr auto kNodeKindLast = schema::NodeKind::MARKER;
 constexpr auto kOperationLast = schema::Operation::CONVOLUTION;
 constexpr auto kCollectiveLast = schema::CollectiveType::PERMUTE;
-constexpr auto kPhaseLast = schema::Phase::ACCUMULATE;
-constexpr auto kDataTypeLast = schema::DataType::FP64;
+constexpr auto kPhaseLast = schema::Phase::OVERLAPPED;
+constexpr auto kDataTypeLast = schema::DataType::NVFP4;
 constexpr auto kMemoryPlaceLast = schema::MemoryPlace::HOST;
 
 // The sizes of the communicators of a family: one, where they are all the same.

@@ -112,10 +112,14 @@ enum Operation {
 enum CollectiveType { allReduce @0; reduceScatter @1; allGather @2; allToAll @3; broadcast @4; reduce @5; barrier @6;
   gather @7; scatter @8; permute @9; }
 
-# recompute: of the forward pass again, in backward; accumulate: gradients of micro-batches.
-enum Phase { none @0; forward @1; backward @2; optimizer @3; recompute @4; accumulate @5; }
+# recompute: of the forward pass again, in backward; accumulate: gradients of micro-batches;
+# weights: gradients of weights where backward passes leave them out; overlapped: forward and
+# backward passes of different micro-batches, together.
+enum Phase { none @0; forward @1; backward @2; optimizer @3; recompute @4; accumulate @5;
+  weights @6; overlapped @7; }
 
-enum DataType { none @0; bf16 @1; fp16 @2; fp32 @3; fp8 @4; int8 @5; fp64 @6; }
+# nvfp4: four bits an element, and a factor of eight bits for every 16 of them
+enum DataType { none @0; bf16 @1; fp16 @2; fp32 @3; fp8 @4; int8 @5; fp64 @6; nvfp4 @7; }
 
 enum MemoryPlace { device @0; host @1; }
 

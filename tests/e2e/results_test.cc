@@ -99,6 +99,53 @@ TEST_F(Results, SayWhatWasOverriddenAndWhetherMemorySuffices) {
   EXPECT_GT(memory["programs"][0]["peak_bytes"], 1'000'000);
 }
 
+// Without exchanges a pass takes what it computes; passes and the bubble are the step.
+TEST_F(Results, TellHowLongPassesTakeWhereSomeRunTogether) {
+  const std::string split = "workload.transformer.parallel={tensor: 1, pipeline: 2, data: 4}";
+  const json s = summary({"run", "study.yaml", "--json", "--set", "network.fidelity=analytical",
+                          "--set", split,
+                          "--set", "workload.transformer.schedule={kind: dualpipe}", "--set",
+                          "workload.transformer.global_batch_sequences=32"});
+  const json& passes = s["passes"];
+  double all = 0;
+  for (const auto& [name, seconds] : passes.items()) {
+    EXPECT_GE(seconds.get<double>(), 0) << name;
+    all += seconds.get<double>();
+  }
+  EXPECT_NEAR(all, s["iteration_time_ps"].get<double>() * 1e-12, 1e-9);
+  for (const char* phase : {"forward", "weights"}) {
+    double computed = 0;
+    for (const json& c : s["compute"]) {
+      if (c["phase"] == phase) computed += c["time_s"].get<double>();
+    }
+    EXPECT_GT(computed, 0) << phase;
+    EXPECT_GE(passes[std::string(phase) + "_s"].get<double>(), computed * 0.999) << phase;
+  }
+  EXPECT_GT(passes["overlapped_s"], passes["forward_s"]);
+  EXPECT_FALSE(summary({"run", "study.yaml", "--json"}).contains("passes"));
+}
+
+// The account of passes is a part of a device's state that is rolled back with it.
+TEST_F(Results, PassesAreTheSameInEveryMode) {
+  std::vector<std::string> run{"run", "study.yaml", "--json", "--set",
+                               "workload.transformer.overlap.experts=true"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = run;
+    all.insert(all.end(), more.begin(), more.end());
+    return summary(all);
+  };
+  const json one = with({"--sync", "sequential"});
+  EXPECT_GT(one["passes"]["overlapped_s"], 0);
+  for (const std::vector<std::string>& mode : std::vector<std::vector<std::string>>{
+           {"--sync", "optimistic", "--partitions", "4"},
+           {"--sync", "optimistic", "--audit", "0.5"},
+           {"--sync", "conservative"}}) {
+    const json other = with(mode);
+    EXPECT_EQ(other["digest"], one["digest"]) << mode[1];
+    EXPECT_EQ(other["passes"], one["passes"]) << mode[1];
+  }
+}
+
 TEST_F(Results, AreComparedInputsFirst) {
   EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "a"}).exit_code, 0);
   EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "b", "--sync", "sequential"}).exit_code,

@@ -64,6 +64,8 @@ TEST_F(RoundTrip, OfEachFeatureOfTheTransformers) {
       {"schedule.kind=1f1b"},
       {"schedule.kind=interleaved", "schedule.virtual_stages=2"},
       {"schedule.kind=zb_h1"},
+      {"schedule.kind=dualpipe"},
+      {"overlap.experts=true"},
       {"schedule.chunk_layers=[3, 1]"},
       {"parallel.sharding=none"},
       {"parallel.sharding=zero2"},
@@ -117,8 +119,11 @@ TEST_F(RoundTrip, OfEachPresetMadeSmall) {
   const Sets experts{"transformer.parallel.pipeline=1", "transformer.parallel.data=8",
                      "transformer.parallel.expert=8", "transformer.model.layers=4",
                      "transformer.global_batch_sequences=8"};
+  const Sets both_ways{"transformer.parallel.pipeline=2", "transformer.parallel.data=8",
+                       "transformer.parallel.expert=8", "transformer.model.layers=4",
+                       "transformer.global_batch_sequences=32"};
   const std::vector<std::pair<const char*, Sets>> table{
-      {"deepseek_v3_2048", experts},
+      {"deepseek_v3_2048", both_ways},
       {"dlrm_dcnv2_64", {"dlrm.devices=8", "dlrm.global_batch=1024"}},
       {"llama2_70b_inference_8", {"inference.model.layers=2", "inference.output_tokens=3"}},
       {"llama2_7b_8", dense},

@@ -72,6 +72,7 @@ double activations(const TransformerSpec& spec) {
   switch (spec.recompute.kind) {
     case Recompute::kNone: break;
     case Recompute::kSelective: bytes -= layer.saved.scores; break;
+    case Recompute::kLatent: bytes -= layer.saved.again; break;
     case Recompute::kFull: bytes -= layer.saved.all() - layer.saved.input; break;
   }
   return static_cast<double>(bytes) / kGiB;

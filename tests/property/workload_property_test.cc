@@ -1,6 +1,7 @@
 // Properties of workloads over random inputs. A failure prints the seed that replays it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -75,6 +76,28 @@ std::uint64_t nodes_left(const WorkloadGraph& graph) {
     }
   }
   return left;
+}
+
+// The same model, its micro-batches coming in at both ends of a pipeline.
+TransformerSpec random_both_ways(std::uint64_t seed) {
+  TransformerSpec spec = random_transformer(seed);
+  spec.schedule = {.kind = ScheduleKind::kDualPipe};
+  spec.parallel.pipeline += spec.parallel.pipeline % 2;
+  if (spec.parallel.sharding == Sharding::kZero3) spec.parallel.sharding = Sharding::kZero2;
+  spec.model.layers = std::max(spec.model.layers, spec.parallel.pipeline);
+  const auto more = static_cast<std::int64_t>(core::random_bits(seed, 1000) % 4);
+  spec.global_batch_sequences =
+      (spec.parallel.pipeline + more) * 2 * spec.parallel.data * spec.micro_batch_sequences;
+  return spec;
+}
+
+TEST(WorkloadProperty, EveryPipelineOfBothWaysIsValidAndRunsToItsEnd) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const WorkloadGraph graph = generate_transformer(random_both_ways(seed));  // validates
+    EXPECT_EQ(find_unmatched(graph), std::vector<std::string>{});
+    EXPECT_EQ(nodes_left(graph), 0u);
+  }
 }
 
 TEST(WorkloadProperty, EveryGeneratedPipelineRunsToItsEnd) {

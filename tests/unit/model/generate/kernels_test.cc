@@ -258,6 +258,47 @@ TEST(Kernels, WithoutTransposesEachOperandIsWrittenOnce) {
   EXPECT_EQ(casts_of(graph, Phase::FORWARD, 1).front().node.getBytesWritten(), 64u * 64);
 }
 
+// Four bits an element and eight for every 16 of them; each tensor is read for its maximum first,
+// and no norm writes it.
+TEST(Kernels, Nvfp4ProductsReadNineSixteenthsOfAByteAnElement) {
+  TransformerSpec spec = fp8_llama();
+  spec.gemm_precision = schema::DataType::NVFP4;
+  spec.kernels.fused_casts = true;
+  const WorkloadGraph graph = generate_transformer(spec);
+  const std::uint64_t n = 64 * 64, f = 64 * 160, w = 64 * 160;
+  expect_kernels({nodes_named(graph, 0, "ffn_out").front()},
+                 {{"ffn_out", 2 * 64 * 160 * 64, (f + w) * 9 / 16, 2 * n}});
+  EXPECT_EQ(nodes_named(graph, 0, "ffn_out").front().node.getDataType(), schema::DataType::NVFP4);
+  EXPECT_EQ(nodes_named(graph, 0, "head").front().node.getDataType(), schema::DataType::BF16);
+  expect_kernels(casts_of(graph, Phase::FORWARD, 1), {{"cast", n, 4 * n, n * 9 / 8},
+                                                      {"cast", n, 4 * n, n * 9 / 8},
+                                                      {"cast", n, 4 * n, n * 9 / 8},
+                                                      {"cast", f, 4 * f, f * 9 / 8}});
+}
+
+TEST(Kernels, Nvfp4IsForProductsAlone) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.precision = schema::DataType::NVFP4;
+  EXPECT_THROW(check(spec), SpecProblem);
+  spec = tests::tiny_llama();
+  spec.gradient_precision = schema::DataType::NVFP4;
+  EXPECT_THROW(check(spec), SpecProblem);
+  spec = tests::tiny_llama();
+  spec.parameter_precision = schema::DataType::NVFP4;
+  EXPECT_THROW(check(spec), SpecProblem);
+}
+
+TEST(Kernels, DenseExpertsArePricedAsOneProductOfTheirRows) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.model.moe = {.experts = 8, .top_k = 2, .ffn = 96};
+  const auto shape = [&spec] {
+    return transformer_costs(spec, route_experts(spec), 0).layer(0).moe->experts.out.forward.shape;
+  };
+  EXPECT_TRUE(std::holds_alternative<ExpertShape>(shape()));
+  spec.kernels.dense_experts = true;
+  EXPECT_EQ(std::get<GemmShape>(shape()), (GemmShape{.m = 128, .n = 64, .k = 96}));
+}
+
 TEST(Kernels, LayersAtTheEndsKeepTheirPrecision) {
   TransformerSpec spec = fp8_llama();
   spec.gemm_precision_ends = 1;
@@ -289,6 +330,19 @@ TEST(Kernels, TheEndOfAStepUnscalesClipsAndCopies) {
   const auto host = nodes_named(graph, 0, "host");
   ASSERT_EQ(host.size(), 1u);
   EXPECT_EQ(host[0].node.getDurationPs(), 5'000'000u);
+}
+
+TEST(Kernels, LatentRecomputationRepeatsWhatIsCheap) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.model.mla = {
+      .query_rank = 32, .key_value_rank = 16, .nope_dim = 8, .rope_dim = 4, .value_dim = 8};
+  const std::uint64_t held = generate_transformer(spec).program(0).memory()->largest().bytes;
+  spec.recompute.kind = Recompute::kLatent;
+  const WorkloadGraph graph = generate_transformer(spec);
+  std::vector<std::string> names;
+  for (const NamedNode& node : of_layer(graph, Phase::RECOMPUTE, 0)) names.push_back(node.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"activation", "norm", "q", "kv", "norm"}));
+  EXPECT_LT(graph.program(0).memory()->largest().bytes, held);
 }
 
 TEST(Kernels, RecomputedNodesSayThatTheyAre) {

@@ -16,12 +16,18 @@ using namespace model;
 
 std::string show(const std::vector<Slot>& slots, bool with_chunk) {
   std::string text;
+  bool together = false;
   for (const Slot& slot : slots) {
-    const char* const name = slot.pass == Pass::forward           ? "F"
-                             : slot.pass == Pass::weight_gradient ? "W"
-                                                                  : "B";
-    text += (text.empty() ? "" : " ") + std::string(name) + std::to_string(slot.micro_batch);
+    const char* const name = slot.pass == Pass::forward                        ? "F"
+                             : slot.pass == Pass::weight_gradient              ? "W"
+                             : slot.pass == Pass::input_gradient && with_chunk ? "I"
+                                                                               : "B";
+    text += (text.empty() ? ""
+             : together   ? "+"
+                          : " ") +
+            std::string(name) + std::to_string(slot.micro_batch);
     if (with_chunk) text += "." + std::to_string(slot.chunk);
+    together = slot.with_next;
   }
   return text;
 }
@@ -157,6 +163,49 @@ TEST(Schedule, ZeroBubbleTimeAndMemoryEqualTheFormulas) {
         EXPECT_EQ(in_flight(slots_of(ScheduleKind::kZeroH1, shape, r)), static_cast<int>(p));
       }
     }
+  }
+}
+
+// arXiv:2412.19437, figure 5, on four stages: what the authors' program does.
+TEST(Schedule, DualPipeMeetsInTheMiddle) {
+  const PipelineShape shape{.stages = 4, .chunks = 2, .micro_batches = 8};
+  const auto of = [&](std::uint32_t stage) {
+    return show(slots_of(ScheduleKind::kDualPipe, shape, stage), true);
+  };
+  EXPECT_EQ(of(0),
+            "F0.0 F1.0 F2.0 F4.1 I4.1 W4.1 F5.1 F3.0+B5.1 F6.1+B0.0 B6.1 F7.1+B1.0 B7.1 I2.0 "
+            "W2.0 I3.0 W3.0");
+  EXPECT_EQ(of(2),
+            "F4.0 F0.1 F5.0 F1.1 F6.0 B0.1 F2.1+B4.0 F7.0+B1.1 F3.1+B5.0 B2.1 B6.0 I3.1 I7.0 W3.1 "
+            "W7.0");
+}
+
+TEST(Schedule, DualPipesStagesAreMirrorImages) {
+  const PipelineShape shape{.stages = 6, .chunks = 2, .micro_batches = 14};
+  for (std::uint32_t stage = 0; stage < 3; ++stage) {
+    const auto first = slots_of(ScheduleKind::kDualPipe, shape, stage);
+    const auto second = slots_of(ScheduleKind::kDualPipe, shape, 5 - stage);
+    ASSERT_EQ(first.size(), second.size());
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      EXPECT_EQ(first[i].pass, second[i].pass);
+      EXPECT_EQ(first[i].chunk, second[i].chunk);
+      EXPECT_EQ(first[i].with_next, second[i].with_next);
+      EXPECT_EQ((first[i].micro_batch + 7) % 14, second[i].micro_batch);
+      EXPECT_EQ(model_chunk_of(ScheduleKind::kDualPipe, shape, stage, first[i].chunk),
+                model_chunk_of(ScheduleKind::kDualPipe, shape, 5 - stage, first[i].chunk));
+    }
+  }
+}
+
+// Activations of p + 1 micro-batches at most.
+TEST(Schedule, DualPipeHoldsOneMicroBatchMoreThanStages) {
+  for (const std::uint32_t p : {2u, 4u, 8u, 16u}) {
+    const PipelineShape shape{.stages = p, .chunks = 2, .micro_batches = 4 * p};
+    int most = 0;
+    for (std::uint32_t r = 0; r < p; ++r) {
+      most = std::max(most, in_flight(slots_of(ScheduleKind::kDualPipe, shape, r)));
+    }
+    EXPECT_EQ(most, static_cast<int>(p + 1));
   }
 }
 

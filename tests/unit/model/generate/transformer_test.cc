@@ -302,7 +302,8 @@ INSTANTIATE_TEST_SUITE_P(Transformer, RefusedSpec, testing::ValuesIn(kBadSpecs),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Spec, NamesOfTypesAreListedInTheirOrder) {
-  EXPECT_EQ(core::list_of_names(names_of(schema::DataType{})), "bf16, fp16, fp32, fp8, int8, fp64");
+  EXPECT_EQ(core::list_of_names(names_of(schema::DataType{})),
+            "bf16, fp16, fp32, fp8, int8, fp64, nvfp4");
   EXPECT_EQ(core::value_of<schema::DataType>("bf17"), std::nullopt);
 }
 
