@@ -31,8 +31,8 @@ json summary_on(const Workspace& workspace, int ranks, const std::string& option
   const std::string out = "ranks_" + std::to_string(ranks);
   const std::string command = "'" EXAWARP_SOURCE_DIR "/scripts/mpirun' -n " +
                               std::to_string(ranks) + " '" EXAWARP_BINARY "' run study.yaml " +
-                              "--quiet --force --threads 1 --partitions 2 " + options + " --out " + out +
-                              " > log 2>&1 < /dev/null";
+                              "--quiet --force --threads 1 --partitions 2 " + options +
+                              " --out " + out + " > log 2>&1 < /dev/null";
   const int status = std::system(command.c_str());
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << workspace.read("log");
   return json::parse(workspace.read(out + "/summary.json"));
