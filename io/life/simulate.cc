@@ -148,7 +148,7 @@ Prepared prepared(const RunOptions& options, const TimeLimit& limit, RunReport& 
 
 RunStatus status_of(const pdes::RunResult& result, const model::Outcome& outcome) {
   if (outcome.unfinished() == 0) return RunStatus::finished;
-  return result.stopped_at_limit ? RunStatus::stopped : RunStatus::deadlocked;
+  return result.stopped ? RunStatus::stopped : RunStatus::deadlocked;
 }
 
 // Throws core::InputError where simulated time has run out. Collective.

@@ -27,7 +27,7 @@ void load(const GoalRun& run, const TimeLimit& limit, GoalReport& report) {
 }
 
 RunStatus status_of(const GoalReport& report) {
-  if (report.result.stopped_at_limit) return RunStatus::stopped;
+  if (report.result.stopped) return RunStatus::stopped;
   return report.outcome->is_complete() ? RunStatus::finished : RunStatus::deadlocked;
 }
 

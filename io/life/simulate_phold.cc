@@ -28,7 +28,7 @@ PholdReport simulate(const PholdRun& run, const RunOptions& options, pdes::Trans
   pdes::Engine engine(*model, p.placement, p.engine, transport);
   PholdReport report;
   report.result = engine.run(options.progress);
-  if (report.result.stopped_at_limit) report.status = RunStatus::stopped;
+  if (report.result.stopped) report.status = RunStatus::stopped;
   set_facts(report, p.engine, options.time_limit_s.value_or(0), transport);
   return report;
 }

@@ -104,7 +104,7 @@ TrafficReport simulate(const TrafficStudy& study, const RunOptions& options,
   p.engine.time_limit_s = limit.left_s();
   run(p, options, report, transport);
   const bool all_received = report.totals.unfinished == 0;
-  report.status = report.result.stopped_at_limit ? RunStatus::stopped
+  report.status = report.result.stopped ? RunStatus::stopped
                   : all_received                 ? RunStatus::finished
                                                  : RunStatus::deadlocked;
   return report;
