@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/bytes.h"
 #include "core/check.h"
+#include "core/error.h"
 #include "pdes/partition.h"
 #include "pdes/whereabouts.h"
 
@@ -38,13 +40,6 @@ struct CutEvent {
   Payload payload{};
 };
 
-template <class T>
-void append(std::vector<std::byte>& bytes, const T& value) {
-  static_assert(std::has_unique_object_representations_v<T>, "padding would reach the file");
-  const auto* from = reinterpret_cast<const std::byte*>(&value);
-  bytes.insert(bytes.end(), from, from + sizeof value);
-}
-
 CutEvent cut_event_of(const Event& event) {
   return {.receive_time_ps = event.receive_time.ps,
           .source = event.source.value,
@@ -53,29 +48,6 @@ CutEvent cut_event_of(const Event& event) {
           .kind = event.kind,
           .payload = event.payload};
 }
-
-// What is left of a chunk.
-class ChunkReader {
- public:
-  explicit ChunkReader(std::span<const std::byte> bytes) : left_(bytes) {}
-
-  template <class T>
-  [[nodiscard]] T next() {
-    T value;
-    std::memcpy(&value, take(sizeof value).data(), sizeof value);
-    return value;
-  }
-  [[nodiscard]] std::span<const std::byte> take(std::size_t size) {
-    EXAWARP_CHECK(size <= left_.size(), "a cut is shorter than it says", size, left_.size());
-    const auto taken = left_.first(size);
-    left_ = left_.subspan(size);
-    return taken;
-  }
-  [[nodiscard]] bool is_at_end() const { return left_.empty(); }
-
- private:
-  std::span<const std::byte> left_;
-};
 
 // Chunks of one partition, LP by LP in ascending order; `events` are ascending by destination.
 class ChunkWriter {
@@ -89,7 +61,7 @@ class ChunkWriter {
     last_ = lp;
     StateWriter state;
     types_[slot.type].describe(state_of(slot.header), state);
-    append(bytes_, CutLp{.id = lp.value,
+    core::append_bytes(bytes_, CutLp{.id = lp.value,
                          .type = slot.type,
                          .sequence = slot.header->sequence,
                          .bytes = static_cast<std::uint32_t>(state.bytes().size())});
@@ -99,7 +71,7 @@ class ChunkWriter {
   void close() {
     if (head_.lps == 0) return;
     while (!events_.empty() && events_.front()->destination <= last_) {
-      append(bytes_, cut_event_of(*events_.front()));
+      core::append_bytes(bytes_, cut_event_of(*events_.front()));
       events_ = events_.subspan(1);
       ++head_.events;
     }
@@ -149,7 +121,7 @@ std::vector<CutChunk> Partition::cut() {
 void Partition::restore(LpSlot slot, std::uint32_t sequence, std::span<const std::byte> state) {
   StateReader reader(state, blocks_);
   directory_.types()[slot.type].describe(state_of(slot.header), reader);
-  EXAWARP_CHECK(reader.is_at_end(), "a cut's state is longer than this model's", state.size());
+  if (!reader.is_at_end()) throw core::InputError("has states that are longer than this model's");
   slot.header->sequence = sequence;
 }
 
@@ -166,7 +138,7 @@ void Partition::go_on() {
 
 std::uint64_t restore_chunk(std::span<const std::byte> bytes, const Directory& directory,
                             const std::function<Partition*(LpId)>& owner) {
-  ChunkReader chunk(bytes);
+  core::ByteReader chunk(bytes);
   const auto head = chunk.next<CutHead>();
   std::uint64_t restored = 0;
   for (std::uint32_t i = 0; i < head.lps; ++i) {
@@ -175,7 +147,7 @@ std::uint64_t restore_chunk(std::span<const std::byte> bytes, const Directory& d
     Partition* const partition = owner({lp.id});
     if (partition == nullptr) continue;
     const LpSlot slot = directory.find({lp.id});
-    EXAWARP_CHECK(slot.type == lp.type, "a cut is of another model", lp.id, lp.type);
+    if (slot.type != lp.type) throw core::InputError("is of another model");
     partition->restore(slot, lp.sequence, state);
     ++restored;
   }
@@ -192,7 +164,7 @@ std::uint64_t restore_chunk(std::span<const std::byte> bytes, const Directory& d
     event.payload = from.payload;
     partition->restore(event);
   }
-  EXAWARP_CHECK(chunk.is_at_end(), "a cut is longer than it says", bytes.size());
+  if (!chunk.is_at_end()) throw core::InputError("is longer than it says");
   return restored;
 }
 

@@ -100,7 +100,8 @@ class Engine {
 
   // To go on from a cut of the same model instead of starting: each chunk of which this rank wants
   // some LPs, then what the cut says of all ranks. Before run(). Statistics and run_s of the result
-  // include those of the cut.
+  // include those of the cut. Both throw core::InputError, without a place, where it is damaged or
+  // of another model.
   [[nodiscard]] bool wants(const CutChunk& chunk) const;
   void restore(std::span<const std::byte> chunk);
   void go_on_from(const CutTotals& totals);

@@ -178,7 +178,7 @@ class Partition {
 };
 
 // Restores what a chunk has for partitions that `owner` returns: null for LPs of other ranks. Returns
-// how many LPs those are.
+// how many LPs those are. Throws core::InputError, without a place, where that cannot be read.
 std::uint64_t restore_chunk(std::span<const std::byte> chunk, const Directory& directory,
                             const std::function<Partition*(LpId)>& owner);
 

@@ -2,9 +2,12 @@
 #include <system_error>
 
 #include "io/formats/goal/text_reader.h"
+#include "core/error.h"
 #include "io/life/agreement.h"
+#include "io/life/checkpointing.h"
 #include "io/life/prepared.h"
 #include "io/life/simulate.h"
+#include "io/study/numbers.h"
 
 namespace exawarp::io {
 namespace {
@@ -26,12 +29,53 @@ void load(const GoalRun& run, const TimeLimit& limit, GoalReport& report) {
   limit.check(run.file, "when the schedule was checked");
 }
 
+CheckpointFacts facts_of(const GoalRun& run) {
+  const Settings given = settings_of(run);
+  CheckpointFacts facts{.command = "goal", .study = {}, .arguments = given, .identity = {}};
+  facts.identity.assign(given.begin() + 1, given.end());  // wherever the file lies
+  for (const Setting& setting : settings_of(run.file)) {
+    facts.identity.push_back({"schedule", setting.value});
+  }
+  return facts;
+}
+
 RunStatus status_of(const GoalReport& report) {
   if (report.result.stopped) return RunStatus::stopped;
   return report.outcome->is_complete() ? RunStatus::finished : RunStatus::deadlocked;
 }
 
 }  // namespace
+
+Settings settings_of(const GoalRun& run) {
+  const model::goal::Parameters& p = run.parameters;
+  std::error_code ignored;
+  return {{"file", std::filesystem::absolute(run.file, ignored).string()},
+          {"L", std::to_string(p.L)},
+          {"o", std::to_string(p.o)},
+          {"g", std::to_string(p.g)},
+          {"G", std::to_string(p.G)},
+          {"O", std::to_string(p.O)},
+          {"S", std::to_string(p.S)},
+          {"units_per_ns", std::to_string(p.units_per_ns)},
+          {"as_loggopsim", p.as_loggopsim ? "1" : "0"}};
+}
+
+GoalRun goal_run_of(const Checkpoint& checkpoint) {
+  const auto number = [&](const char* name) {
+    const auto value = number_from<std::int64_t>(checkpoint.argument(name));
+    if (!value) throw core::InputError(checkpoint.path(), std::string("has no number: ") + name);
+    return *value;
+  };
+  return {.file = checkpoint.argument("file"),
+          .parameters = {.L = number("L"),
+                         .o = number("o"),
+                         .g = number("g"),
+                         .G = number("G"),
+                         .O = number("O"),
+                         .S = static_cast<std::uint64_t>(number("S")),
+                         .units_per_ns = static_cast<std::uint32_t>(number("units_per_ns")),
+                         .as_loggopsim = number("as_loggopsim") != 0}};
+}
 
 GoalReport simulate(const GoalRun& run, const RunOptions& options, pdes::Transport& transport) {
   const TimeLimit limit(options.time_limit_s.value_or(0), options.started);
@@ -50,7 +94,9 @@ GoalReport simulate(const GoalRun& run, const RunOptions& options, pdes::Transpo
                        options.partitions.value_or(0), options, transport);
   p.engine.time_limit_s = limit.left_s();
   pdes::Engine engine(*report.model, p.placement, p.engine, transport);
-  report.result = engine.run(options.progress);
+  Checkpointing checkpoints(options, facts_of(run), {}, engine, transport);
+  report.result = engine.run(options.progress, checkpoints.plan());
+  checkpoints.describe(report);
   report.outcome.emplace(*report.model);
   engine.visit([&](core::LpId lp, const void* state) {
     report.outcome->add(lp, *static_cast<const model::goal::Host::State*>(state));

@@ -20,7 +20,7 @@ void print(const GoalReport& report, const GoalArguments& a, const Console& cons
   if (report.status == RunStatus::stopped) {
     const std::string reached =
         fmt::format("with {} operations to go", report.outcome->unfinished());
-    console.err << stopped_text(report.time_limit_s, a.file, reached) << std::flush;
+    console.err << stopped_text(report, a.file, reached) << std::flush;
   }
 }
 
@@ -34,7 +34,7 @@ int run_goal(const GoalArguments& a, const Console& console, pdes::Transport& tr
   });
   const GoalReport report = simulate(run, with_console(a.options, console), transport);
   if (transport.rank().value == 0) print(report, a, console);
-  return exit_code_of(report.status);
+  return exit_code_of(report);
 }
 
 }  // namespace exawarp::io

@@ -48,7 +48,7 @@ int run_phold(const PholdArguments& a, const Console& console, pdes::Transport& 
       console.out << (a.json ? phold_json(report) : phold_text(report)) << std::flush;
     });
   });
-  return exit_code_of(report.status);
+  return exit_code_of(report);
 }
 
 }  // namespace exawarp::io

@@ -84,7 +84,7 @@ void publish(const RunReport& report, const RunArguments& a, std::optional<Resul
   if (report.status == RunStatus::stopped) {
     const std::string reached =
         "at simulated time " + core::format_time(report.result.last_event);
-    console.err << stopped_text(report.time_limit_s, report.study->file, reached) << std::flush;
+    console.err << stopped_text(report, report.study->file, reached) << std::flush;
   }
 }
 
@@ -114,7 +114,7 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
   agree(transport, [&] {
     if (first_rank) publish(report, a, files, console);
   });
-  return exit_code_of(report.status);
+  return exit_code_of(report);
 }
 
 }  // namespace exawarp::io

@@ -28,7 +28,7 @@ void publish(const TrafficReport& report, const TrafficArguments& a, core::Outpu
   if (report.status == RunStatus::stopped) {
     const std::string reached =
         "at simulated time " + core::format_time(report.result.last_event);
-    console.err << stopped_text(report.time_limit_s, a.study_file, reached) << std::flush;
+    console.err << stopped_text(report, a.study_file, reached) << std::flush;
   }
 }
 
@@ -52,7 +52,7 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
   agree(transport, [&] {
     if (first_rank) publish(report, a, counters.get(), console);
   });
-  return exit_code_of(report.status);
+  return exit_code_of(report);
 }
 
 }  // namespace exawarp::io
