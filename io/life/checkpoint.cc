@@ -286,24 +286,24 @@ Checkpoint::Checkpoint(const std::string& directory, const std::string& command)
                                 "was given");
   }
   try {
-    read_manifest(command);
+    read_manifest();
   } catch (const InputError& error) {
     if (there.size() < 2) throw;
     throw InputError(fmt::format("{}; the one before is {}", error.what(), there[there.size() - 2]));
   }
+  if (facts_.command != command) {
+    throw InputError(path_, fmt::format("is of `exawarp {0}`; expected `exawarp {0} --restart`",
+                                        facts_.command));
+  }
 }
 
-void Checkpoint::read_manifest(const std::string& command) {
+void Checkpoint::read_manifest() {
   const std::string file = path_ + "/" + kManifest;
   const core::MappedFile mapped(file);
   try {
     check_json_depth(io::text_of(mapped), file);
     const json manifest = unsealed(io::text_of(mapped));
     facts_.command = manifest.at("command").get<std::string>();
-    if (facts_.command != command) {
-      throw InputError(fmt::format("is of `exawarp {0}`; expected `exawarp {0} --restart`",
-                                   facts_.command));
-    }
     const core::BuildInfo& build = core::build_info();
     const auto commit = manifest.at("commit").get<std::string>();
     if (commit != build.commit) {

@@ -99,7 +99,7 @@ class Checkpoint {
     std::uint64_t bytes = 0;
     std::uint64_t checksum = 0;  // of its head
   };
-  void read_manifest(const std::string& command);
+  void read_manifest();
   void restore_part(const Part& part, bool with_sinks, pdes::Engine& engine,
                     const std::vector<NamedSink>& sinks) const;
 

@@ -4,6 +4,7 @@
 
 #include <ostream>
 
+#include "core/stop_signal.h"
 #include "io/life/simulate.h"
 
 namespace exawarp::io {
@@ -15,9 +16,12 @@ int run_astra(const AstraArguments& a, const Console& console, pdes::Transport& 
   if (report.status == RunStatus::stopped) {
     const std::string reached = fmt::format("at {} ns: {} of {} ranks finished", report.result.end,
                                             report.result.finished, report.npus);
-    console.err << stopped_text(report, a.set_up.system, reached) << std::flush;
+    Ran ran;
+    ran.time_limit_s = report.time_limit_s;
+    ran.stop_signal = core::stop_signal();
+    console.err << stopped_text(ran, a.set_up.system, reached) << std::flush;
   }
-  return exit_code_of(report);
+  return exit_code_of(report.status);
 }
 
 }  // namespace exawarp::io
