@@ -19,16 +19,20 @@ extern "C" void ask_to_stop(int number) {
 
 }  // namespace
 
-void stop_on_signals() {
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1}) {
+StopOnSignals::StopOnSignals() {
+  asked = 0;
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler == SIG_IGN) continue;
     struct sigaction action {};
-    sigaction(number, nullptr, &action);
-    if (action.sa_handler == SIG_IGN) continue;
-    action = {};
     action.sa_handler = ask_to_stop;
     action.sa_flags = SA_RESTART;  // nobody who writes or waits is to notice
-    sigaction(number, &action, nullptr);
+    sigaction(kSignals[i], &action, nullptr);
   }
+}
+
+StopOnSignals::~StopOnSignals() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
 }
 
 int stop_signal() noexcept { return asked.load(std::memory_order_relaxed); }

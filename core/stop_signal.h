@@ -3,14 +3,27 @@
 // Thread safety: any thread.
 #pragma once
 
+#include <array>
+#include <csignal>
 #include <string>
 
 namespace exawarp::core {
 
-// From here on. Leaves alone what is ignored. Call again at will.
-void stop_on_signals();
+// As long as it lives, signals ask; before and after, they end the process. Leaves alone what is
+// ignored. One at a time.
+class StopOnSignals {
+ public:
+  StopOnSignals();
+  ~StopOnSignals();
+  StopOnSignals(const StopOnSignals&) = delete;
+  StopOnSignals& operator=(const StopOnSignals&) = delete;
 
-// The signal that asked, or 0.
+ private:
+  static constexpr std::array kSignals{SIGINT, SIGTERM, SIGUSR1};
+  std::array<struct sigaction, kSignals.size()> before_{};
+};
+
+// The signal that asked since the newest StopOnSignals was made, or 0.
 [[nodiscard]] int stop_signal() noexcept;
 [[nodiscard]] inline bool stop_asked() noexcept { return stop_signal() != 0; }
 

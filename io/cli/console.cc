@@ -2,14 +2,12 @@
 
 #include <ostream>
 
-#include "core/stop_signal.h"
 #include "io/life/simulate.h"
 #include "io/study/suggest.h"
 
 namespace exawarp::io {
 
 RunOptions with_console(RunOptions options, const Console& console) {
-  core::stop_on_signals();
   options.started = console.started;
   options.notify = [&console](const std::string& line) {
     console.err << printable(line) + "\n" << std::flush;

@@ -18,8 +18,8 @@ struct Console {
   std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 };
 
-// `options` with the program's start, and with what the user is told going to `console`; from here
-// on signals ask for an end in good order (core/stop_signal.h). Owner: the console outlives it.
+// `options` with the program's start, and with what the user is told going to `console`. Owner: the
+// console outlives it.
 RunOptions with_console(RunOptions options, const Console& console);
 
 }  // namespace exawarp::io

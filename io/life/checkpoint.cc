@@ -289,7 +289,8 @@ Checkpoint::Checkpoint(const std::string& directory, const std::string& command)
     read_manifest();
   } catch (const InputError& error) {
     if (there.size() < 2) throw;
-    throw InputError(fmt::format("{}; the one before is {}", error.what(), there[there.size() - 2]));
+    const std::string& before = there[there.size() - 2];
+    throw InputError(fmt::format("{}; the one before is {}", error.what(), before));
   }
   if (facts_.command != command) {
     throw InputError(path_, fmt::format("is of `exawarp {0}`; expected `exawarp {0} --restart`",

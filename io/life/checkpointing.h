@@ -1,10 +1,12 @@
-// What one run of an engine has to do with checkpoints: going on from one, and writing them.
+// What one run of an engine has to do with checkpoints: going on from one, and writing them. As
+// long as it lives, signals ask for an end, which is one of the moments of a checkpoint.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/stop_signal.h"
 #include "io/life/checkpoint.h"
 #include "io/life/simulate.h"
 #include "pdes/engine.h"
@@ -26,6 +28,7 @@ class Checkpointing {
 
  private:
   const RunOptions& options_;
+  core::StopOnSignals stop_;
   std::optional<CheckpointWriter> writer_;
 };
 

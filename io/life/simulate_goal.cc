@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <system_error>
 
@@ -37,6 +39,17 @@ CheckpointFacts facts_of(const GoalRun& run) {
     facts.identity.push_back({"schedule", setting.value});
   }
   return facts;
+}
+
+// In the engine's time (docs/decisions/0012-goal-ticks.md), whole units of the schedule.
+core::Time ticks_of(core::Time every, const LogGops& model) {
+  constexpr double kPsPerNs = 1'000;
+  const double units = static_cast<double>(every.ps) / kPsPerNs * model.parameters().units_per_ns;
+  const double ticks = std::max(1.0, std::floor(units)) * static_cast<double>(model.steps());
+  if (every == core::Time{0}) return every;
+  return ticks < static_cast<double>(core::kEndOfTime.ps)
+             ? core::Time{static_cast<std::int64_t>(ticks)}
+             : core::kEndOfTime;
 }
 
 RunStatus status_of(const GoalReport& report) {
@@ -94,7 +107,9 @@ GoalReport simulate(const GoalRun& run, const RunOptions& options, pdes::Transpo
                        options.partitions.value_or(0), options, transport);
   p.engine.time_limit_s = limit.left_s();
   pdes::Engine engine(*report.model, p.placement, p.engine, transport);
-  Checkpointing checkpoints(options, facts_of(run), {}, engine, transport);
+  RunOptions in_ticks = options;
+  in_ticks.checkpoints.every = ticks_of(options.checkpoints.every, *report.model);
+  Checkpointing checkpoints(in_ticks, facts_of(run), {}, engine, transport);
   report.result = engine.run(options.progress, checkpoints.plan());
   checkpoints.describe(report);
   report.outcome.emplace(*report.model);

@@ -57,9 +57,9 @@ PholdReport simulate(const PholdRun& run, const RunOptions& options, pdes::Trans
   PholdRun what_runs = run;
   what_runs.phold = phold;
   const Settings given = settings_of(what_runs);
-  Checkpointing checkpoints(options,
-                            {.command = "phold", .study = {}, .arguments = given, .identity = given},
-                            {}, engine, transport);
+  const CheckpointFacts facts{
+      .command = "phold", .study = {}, .arguments = given, .identity = given};
+  Checkpointing checkpoints(options, facts, {}, engine, transport);
   report.result = engine.run(options.progress, checkpoints.plan());
   checkpoints.describe(report);
   if (report.result.stopped) report.status = RunStatus::stopped;

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/stop_signal.h"
 
 namespace exawarp::io {
 
@@ -19,18 +18,11 @@ class TimeLimit {
   // `limit_s` 0: none.
   TimeLimit(double limit_s, Clock::time_point started) : limit_s_(limit_s), started_(started) {}
 
-  // A signal that asked for an end counts as one.
-  [[nodiscard]] bool is_over() const {
-    return core::stop_asked() || (limit_s_ > 0 && left() <= 0);
-  }
+  [[nodiscard]] bool is_over() const { return limit_s_ > 0 && left() <= 0; }
 
   // Between two steps of setting up: throws core::SystemError where the time is over.
   void check(const std::string& file, const char* done) const {
     if (!is_over()) return;
-    if (core::stop_asked()) {
-      throw core::SystemError(fmt::format("{}: stopped by {} {}, before the simulation began", file,
-                                          core::signal_name(core::stop_signal()), done));
-    }
     throw core::SystemError(
         fmt::format("{}: host time ran out after {:g} s (--time-limit) {}, "
                     "before the simulation began; a longer limit would help",

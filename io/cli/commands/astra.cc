@@ -4,7 +4,6 @@
 
 #include <ostream>
 
-#include "core/stop_signal.h"
 #include "io/life/simulate.h"
 
 namespace exawarp::io {
@@ -18,7 +17,6 @@ int run_astra(const AstraArguments& a, const Console& console, pdes::Transport& 
                                             report.result.finished, report.npus);
     Ran ran;
     ran.time_limit_s = report.time_limit_s;
-    ran.stop_signal = core::stop_signal();
     console.err << stopped_text(ran, a.set_up.system, reached) << std::flush;
   }
   return exit_code_of(report.status);
