@@ -70,12 +70,6 @@ std::string random_name() {
   return name.data();
 }
 
-extern "C" void end_by_signal(int number) {
-  remove_all_temporaries();
-  std::signal(number, SIG_DFL);
-  std::raise(number);  // delivered when this handler returns
-}
-
 }  // namespace
 
 TemporaryFile create_temporary(const std::string& folder, const std::string& place) {
@@ -112,6 +106,12 @@ void place_temporaries(std::span<const Placing> files) {
 void remove_all_temporaries() noexcept {
   if (!take(List::ended)) return;
   for (const std::string& path : paths()) ::unlink(path.c_str());
+}
+
+void end_by_signal(int number) {
+  remove_all_temporaries();
+  std::signal(number, SIG_DFL);
+  std::raise(number);  // delivered when this handler returns
 }
 
 void remove_temporaries_on_signals() {

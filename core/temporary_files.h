@@ -36,6 +36,10 @@ void place_temporaries(std::span<const Placing> files);
 // a thread that tries waits for the end. Async-signal-safe.
 void remove_all_temporaries() noexcept;
 
+// What a handler of a signal does that ends the process: removes all of them, and lets the signal
+// have its way. Async-signal-safe.
+extern "C" void end_by_signal(int number);
+
 // Lets the signals that end a process by a user's or a system's wish, or by a broken pipe, remove
 // them first; the process then ends by that signal. Leaves alone what is ignored. Call once.
 void remove_temporaries_on_signals();

@@ -1,7 +1,10 @@
 // Output of a handler, held back until its event commits.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "pdes/event.h"
 
@@ -28,6 +31,12 @@ class EmissionSink {
   EmissionSink& operator=(const EmissionSink&) = delete;
   virtual ~EmissionSink() = default;
   virtual void deliver(core::PartitionId partition, const Emission& emission) = 0;
+
+  // All that it was handed so far, for another to go on with; nobody delivers meanwhile.
+  [[nodiscard]] virtual std::vector<std::byte> saved() const { return {}; }
+  // Adds what another one saved, of any rank. Throws core::InputError, without a place, where that
+  // cannot be.
+  virtual void restore(std::span<const std::byte> /*saved*/) {}
 };
 
 }  // namespace exawarp::pdes

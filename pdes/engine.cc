@@ -4,6 +4,7 @@
 //     run each partition to GVT + window            (executor; after taking messages in and
 //                                                    committing up to GVT)
 //     exchange messages between ranks, compute GVT  (synchronise)
+//     take a cut, where one is due                  (cut_if_due)
 //     adapt the window
 //
 // Modes differ in two settings. Sequential: one partition, no history, endless window.
@@ -18,6 +19,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 
 #include "core/check.h"
 #include "core/error.h"
@@ -118,7 +120,10 @@ struct Engine::Parts {
   }
 
   void initialise();
+  void go_on();
   Time synchronise();
+  void cut_if_due(Time gvt);
+  void take_cut(Time at, Time gvt);
   void receive(std::span<const Event> events);
   [[nodiscard]] GvtVote vote() const;
   void run_epoch(Time gvt);
@@ -126,6 +131,9 @@ struct Engine::Parts {
   void sample(Time gvt, std::uint64_t host_ns);
   void sample_if_asked(Time gvt);
   void complete_series(Time gvt, RunResult& result);
+  [[nodiscard]] std::uint32_t first_local() const {
+    return transport.rank().value * placement.partitions_per_rank;
+  }
   [[nodiscard]] std::uint32_t workers() const {
     return std::min(options.threads, placement.partitions_per_rank);
   }
@@ -133,6 +141,9 @@ struct Engine::Parts {
   [[nodiscard]] std::optional<Event> first_late();
   [[nodiscard]] bool is_stopped() const { return latest.request == Request::stop; }
   [[nodiscard]] RunResult collect_results(double run_s);
+  [[nodiscard]] CutTotals totals_of_rank() const;
+  [[nodiscard]] CutTotals totals_at(Time at);
+  [[nodiscard]] Progress progress_at(Time gvt) const;
 
   const Model& model;
   EngineOptions options;
@@ -145,6 +156,13 @@ struct Engine::Parts {
   std::vector<std::unique_ptr<Partition>> partitions;
   Window window;
   std::unique_ptr<Sampler> sampler;  // null: no time series
+  CutPlan cuts;
+  Time next_cut = Time::max();       // in simulated time
+  double next_cut_s = 0;             // in host time of the run phase
+  std::uint32_t cuts_taken = 0;
+  double cut_s = 0;
+  std::optional<CutTotals> before;   // what this run goes on from
+  std::uint64_t restored_lps = 0;
   std::uint64_t epochs = 0;
   std::vector<std::span<const Event>> outgoing;  // by rank, during an exchange
   std::uint64_t gvt_rounds = 0;
@@ -169,8 +187,12 @@ void Engine::Parts::initialise() {
   executor->for_each([this](std::uint32_t i) { partitions[i]->initialise(model); });
 }
 
+void Engine::Parts::go_on() {
+  for (const auto& partition : partitions) partition->go_on();
+}
+
 void Engine::Parts::receive(std::span<const Event> events) {
-  const std::uint32_t first = transport.rank().value * placement.partitions_per_rank;
+  const std::uint32_t first = first_local();
   for (const Event& event : events) {
     const std::uint32_t owner = directory.partition_of(event.destination);
     EXAWARP_CHECK(owner - first < placement.partitions_per_rank, owner, event.destination.value);
@@ -188,9 +210,13 @@ GvtVote Engine::Parts::vote() const {
   vote.busy_ns = busy_before_ns;
   vote.lost_ns = lost_ns;
   const double limit = options.time_limit_s;
-  if (limit > 0 && seconds_since(constructed) > limit)
+  const bool first_rank = transport.rank().value == 0;
+  if ((limit > 0 && seconds_since(constructed) > limit) ||
+      (options.stop_asked != nullptr && options.stop_asked()))
     vote.request = Request::stop;
-  else if (sampler && transport.rank().value == 0 && sampler->is_due(ns_since(run_started)))
+  else if (first_rank && cuts.every_s > 0 && seconds_since(run_started) > next_cut_s)
+    vote.request = Request::cut;
+  else if (sampler && first_rank && sampler->is_due(ns_since(run_started)))
     vote.request = Request::sample;
   return vote;
 }
@@ -221,7 +247,8 @@ void Engine::Parts::run_epoch(Time gvt) {
   ++epochs;
   mailboxes.next_epoch();
   const EpochOrder order{.gvt = gvt,
-                         .horizon = std::min(saturating_add(gvt, window.span()), options.end),
+                         .horizon = std::min({saturating_add(gvt, window.span()), options.end,
+                                              next_cut}),
                          .event_limit = window.event_limit()};
   executor->for_each([&](std::uint32_t i) { partitions[i]->run_epoch(order); });
 }
@@ -245,14 +272,61 @@ void Engine::Parts::sample(Time gvt, std::uint64_t host_ns) {
                {.worker_ns = host_ns * workers(), .gvt_ns = gvt_ns * workers()}, figures);
 }
 
-RunResult Engine::run(const ProgressListener& progress) {
+// All ranks come to the same, from the same votes and the same GVT.
+void Engine::Parts::cut_if_due(Time gvt) {
+  if (!cuts.take || gvt >= options.end) return;
+  Time at = gvt;
+  if (gvt >= next_cut) {
+    // Nothing was executed at or beyond it, and there is nothing to execute before GVT.
+    at = Time{gvt.ps - gvt.ps % cuts.every.ps};
+    next_cut = saturating_add(at, cuts.every);
+  } else if (latest.request < Request::cut) {
+    return;
+  }
+  const auto start = Clock::now();
+  take_cut(at, gvt);
+  cut_s += seconds_since(start);
+  next_cut_s = seconds_since(run_started) + cuts.every_s;
+}
+
+// Anti-messages of what is undone are all that is under way between the two steps.
+void Engine::Parts::take_cut(Time at, Time gvt) {
+  mailboxes.next_epoch();
+  executor->for_each([&](std::uint32_t i) { partitions[i]->settle_at(gvt); });
+  for (std::uint32_t r = 0; r < placement.ranks; ++r)
+    if (r != transport.rank().value) outgoing[r] = mailboxes.outgoing(r);
+  transport.exchange(outgoing, {.least = Time::max()},
+                     [this](std::span<const Event> e) { receive(e); });
+  mailboxes.clear_outgoing();
+  mailboxes.next_epoch();
+  std::vector<std::vector<CutChunk>> chunks(partitions.size());
+  executor->for_each([&](std::uint32_t i) { chunks[i] = partitions[i]->cut(); });
+  RankCut cut;
+  for (auto& of_partition : chunks)
+    std::ranges::move(of_partition, std::back_inserter(cut.chunks));
+  cut.totals = totals_at(at);
+  ++cuts_taken;
+  cuts.take(std::move(cut));
+}
+
+RunResult Engine::run(const ProgressListener& progress, const CutPlan& cuts) {
   Parts& p = *parts_;
-  p.initialise();
+  p.cuts = cuts;
+  if (p.before)
+    p.go_on();
+  else
+    p.initialise();
+  if (cuts.take && cuts.every > Time{0}) {
+    const Time start = p.before ? p.before->at : Time{0};
+    p.next_cut = saturating_add(Time{start.ps - start.ps % cuts.every.ps}, cuts.every);
+  }
+  p.next_cut_s = cuts.every_s;
   RunResult timing;
   timing.setup_s = seconds_since(p.constructed);
   p.run_started = Clock::now();
   Time gvt = p.synchronise();
   p.sample_if_asked(gvt);
+  if (p.is_stopped()) p.cut_if_due(gvt);
   while (gvt < p.options.end && !p.is_stopped()) {
     const auto epoch_started = Clock::now();
     p.run_epoch(gvt);
@@ -261,16 +335,15 @@ RunResult Engine::run(const ProgressListener& progress) {
     EXAWARP_CHECK(next >= gvt, next.ps, gvt.ps, p.transport.rank().value, p.options.seed);
     gvt = next;
     p.sample_if_asked(gvt);
+    p.cut_if_due(gvt);
     p.window.update({.processed = p.latest.processed,
                      .rolled_back = p.latest.rolled_back,
                      .busy_ns = p.latest.busy_ns,
                      .lost_ns = p.latest.lost_ns});
     if (progress)
-      progress({gvt, p.latest.processed - p.latest.rolled_back, p.latest.processed,
-                seconds_since(p.run_started)});
+      progress(p.progress_at(gvt));
   }
-  const double run_s = seconds_since(p.run_started);
-  RunResult result = p.collect_results(run_s);
+  RunResult result = p.collect_results(seconds_since(p.run_started));
   if (p.ends_with_time && !p.is_stopped() && gvt >= p.options.end && gvt < Time::max())
     result.late = p.first_late();
   result.setup_s = timing.setup_s;
@@ -286,6 +359,18 @@ Statistics over_all_ranks(const Statistics& mine, Transport& transport) {
   transport.all_reduce_sum(sums);
   transport.all_reduce_max(maxima);
   return combined(sums, maxima);
+}
+
+std::uint64_t sum_over_ranks(std::uint64_t mine, Transport& transport) {
+  std::array<std::uint64_t, 1> sum{mine};
+  transport.all_reduce_sum(sum);
+  return sum[0];
+}
+
+Time latest_of_ranks(Time mine, Transport& transport) {
+  std::array<std::uint64_t, 1> latest_ps{static_cast<std::uint64_t>(mine.ps)};
+  transport.all_reduce_max(latest_ps);
+  return Time{static_cast<std::int64_t>(latest_ps[0])};
 }
 
 // Field by field; the least of x is the complement of the most of ~x.
@@ -324,44 +409,72 @@ void Engine::Parts::finish(Partition& partition) const {
   partition.give_up_beyond(latest.least - Time{1});
 }
 
+// Of this rank; the first one's include those of the cut that the run goes on from.
+CutTotals Engine::Parts::totals_of_rank() const {
+  CutTotals mine;
+  if (before && transport.rank().value == 0) mine = *before;
+  for (const auto& partition : partitions) {
+    mine.statistics.merge(partition->statistics());
+    mine.digest.add(partition->digest().value);
+    mine.last_event = std::max(mine.last_event, partition->last_committed());
+  }
+  mine.statistics.gvt_rounds += gvt_rounds;
+  mine.statistics.gvt_ns += gvt_ns;
+  return mine;
+}
+
+CutTotals Engine::Parts::totals_at(Time at) {
+  CutTotals all = totals_of_rank();
+  all.at = at;
+  all.statistics = over_all_ranks(all.statistics, transport);
+  all.digest.value = sum_over_ranks(all.digest.value, transport);
+  all.last_event = latest_of_ranks(all.last_event, transport);
+  all.run_s = seconds_since(run_started) + (before ? before->run_s : 0);
+  return all;
+}
+
+Progress Engine::Parts::progress_at(Time gvt) const {
+  Progress now{.gvt = gvt,
+               .committed_events = latest.processed - latest.rolled_back,
+               .processed_events = latest.processed,
+               .run_s = seconds_since(run_started)};
+  if (before) {
+    now.committed_events += before->statistics.committed_events();
+    now.processed_events += before->statistics.processed_events;
+    now.run_s += before->run_s;
+  }
+  return now;
+}
+
 RunResult Engine::Parts::collect_results(double run_s) {
   RunResult result;
-  result.run_s = run_s;
-  Statistics mine;
-  core::Digest digest;
-  Time last{0};
   for (const auto& partition : partitions) {
     if (options.sync == Sync::optimistic) finish(*partition);
     result.partitions.push_back(partition->statistics());
-    mine.merge(partition->statistics());
-    digest.add(partition->digest().value);
-    last = std::max(last, partition->last_committed());
   }
-  mine.gvt_rounds = gvt_rounds;
-  mine.gvt_ns = gvt_ns;
+  CutTotals mine = totals_of_rank();
   directory.visit_all([&](LpId lp, LpSlot slot) {
     core::Hasher hash;
     hash.word(lp.value);
     hash.word(directory.types()[slot.type].digest(state_of(slot.header)));
-    digest.add(hash.value());
+    mine.digest.add(hash.value());
   });
-  std::array<std::uint64_t, 1> sum{digest.value};
-  transport.all_reduce_sum(sum);
-  std::array<std::uint64_t, 1> latest_ps{static_cast<std::uint64_t>(last.ps)};
-  transport.all_reduce_max(latest_ps);
-  result.digest.value = sum[0];
+  result.digest.value = sum_over_ranks(mine.digest.value, transport);
+  result.last_event = latest_of_ranks(mine.last_event, transport);
   const RankMemory memory{.lp_bytes = directory.lp_bytes(),
-                          .history_bytes = mine.log_bytes,
-                          .event_bytes = mine.event_bytes,
+                          .history_bytes = mine.statistics.log_bytes,
+                          .event_bytes = mine.statistics.event_bytes,
                           .directory_bytes = directory.table_bytes()};
   const auto [most, least] = extremes_over_ranks(memory, transport);
   result.most_memory = most;
   result.least_memory = least;
-  result.last_event = Time{static_cast<std::int64_t>(latest_ps[0])};
-  result.total = over_all_ranks(mine, transport);
+  result.total = over_all_ranks(mine.statistics, transport);
   result.threads = workers();
   result.partition_count = placement.partitions();
-  result.stopped_at_limit = is_stopped() && latest.least < options.end;
+  result.stopped = is_stopped() && latest.least < options.end;
+  result.run_s = run_s + (before ? before->run_s : 0);
+  result.cuts = cuts_taken;
+  result.cut_s = cut_s;
   result.host_time = account_host_time(
       {.run_s = run_s,
        .workers = workers(),
@@ -370,6 +483,31 @@ RunResult Engine::Parts::collect_results(double run_s) {
        .gvt_ns = gvt_ns},
       transport);
   return result;
+}
+
+bool Engine::wants(const CutChunk& chunk) const {
+  const Directory& directory = parts_->directory;
+  const std::uint32_t first = parts_->first_local();
+  for (std::uint32_t lp = chunk.first.value; lp <= chunk.last.value; ++lp)
+    if (directory.partition_of({lp}) - first < parts_->placement.partitions_per_rank) return true;
+  return false;
+}
+
+void Engine::restore(std::span<const std::byte> chunk) {
+  Parts& p = *parts_;
+  p.restored_lps += restore_chunk(chunk, p.directory, [&p](LpId lp) -> Partition* {
+    const std::uint32_t owner = p.directory.partition_of(lp) - p.first_local();
+    return owner < p.placement.partitions_per_rank ? p.partitions[owner].get() : nullptr;
+  });
+}
+
+void Engine::go_on_from(const CutTotals& totals) {
+  std::uint64_t lps = 0;
+  parts_->directory.visit_all([&](LpId, LpSlot) { ++lps; });
+  if (parts_->restored_lps != lps) throw core::InputError("lacks logical processes");
+  parts_->before = totals;
+  parts_->before->statistics.log_bytes = 0;  // memory is this run's
+  parts_->before->statistics.event_bytes = 0;
 }
 
 namespace {

@@ -10,6 +10,7 @@
 #include "core/digest.h"
 #include "core/names.h"
 #include "core/placement.h"
+#include "pdes/cut.h"
 #include "pdes/emission.h"
 #include "pdes/event.h"
 #include "pdes/host_time.h"
@@ -42,6 +43,7 @@ struct EngineOptions {
   std::uint64_t rebuild_events = 0;      // for tests: about every so many events of a partition its
                                          // states are made anew from their descriptions; 0: never
   double time_limit_s = 0;               // host seconds from construction on; 0: none
+  bool (*stop_asked)() = nullptr;        // on any rank: all end between two epochs; asked in each
   double sample_interval_s = 0;          // host seconds between moments of the time series; at
                                          // 0 there is none. All ranks pass the same
 };
@@ -72,10 +74,12 @@ struct RunResult {
   RankMemory most_memory;     // field by field, the most over ranks
   Time last_event;            // receive time of the last committed event, over all ranks
   double setup_s = 0;         // from construction to the first event
-  double run_s = 0;
+  double run_s = 0;           // of the runs that this one goes on from, too
   std::uint32_t threads = 0;  // as used
   std::uint32_t partition_count = 0;  // over all ranks
-  bool stopped_at_limit = false;  // before all was done
+  bool stopped = false;       // at the time limit or as asked, before all was done
+  std::uint32_t cuts = 0;     // taken
+  double cut_s = 0;           // host time that they took, of this rank's
   // The first event at core::kEndOfTime, where options.end would have let it run: the run is not
   // over and cannot continue. Equal in every mode and on every rank, except the engine's figures.
   std::optional<Event> late;
@@ -94,8 +98,16 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
+  // To go on from a cut of the same model instead of starting: each chunk of which this rank wants
+  // some LPs, then what the cut says of all ranks. Before run(). Statistics and run_s of the result
+  // include those of the cut. Both throw core::InputError, without a place, where it is damaged or
+  // of another model.
+  [[nodiscard]] bool wants(const CutChunk& chunk) const;
+  void restore(std::span<const std::byte> chunk);
+  void go_on_from(const CutTotals& totals);
+
   // Executes every event before options.end. Call once.
-  RunResult run(const ProgressListener& progress = {});
+  RunResult run(const ProgressListener& progress = {}, const CutPlan& cuts = {});
 
   // The final state of each LP of this rank, in ascending id order. Call after run().
   void visit(const std::function<void(LpId, const void* state)>& visitor) const;

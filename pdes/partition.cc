@@ -113,9 +113,17 @@ void Partition::run_until(Time horizon, std::uint64_t event_limit) {
 const Event* Partition::first_left() {
   mailboxes_.drain(setup_.id.value - setup_.first_local,
                    [this](const Event& event) { take_in(event); });
+  return next_left();
+}
+
+// Removes the first event that is not cancelled, and the cancelled ones before it.
+Event* Partition::next_left() {
   while (Event* event = pending_.pop_before(Time::max())) {
     const bool cancelled = (event->flags & kCancelled) != 0;
-    if (!cancelled && (antis_pending_ == 0 || !annihilates(event))) return event;
+    if (cancelled)
+      events_.release(event);
+    else if (antis_pending_ == 0 || !annihilates(event))
+      return event;
   }
   return nullptr;
 }

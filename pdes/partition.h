@@ -3,17 +3,22 @@
 // Owner:     one worker at a time (the executor's barrier hands it over).
 // Invariant: within the partition events execute in order, except that an LP that was rolled back
 //            catches up; a record in the history is executed and not undone, or dead.
-// Files:     partition.cc (executing), rollback.cc (undoing), collect.cc (committing),
-//            audit.cc (the check of undoing), rebuild.cc (that of descriptions).
+// Files:     partition.cc (executing), rollback.cc (undoing), collect.cc (committing), cut.cc (cuts,
+//            and going on from them), audit.cc (the check of undoing), rebuild.cc (that of
+//            descriptions).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/digest.h"
 #include "pdes/block_pool.h"
 #include "pdes/context.h"
+#include "pdes/cut.h"
 #include "pdes/directory.h"
 #include "pdes/event_pool.h"
 #include "pdes/history.h"
@@ -57,6 +62,18 @@ class Partition {
 
   // Undoes everything after `gvt` and commits the rest. Requires what collect() requires.
   void give_up_beyond(Time gvt);
+
+  // A cut, in two steps with an exchange between ranks in between. First: takes in messages, commits
+  // what lies before `gvt` and undoes the rest. Requires that nothing before `gvt` is under way.
+  void settle_at(Time gvt);
+  // Second: takes in the anti-messages of the first, and returns what there is; it stays.
+  [[nodiscard]] std::vector<CutChunk> cut();
+
+  // Instead of initialise(): sets the state and the count of sends of one of its LPs from its
+  // description, and adds a pending event; once all are there, go_on().
+  void restore(LpSlot slot, std::uint32_t sequence, std::span<const std::byte> state);
+  void restore(const Event& event);
+  void go_on();
 
   // The first event left, or null: for the end of a run, when nothing before it is left in any
   // partition. Takes in messages, and loses what is cancelled.
@@ -103,6 +120,7 @@ class Partition {
   // Apart from the rest of an epoch, the loop keeps what it uses at every event in registers.
   [[gnu::noinline]] void run_until(Time horizon, std::uint64_t event_limit);
   bool annihilates(Event* event);
+  [[nodiscard]] Event* next_left();
   void execute(Event* event);
   // Inlined into the loop over events, so defined and called in partition.cc only; the audit has a
   // copy of its own.
@@ -158,5 +176,10 @@ class Partition {
   core::Digest digest_;
   Statistics statistics_;
 };
+
+// Restores what a chunk has for partitions that `owner` returns: null for LPs of other ranks. Returns
+// how many LPs those are. Throws core::InputError, without a place, where that cannot be read.
+std::uint64_t restore_chunk(std::span<const std::byte> chunk, const Directory& directory,
+                            const std::function<Partition*(LpId)>& owner);
 
 }  // namespace exawarp::pdes

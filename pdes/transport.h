@@ -17,7 +17,7 @@
 namespace exawarp::pdes {
 
 // What a rank may ask of all of them in its vote; the greatest is granted.
-enum class Request : std::uint64_t { none = 0, sample = 1, stop = 2 };
+enum class Request : std::uint64_t { none = 0, sample = 1, cut = 2, stop = 3 };
 
 // What a rank contributes to GVT, and, combined, what all did.
 struct GvtVote {
@@ -26,7 +26,7 @@ struct GvtVote {
   std::uint64_t rolled_back = 0;    // sum: executions undone, ever
   std::uint64_t busy_ns = 0;        // sum: workers' time with work, ever (see Window)
   std::uint64_t lost_ns = 0;        // sum: their other time
-  Request request = Request::none;  // maximum: to note a moment of the time series, to end
+  Request request = Request::none;  // maximum: a moment of the time series, a cut, the end
 };
 
 // Of two ranks, or two sets of ranks; field by field as said there.

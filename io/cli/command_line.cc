@@ -30,6 +30,7 @@ using core::InputError;
 // Options are taken as text where the value is an enumeration or a quantity.
 struct RawOptions {
   std::string sync, placement, window, stats, stats_interval, network_backend;
+  std::string checkpoint, checkpoint_every;
   // Accepted as ASTRA-sim does, without effect.
   std::string logging_configuration, logging_folder, compute_scale, comm_scale;
   std::vector<std::string> lists;
@@ -81,10 +82,22 @@ void add_time_limit(CLI::App& app, std::optional<double>& limit_s) {
       ->check(CLI::Validator(real_in({.min = 0, .min_excluded = true}), ""));
 }
 
+// `what`: the argument that says what is simulated, which a restart has no use for; may be null.
+void add_checkpoints(CLI::App& app, CLI::Option* what, RawOptions& raw, std::string& restart) {
+  app.add_option("--checkpoint", raw.checkpoint,
+                 "writes checkpoints into this directory, one of them where the run is stopped");
+  app.add_option("--checkpoint-every", raw.checkpoint_every,
+                 "host time between them, \"10 min\" (default), or \"5 ms simulated\"");
+  CLI::Option* from = app.add_option("--restart", restart,
+                                     "goes on from the newest checkpoint of this directory");
+  if (what != nullptr) what->excludes(from);
+}
+
 void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
-  app.add_option("STUDY", a.study_file,
-                 "study: a file, or a name in configs/studies, e.g. llama3_405b_32k")
-      ->required();
+  CLI::Option* const study =
+      app.add_option("STUDY", a.study_file,
+                     "study: a file, or a name in configs/studies, e.g. llama3_405b_32k");
+  add_checkpoints(app, study, raw, a.restart);
   app.add_option("--out", a.out_directory, "directory of the results (default: results/<study>)");
   add_engine_options(app, raw, a.options);
   app.add_option("--placement", raw.placement, "block, metis or topology-aware (default)");
@@ -110,27 +123,27 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
 }
 
 void add_phold(CLI::App& app, PholdArguments& a, RawOptions& raw) {
-  app.add_option("--lps", a.lps, "logical processes")->required()->check(CLI::Range(1u, 1u << 30));
+  app.add_option("--lps", a.lps, "logical processes")->check(CLI::Range(1u, 1u << 30));
   app.add_option("--start-events", a.start_events, "events each of them starts with")
-      ->required()
       ->check(CLI::Range(0u, 1u << 16));
   app.add_option("--remote", a.remote, "probability that an event goes to another one")
-      ->required()
       ->check(kShareRange);
   app.add_option("--end", a.end, "end, in units of the mean delay (1 us)")
-      ->required()
       ->check(CLI::Validator(real_in({.min = 1e-6, .max = 9e12}), ""));
   add_engine_options(app, raw, a.options);
   app.add_option("--seed", a.options.seed, "seed of every random number")->transform(kSeedRange);
   app.add_option("--audit", a.options.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
+  add_time_limit(app, a.options.time_limit_s);
+  add_checkpoints(app, nullptr, raw, a.restart);
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
 }
 
 void add_traffic(CLI::App& app, TrafficArguments& a, RawOptions& raw) {
-  app.add_option("STUDY", a.study_file,
-                 "traffic study: a file, or a name in configs/traffic, e.g. permutation_1k")
-      ->required();
+  CLI::Option* const study =
+      app.add_option("STUDY", a.study_file,
+                     "traffic study: a file, or a name in configs/traffic, e.g. permutation_1k");
+  add_checkpoints(app, study, raw, a.restart);
   add_sync_options(app, raw, a.options);
   app.add_option("--seed", a.options.seed, "seed of every random number")->transform(kSeedRange);
   app.add_option("--set", raw.lists, "replaces a key: path.to.key=value (repeatable)")
@@ -144,7 +157,8 @@ void add_traffic(CLI::App& app, TrafficArguments& a, RawOptions& raw) {
 }
 
 void add_goal(CLI::App& app, GoalArguments& a, RawOptions& raw) {
-  app.add_option("FILE", a.file, "GOAL schedule, text or binary")->required();
+  CLI::Option* const file = app.add_option("FILE", a.file, "GOAL schedule, text or binary");
+  add_checkpoints(app, file, raw, a.restart);
   GoalParameterTexts& p = a.parameters;
   app.add_option("-L,--L,--LogGOPS_L", p.L, "latency in ns (2500)");
   app.add_option("-o,--o,--LogGOPS_o", p.o, "CPU time of a message in ns (1500)");
@@ -322,6 +336,51 @@ void finish_stats(const RawOptions& raw, StatsArguments& stats, RunOptions& opti
   if (!stats.path.empty()) options.sample_interval_s = stats.interval_s;
 }
 
+// Host time, or "5 ms simulated".
+void finish_checkpoints(const RawOptions& raw, CheckpointOptions& options) {
+  const std::string option = "--checkpoint-every";
+  constexpr std::string_view kSimulated = " simulated";
+  options.directory = raw.checkpoint;
+  if (raw.checkpoint_every.empty()) return;
+  if (raw.checkpoint.empty()) throw InputError(option, "has no effect without --checkpoint DIR");
+  std::string text = raw.checkpoint_every;
+  const bool simulated = text.ends_with(kSimulated);
+  if (simulated) text.resize(text.size() - kSimulated.size());
+  const core::Time every = parse_time(option, text);
+  if (every < core::Time{1}) {
+    throw InputError(option, in_quotes(raw.checkpoint_every) + " is too short; expected e.g. " +
+                                 in_quotes("10 min") + " or " + in_quotes("5 ms simulated"));
+  }
+  if (simulated) {
+    options.every = every;
+  } else {
+    options.every_s = core::to_seconds(every);
+  }
+}
+
+// Says what a command lacks where it is given neither that nor a restart.
+void require_what(bool given, const char* what, const std::string& restart, const char* command) {
+  if (given || !restart.empty()) return;
+  throw InputError(fmt::format("exawarp {0}", command),
+                   fmt::format("{0} is required; expected it, or --restart DIR; see exawarp {1} "
+                               "--help",
+                               what, command));
+}
+
+void finish_phold(const CLI::App& app, const RawOptions& raw, PholdArguments& a) {
+  const CLI::App& phold = *app.get_subcommand("phold");
+  for (const char* const option : {"--lps", "--start-events", "--remote", "--end"}) {
+    const bool given = phold.count(option) != 0;
+    require_what(given, option, a.restart, "phold");
+    if (given && !a.restart.empty()) {
+      throw InputError(option, "is what the checkpoint says; expected --restart without it");
+    }
+  }
+  finish_sync(raw, a.options);
+  finish_stats(raw, a.stats, a.options);
+  finish_checkpoints(raw, a.options.checkpoints);
+}
+
 // The arguments of every command; the one that is given is filled in.
 struct CommandArguments {
   RawOptions raw;
@@ -382,17 +441,20 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     return a.topology;
   }
   if (app.got_subcommand("traffic")) {
+    require_what(!a.traffic.study_file.empty(), "STUDY", a.traffic.restart, "traffic");
     a.traffic.overrides = raw.lists;
     finish_sync(raw, a.traffic.options);
+    finish_checkpoints(raw, a.traffic.options.checkpoints);
     return a.traffic;
   }
   if (app.got_subcommand("phold")) {
-    finish_sync(raw, a.phold.options);
-    finish_stats(raw, a.phold.stats, a.phold.options);
+    finish_phold(app, raw, a.phold);
     return a.phold;
   }
   if (app.got_subcommand("goal")) {
+    require_what(!a.goal.file.empty(), "FILE", a.goal.restart, "goal");
     finish_sync(raw, a.goal.options);
+    finish_checkpoints(raw, a.goal.options.checkpoints);
     return a.goal;
   }
   if (app.got_subcommand("astra")) {
@@ -415,8 +477,10 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     finish_kernels(a.raw_kernels, a.kernels);
     return a.kernels;
   }
+  require_what(!a.run.study_file.empty(), "STUDY", a.run.restart, "run");
   a.run.overrides = raw.lists;
   finish_sync(raw, a.run.options);
+  finish_checkpoints(raw, a.run.options.checkpoints);
   if (!raw.placement.empty()) {
     a.run.placement = parse_choice<PlacementMethod>("--placement", raw.placement);
   }
@@ -434,7 +498,7 @@ Command parse_command_line(const std::vector<std::string>& arguments, Settings* 
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done; 1 a bug in exawarp; 2 bad input; 3 the simulated system "
-      "deadlocked;\n4 a resource ran out.\n"
+      "deadlocked;\n4 a resource ran out; 75 stopped, with a checkpoint to go on from.\n"
       "Start with: exawarp run llama2_7b_8");
   CommandArguments all;
   add_commands(app, all);

@@ -26,7 +26,8 @@ namespace exawarp::io {
 // `exawarp run`. What is absent is as the study says.
 struct RunArguments {
   std::vector<std::string> command_line;  // all of it, without the program
-  std::string study_file;
+  std::string study_file;     // empty: the checkpoint's
+  std::string restart;        // directory of checkpoints to go on from; empty: none
   std::string out_directory;  // empty: results/<study>
   std::vector<std::string> overrides;
   RunOptions options;
@@ -79,7 +80,8 @@ struct TopologyArguments {
 
 // `exawarp traffic`.
 struct TrafficArguments {
-  std::string study_file;
+  std::string study_file;  // empty: the checkpoint's
+  std::string restart;     // directory of checkpoints to go on from; empty: none
   std::vector<std::string> overrides;
   RunOptions options;
   std::string counters;  // file of the ports' counters over time; empty: none
@@ -88,6 +90,7 @@ struct TrafficArguments {
 
 // `exawarp phold`.
 struct PholdArguments {
+  std::string restart;  // directory of checkpoints, which say the next four; empty: none
   std::uint32_t lps = 0;
   std::uint32_t start_events = 1;
   double remote = 0;
@@ -99,7 +102,8 @@ struct PholdArguments {
 
 // `exawarp goal`.
 struct GoalArguments {
-  std::string file;
+  std::string file;     // empty: the checkpoint's
+  std::string restart;  // directory of checkpoints to go on from; empty: none
   GoalParameterTexts parameters;
   bool as_loggopsim = false;
   RunOptions options;

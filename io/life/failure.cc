@@ -33,6 +33,11 @@ ExitCode exit_code_of(RunStatus status) {
   return kInternalFault;
 }
 
+ExitCode exit_code_of(const Ran& report) {
+  const bool goes_on = report.status == RunStatus::stopped && !report.checkpoint.empty();
+  return goes_on ? kStoppedWithCheckpoint : exit_code_of(report.status);
+}
+
 Failure failure_of(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);

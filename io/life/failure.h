@@ -15,10 +15,12 @@ enum ExitCode : int {
   kBadInput = 2,
   kDeadlock = 3,
   kOutOfResources = 4,
+  kStoppedWithCheckpoint = 75,  // a restart goes on; batch systems put the job back for it
 };
 
 // Of a simulation that came to an end of its own.
-ExitCode exit_code_of(RunStatus status);
+ExitCode exit_code_of(const Ran& report);
+ExitCode exit_code_of(RunStatus status);  // of one without checkpoints
 
 struct Failure {
   int exit_code;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/check.h"
+#include "core/stop_signal.h"
 #include "io/life/agreement.h"
 #include "io/life/workers.h"
 
@@ -15,6 +16,7 @@ pdes::EngineOptions with_options(pdes::EngineOptions engine, const RunOptions& o
   if (options.window) engine.window = *options.window;
   if (options.time_limit_s) engine.time_limit_s = *options.time_limit_s;
   engine.sample_interval_s = options.sample_interval_s;
+  engine.stop_asked = core::stop_asked;
   return engine;
 }
 
@@ -46,6 +48,9 @@ void set_facts(Ran& report, const pdes::EngineOptions& engine, double time_limit
                pdes::Transport& transport) {
   std::array<std::uint64_t, 1> memory{peak_rss_bytes()};
   transport.all_reduce_sum(memory);
+  std::array<std::uint64_t, 1> signal{static_cast<std::uint64_t>(core::stop_signal())};
+  transport.all_reduce_max(signal);
+  report.stop_signal = static_cast<int>(signal[0]);
   report.sync = engine.sync;
   report.ranks = transport.ranks();
   report.peak_rss_bytes = memory[0];

@@ -12,6 +12,7 @@
 #include "core/digest.h"
 #include "core/error.h"
 #include "io/life/agreement.h"
+#include "io/life/checkpointing.h"
 #include "io/life/prepared.h"
 #include "io/report/memory_report.h"
 #include "io/study/in_file.h"
@@ -146,9 +147,33 @@ Prepared prepared(const RunOptions& options, const TimeLimit& limit, RunReport& 
   return out;
 }
 
+// What a checkpoint of the study says of it. What the engine or the placement is told may change
+// with a restart, so then the study is the one that was written first.
+CheckpointFacts facts_of(const Study& study, const Checkpoint* restart) {
+  const bool first = restart == nullptr;
+  CheckpointFacts facts{
+      .command = "run",
+      .study = first ? study.resolved.text : restart->facts().study,
+      .arguments = {{"study", first ? study.resolved.hash : restart->argument("study")}},
+      .identity = {}};
+  facts.identity = facts.arguments;
+  for (const JobConfig& job : study.jobs) {
+    const auto* path = std::get_if<std::string>(&job.workload);
+    if (path != nullptr) facts.identity.push_back(content_of(job.name, *path));
+  }
+  return facts;
+}
+
+std::vector<NamedSink> sinks_of(const RunReport& report, const RunOptions& options) {
+  std::vector<NamedSink> sinks;
+  if (options.count_ports) sinks.push_back({"--counters", report.counters.get()});
+  if (report.power != nullptr) sinks.push_back({"--power", report.power.get()});
+  return sinks;
+}
+
 RunStatus status_of(const pdes::RunResult& result, const model::Outcome& outcome) {
   if (outcome.unfinished() == 0) return RunStatus::finished;
-  return result.stopped_at_limit ? RunStatus::stopped : RunStatus::deadlocked;
+  return result.stopped ? RunStatus::stopped : RunStatus::deadlocked;
 }
 
 // Throws core::InputError where simulated time has run out. Collective.
@@ -276,7 +301,10 @@ RunReport simulate(const Study& study, const RunOptions& options, pdes::Transpor
       p.placement.partitions(), report.study->counters, report.power.get());
   p.engine.time_limit_s = limit.left_s();
   pdes::Engine engine(*report.cluster, p.placement, p.engine, transport, report.counters.get());
-  report.result = engine.run(options.progress);
+  Checkpointing checkpoints(options, facts_of(*report.study, options.restart),
+                            sinks_of(report, options), engine, transport);
+  report.result = engine.run(options.progress, checkpoints.plan());
+  checkpoints.describe(report);
   report.setup_s = prepared_s + report.result.setup_s;
   report.threads = p.engine.threads;
   report.outcome =

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "io/formats/astra/set_up.h"
+#include "io/life/checkpoint.h"
 #include "io/life/time_limit.h"
 #include "io/life/workers.h"
 #include "io/report/astra_report.h"
@@ -43,6 +44,8 @@ struct RunOptions {
   bool trace_power = false;      // of a study whose accelerator's power is known
   bool compare_alone = false;    // of a study: simulates each job by itself, too
   bool steady_step = false;      // of a study with one transformer: simulates one more step, too
+  CheckpointOptions checkpoints = {};  // to write
+  const Checkpoint* restart = nullptr;  // to go on from, of the same simulation
 
   // All may be empty.
   Notify notify = {};  // lines for the user
@@ -63,6 +66,12 @@ struct PholdRun {
   pdes::PholdOptions phold = {};
   core::Time end = core::kEndOfTime;
 };
+
+// By what a checkpoint knows them, and back again. Throw core::InputError.
+Settings settings_of(const GoalRun& run);
+GoalRun goal_run_of(const Checkpoint& checkpoint);
+Settings settings_of(const PholdRun& run);
+PholdRun phold_run_of(const Checkpoint& checkpoint);
 
 // All are collective: every rank calls them with the same arguments, but for `threads`. Reports are
 // complete on rank 0; their status and digest are the same on every rank. They throw

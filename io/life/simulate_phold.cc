@@ -1,5 +1,10 @@
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "io/life/checkpointing.h"
 #include "io/life/prepared.h"
 #include "io/life/simulate.h"
+#include "io/study/numbers.h"
 
 namespace exawarp::io {
 namespace {
@@ -12,6 +17,28 @@ Placed place(std::uint32_t lps, partition::PlacementRequest request) {
 }
 
 }  // namespace
+
+Settings settings_of(const PholdRun& run) {
+  const pdes::PholdOptions& p = run.phold;
+  return {{"lps", std::to_string(p.lps)},
+          {"start_events", std::to_string(p.start_events)},
+          {"remote", fmt::format("{}", p.remote)},
+          {"end_ps", std::to_string(run.end.ps)},
+          {"seed", std::to_string(p.seed)}};
+}
+
+PholdRun phold_run_of(const Checkpoint& checkpoint) {
+  const auto of = [&]<class T>(const char* name, T) {
+    const auto value = number_from<T>(checkpoint.argument(name));
+    if (!value) throw core::InputError(checkpoint.path(), std::string("has no number: ") + name);
+    return *value;
+  };
+  return {.phold = {.lps = of("lps", std::uint32_t{}),
+                    .start_events = of("start_events", std::uint32_t{}),
+                    .remote = of("remote", double{}),
+                    .seed = of("seed", std::uint64_t{})},
+          .end = core::Time{of("end_ps", std::int64_t{})}};
+}
 
 PholdReport simulate(const PholdRun& run, const RunOptions& options, pdes::Transport& transport) {
   const TimeLimit limit(options.time_limit_s.value_or(0), options.started);
@@ -27,8 +54,15 @@ PholdReport simulate(const PholdRun& run, const RunOptions& options, pdes::Trans
   const std::unique_ptr<pdes::Model> model = pdes::make_phold(phold);
   pdes::Engine engine(*model, p.placement, p.engine, transport);
   PholdReport report;
-  report.result = engine.run(options.progress);
-  if (report.result.stopped_at_limit) report.status = RunStatus::stopped;
+  PholdRun what_runs = run;
+  what_runs.phold = phold;
+  const Settings given = settings_of(what_runs);
+  const CheckpointFacts facts{
+      .command = "phold", .study = {}, .arguments = given, .identity = given};
+  Checkpointing checkpoints(options, facts, {}, engine, transport);
+  report.result = engine.run(options.progress, checkpoints.plan());
+  checkpoints.describe(report);
+  if (report.result.stopped) report.status = RunStatus::stopped;
   set_facts(report, p.engine, options.time_limit_s.value_or(0), transport);
   return report;
 }

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "io/life/agreement.h"
+#include "io/life/checkpointing.h"
 #include "io/life/prepared.h"
 #include "io/life/simulate.h"
 #include "io/study/in_file.h"
@@ -58,6 +59,17 @@ void check_time(const TrafficReport& report, pdes::Transport& transport) {
   });
 }
 
+CheckpointFacts facts_of(const TrafficStudy& study) {
+  const Settings all{{"study", study.resolved.hash}, {"seed", std::to_string(study.seed)}};
+  return {.command = "traffic", .study = study.resolved.text, .arguments = all, .identity = all};
+}
+
+std::vector<NamedSink> sinks_of(const TrafficReport& report, const RunOptions& options) {
+  std::vector<NamedSink> sinks{{"completion times", report.flows.get()}};
+  if (options.count_ports) sinks.push_back({"--counters", report.counters.get()});
+  return sinks;
+}
+
 // The engine's run, and what its sinks got. Collective.
 void run(const Prepared& p, const RunOptions& options, TrafficReport& report,
          pdes::Transport& transport) {
@@ -66,7 +78,10 @@ void run(const Prepared& p, const RunOptions& options, TrafficReport& report,
       p.placement.partitions(), report.study->counters, report.flows.get());
   pdes::Engine engine(*report.traffic, p.placement, p.engine, transport, report.counters.get());
   const double before_s = processor_time_s();
-  report.result = engine.run(options.progress);
+  Checkpointing checkpoints(options, facts_of(*report.study), sinks_of(report, options),
+                            engine, transport);
+  report.result = engine.run(options.progress, checkpoints.plan());
+  checkpoints.describe(report);
   check_time(report, transport);
   std::array<std::uint64_t, 1> cpu_ns{
       static_cast<std::uint64_t>((processor_time_s() - before_s) * 1e9)};
@@ -104,7 +119,7 @@ TrafficReport simulate(const TrafficStudy& study, const RunOptions& options,
   p.engine.time_limit_s = limit.left_s();
   run(p, options, report, transport);
   const bool all_received = report.totals.unfinished == 0;
-  report.status = report.result.stopped_at_limit ? RunStatus::stopped
+  report.status = report.result.stopped ? RunStatus::stopped
                   : all_received                 ? RunStatus::finished
                                                  : RunStatus::deadlocked;
   return report;

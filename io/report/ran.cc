@@ -7,16 +7,23 @@
 #include <cstdio>
 #include <fstream>
 
+#include "core/stop_signal.h"
 #include "io/study/suggest.h"
 
 namespace exawarp::io {
 
-std::string stopped_text(double time_limit_s, const std::string& file,
-                         const std::string& reached) {
-  return fmt::format(
-      "{}: host time ran out after {:g} s (--time-limit) {}; the results are "
-      "partial; a longer limit or more ranks would help\n",
-      one_line(file), time_limit_s, reached);
+std::string stopped_text(const Ran& report, const std::string& what, const std::string& reached) {
+  const std::string why =
+      report.stop_signal != 0
+          ? fmt::format("stopped by {}", core::signal_name(report.stop_signal))
+          : fmt::format("host time ran out after {:g} s (--time-limit)", report.time_limit_s);
+  const std::string next =
+      !report.checkpoint.empty()
+          ? fmt::format("--restart {} goes on", one_line(report.checkpoint))
+      : report.stop_signal != 0 ? std::string("with --checkpoint it could go on")
+                                : std::string("a longer limit or more ranks would help");
+  return fmt::format("{}: {} {}; the results are partial; {}\n", one_line(what), why, reached,
+                     next);
 }
 
 // getrusage() counts what the process was before exec(), too: a copy of whatever started it. The

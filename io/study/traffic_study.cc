@@ -102,6 +102,7 @@ TrafficStudy read_traffic_study(const std::string& path,
   out = traffic_study_keys().read(root, std::move(out));
   document.finish();
   out.settings = document.settings();
+  out.resolved = document.resolved();
   return out;
 }
 

@@ -25,6 +25,7 @@ struct TrafficStudy {
   model::PortCountersOptions counters;  // where they are asked for
   std::uint64_t seed = 1;
   Settings settings;  // all of it as written, to compare ranks by
+  ResolvedYaml resolved;
 };
 
 const Keys<TrafficStudy>& traffic_study_keys();

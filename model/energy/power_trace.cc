@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/bytes.h"
 #include "core/check.h"
 #include "core/error.h"
 #include "model/device/device_model.h"
@@ -147,6 +148,38 @@ void PowerTrace::coarsen(Part& part) {
       bins[i / 2] += sum;
     }
     bins.resize((bins.size() + 1) / 2);
+  }
+}
+
+std::vector<std::byte> PowerTrace::saved() const {
+  std::vector<std::byte> bytes;
+  for (const Part& part : parts_) {
+    for (std::size_t s = 0; s < part.bins.size(); ++s) {
+      for (std::size_t i = 0; i < part.bins[s].size(); ++i) {
+        const auto bits = static_cast<Bits>(part.bins[s][i]);
+        core::append_bytes(bytes, Saved{part.width_ps, s, i, static_cast<std::uint64_t>(bits),
+                                        static_cast<std::uint64_t>(bits >> 64)});
+      }
+    }
+  }
+  return bytes;
+}
+
+void PowerTrace::restore(std::span<const std::byte> saved) {
+  Part& part = parts_.front();
+  core::ByteReader reader(saved);
+  while (!reader.is_at_end()) {
+    const auto from = reader.next<Saved>();
+    const auto time = static_cast<std::int64_t>(from.bin) * from.width_ps;
+    if (from.series >= part.bins.size() || from.width_ps < width_ps_ || time < 0) {
+      throw core::InputError("has power of other series");
+    }
+    while (part.width_ps < from.width_ps) coarsen(part);
+    fit(part, time);
+    Bins& bins = part.bins[from.series];
+    const auto bin = static_cast<std::size_t>(time / part.width_ps);
+    if (bins.size() <= bin) bins.resize(bin + 1);
+    bins[bin] += static_cast<Sum>(static_cast<Bits>(from.high) << 64 | from.low);
   }
 }
 

@@ -65,6 +65,8 @@ class PowerTrace final : public pdes::EmissionSink {
              const PowerTraceOptions& options);
 
   void deliver(core::PartitionId partition, const pdes::Emission& emission) override;
+  [[nodiscard]] std::vector<std::byte> saved() const override;
+  void restore(std::span<const std::byte> saved) override;
 
   // Gathers what all ranks have on rank 0; collective.
   void combine(pdes::Transport& transport);
@@ -81,6 +83,10 @@ class PowerTrace final : public pdes::EmissionSink {
   __extension__ typedef __int128 Sum;
   __extension__ typedef unsigned __int128 Bits;
   using Bins = std::vector<Sum>;
+  struct Saved {  // a bin of a series; the sum in two words
+    std::int64_t width_ps;
+    std::uint64_t series, bin, low, high;
+  };
   struct alignas(64) Part {  // of a partition
     std::int64_t width_ps = 0;
     std::vector<Bins> bins;  // by series

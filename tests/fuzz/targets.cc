@@ -117,7 +117,7 @@ pdes::RunResult run_sequential(const pdes::Model& model, const core::Placement& 
   pdes::Engine engine(model, placement,
                       {.sync = pdes::Sync::sequential, .time_limit_s = seconds_max}, *transport);
   const pdes::RunResult result = engine.run();
-  if (!result.stopped_at_limit) visit(engine, *transport);
+  if (!result.stopped) visit(engine, *transport);
   return result;
 }
 

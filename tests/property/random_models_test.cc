@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "core/random.h"
 #include "tests/support/run_matrix.h"
 #include "tests/support/storm_model.h"
 
@@ -39,23 +38,6 @@ class Collector final : public pdes::EmissionSink {
   bool in_order_ = true;
 };
 
-tests::RunCase random_case(std::uint64_t seed) {
-  std::uint64_t draws = 0;
-  const auto draw = [&](std::uint64_t n) {
-    return core::random_bits(core::stream_of(seed, 0xca5e), draws++) % n;
-  };
-  tests::RunCase run;
-  run.sync = draw(5) == 0 ? pdes::Sync::conservative : pdes::Sync::optimistic;
-  run.ranks = std::uint32_t{1} << draw(3);
-  run.threads = static_cast<std::uint32_t>(1 + draw(3));
-  run.partitions_per_rank = static_cast<std::uint32_t>(1 + draw(6));
-  run.window = draw(3) == 0 ? core::Time{0} : core::Time{static_cast<std::int64_t>(1 + draw(9999))};
-  run.chaos_seed = draw(2) == 0 ? 0 : 1 + draw(1000);
-  run.audit_probability = draw(3) == 0 ? 0.3 : 0;
-  run.memory_budget_bytes = draw(4) == 0 ? 1 : 0;
-  return run;
-}
-
 TEST(RandomModels, AgreeWithTheSequentialRun) {
   const char* wanted = std::getenv("EXAWARP_PROPERTY_CASES");
   const std::uint64_t cases = wanted == nullptr ? 50 : std::strtoull(wanted, nullptr, 10);
@@ -69,7 +51,7 @@ TEST(RandomModels, AgreeWithTheSequentialRun) {
                                    .seed = seed};
     Collector expected_output;
     const pdes::RunResult expected = tests::run_case(matrix, {}, &expected_output);
-    const tests::RunCase run = random_case(seed);
+    const tests::RunCase run = tests::random_case(seed);
     Collector output;
     const pdes::RunResult result = tests::run_case(matrix, run, &output);
     ASSERT_EQ(to_hex(result.digest), to_hex(expected.digest)) << "seed " << seed << ' '

@@ -3,16 +3,39 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
+#include <mutex>
 #include <thread>
 
+#include "core/random.h"
 #include "partition/block.h"
 #include "pdes/transport_in_process.h"
 
 namespace exawarp::tests {
 namespace {
 
+// What ranks keep of their cuts, by cut.
+class CutKeeper {
+ public:
+  explicit CutKeeper(std::vector<WholeCut>* cuts) : cuts_(cuts) {}
+
+  // `index` counts the cuts of a rank.
+  void keep(std::size_t index, pdes::RankCut&& cut) {
+    const std::lock_guard lock(mutex_);
+    if (cuts_->size() <= index) cuts_->resize(index + 1);
+    WholeCut& whole = (*cuts_)[index];
+    whole.totals = cut.totals;
+    std::ranges::move(cut.chunks, std::back_inserter(whole.chunks));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<WholeCut>* cuts_;
+};
+
 pdes::RunResult run_rank(const MatrixModel& model, const RunCase& run, pdes::Transport& transport,
-                         pdes::EmissionSink* sink) {
+                         pdes::EmissionSink* sink, const Cutting& cutting, CutKeeper& keeper) {
   const pdes::EngineOptions options{.sync = run.sync,
                                     .threads = run.threads,
                                     .seed = model.seed,
@@ -24,7 +47,16 @@ pdes::RunResult run_rank(const MatrixModel& model, const RunCase& run, pdes::Tra
                                     .sample_interval_s = run.sample_interval_s};
   pdes::Engine engine(*model.model, model.placer(run.ranks, run.partitions_per_rank), options,
                       transport, sink);
-  return engine.run();
+  if (cutting.from != nullptr) {
+    for (const pdes::CutChunk& chunk : cutting.from->chunks)
+      if (engine.wants(chunk)) engine.restore(chunk.bytes);
+    engine.go_on_from(cutting.from->totals);
+  }
+  pdes::CutPlan plan{.every_s = cutting.every_s, .every = cutting.every, .take = {}};
+  std::size_t taken = 0;
+  if (cutting.taken != nullptr)
+    plan.take = [&](pdes::RankCut&& cut) { keeper.keep(taken++, std::move(cut)); };
+  return engine.run({}, plan);
 }
 
 }  // namespace
@@ -45,10 +77,12 @@ Placer blocks_of(std::uint32_t lps, std::uint32_t atom_shift) {
   };
 }
 
-pdes::RunResult run_case(const MatrixModel& model, const RunCase& run, pdes::EmissionSink* sink) {
+pdes::RunResult run_case(const MatrixModel& model, const RunCase& run, pdes::EmissionSink* sink,
+                         const Cutting& cutting) {
+  CutKeeper keeper(cutting.taken);
   if (run.ranks == 1) {
     const auto transport = pdes::make_single_transport();
-    return run_rank(model, run, *transport, sink);
+    return run_rank(model, run, *transport, sink, cutting, keeper);
   }
   pdes::InProcessHub hub(run.ranks, run.chaos_seed);
   std::vector<pdes::RunResult> results(run.ranks);
@@ -57,11 +91,28 @@ pdes::RunResult run_case(const MatrixModel& model, const RunCase& run, pdes::Emi
     for (std::uint32_t r = 0; r < run.ranks; ++r) {
       ranks.emplace_back([&, r] {
         const auto transport = hub.endpoint({r});
-        results[r] = run_rank(model, run, *transport, sink);
+        results[r] = run_rank(model, run, *transport, sink, cutting, keeper);
       });
     }
   }
   return results[0];
+}
+
+RunCase random_case(std::uint64_t seed) {
+  std::uint64_t draws = 0;
+  const auto draw = [&](std::uint64_t n) {
+    return core::random_bits(core::stream_of(seed, 0xca5e), draws++) % n;
+  };
+  RunCase run;
+  run.sync = draw(5) == 0 ? pdes::Sync::conservative : pdes::Sync::optimistic;
+  run.ranks = std::uint32_t{1} << draw(3);
+  run.threads = static_cast<std::uint32_t>(1 + draw(3));
+  run.partitions_per_rank = static_cast<std::uint32_t>(1 + draw(6));
+  run.window = draw(3) == 0 ? core::Time{0} : core::Time{static_cast<std::int64_t>(1 + draw(9999))};
+  run.chaos_seed = draw(2) == 0 ? 0 : 1 + draw(1000);
+  run.audit_probability = draw(3) == 0 ? 0.3 : 0;
+  run.memory_budget_bytes = draw(4) == 0 ? 1 : 0;
+  return run;
 }
 
 std::vector<RunCase> differential_cases(core::Time tiny) {

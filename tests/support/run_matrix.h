@@ -38,10 +38,27 @@ struct MatrixModel {
   std::uint64_t seed = 1;
 };
 
+// A cut of all ranks.
+struct WholeCut {
+  pdes::CutTotals totals;
+  std::vector<pdes::CutChunk> chunks;
+};
+
+// What a run has to do with cuts.
+struct Cutting {
+  core::Time every{0};                     // simulated; 0: never
+  double every_s = 0;                      // host time; less than an epoch takes: after each; 0: never
+  std::vector<WholeCut>* taken = nullptr;  // all of them, in order
+  const WholeCut* from = nullptr;          // to go on from instead of starting
+};
+
 // What rank 0 reports; statistics are of all ranks. `sink` may be null; with several ranks it is
 // shared by them.
 pdes::RunResult run_case(const MatrixModel& model, const RunCase& run,
-                         pdes::EmissionSink* sink = nullptr);
+                         pdes::EmissionSink* sink = nullptr, const Cutting& cutting = {});
+
+// A run in some mode on some ranks, threads and partitions, drawn from a seed.
+RunCase random_case(std::uint64_t seed);
 
 // {sequential, conservative, optimistic} x {1, 2, 4} workers x {1, 2, 4} ranks x {tiny, default
 // window} x {calm, chaotic}, less what repeats; `tiny` is the narrow window.

@@ -15,7 +15,9 @@ int run_astra(const AstraArguments& a, const Console& console, pdes::Transport& 
   if (report.status == RunStatus::stopped) {
     const std::string reached = fmt::format("at {} ns: {} of {} ranks finished", report.result.end,
                                             report.result.finished, report.npus);
-    console.err << stopped_text(report.time_limit_s, a.set_up.system, reached) << std::flush;
+    Ran ran;
+    ran.time_limit_s = report.time_limit_s;
+    console.err << stopped_text(ran, a.set_up.system, reached) << std::flush;
   }
   return exit_code_of(report.status);
 }

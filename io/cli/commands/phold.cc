@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <ostream>
 
 #include "core/error.h"
@@ -32,9 +33,20 @@ int run_phold(const PholdArguments& a, const Console& console, pdes::Transport& 
   const bool first_rank = transport.rank().value == 0;
   PholdRun run{
       .phold = {.lps = a.lps, .start_events = a.start_events, .remote = a.remote}};
-  agree(transport, [&] { run.end = end_of(a); });
+  std::optional<Checkpoint> restart;
+  agree(transport, [&] {
+    if (a.restart.empty()) {
+      run.end = end_of(a);
+    } else {
+      run = phold_run_of(restart.emplace(a.restart, "phold"));
+    }
+  });
   std::unique_ptr<core::OutputFile> stats;
   RunOptions options = with_console(a.options, console);
+  if (restart) {
+    options.restart = &*restart;
+    options.seed = run.phold.seed;
+  }
   options.ready = [&](std::uint64_t) {
     if (!a.stats.path.empty() && first_rank) stats = open_table(a.stats.path);
   };
@@ -48,7 +60,12 @@ int run_phold(const PholdArguments& a, const Console& console, pdes::Transport& 
       console.out << (a.json ? phold_json(report) : phold_text(report)) << std::flush;
     });
   });
-  return exit_code_of(report.status);
+  if (report.status == RunStatus::stopped && first_rank) {
+    const std::string reached =
+        "at simulated time " + core::format_time(report.result.last_event);
+    console.err << stopped_text(report, "phold", reached) << std::flush;
+  }
+  return exit_code_of(report);
 }
 
 }  // namespace exawarp::io

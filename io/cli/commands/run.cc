@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <ostream>
+#include <string_view>
 
 #include "core/error.h"
 #include "io/cli/progress.h"
@@ -32,8 +34,30 @@ std::vector<std::string> overrides_of(const RunArguments& a) {
   return all;
 }
 
-Study study_of(const RunArguments& a) {
-  Study study = read_study(find_config(a.study_file, kStudyFolders), overrides_of(a));
+// What a restart may be told otherwise than the run that it goes on from: how it is simulated.
+void check_changes(const Study& before, const Study& now) {
+  constexpr std::string_view kFree[] = {"engine.", "placement."};
+  const auto changed = [&](const Settings& from, const Settings& to) {
+    for (const Setting& setting : from) {
+      const bool free = std::ranges::any_of(
+          kFree, [&](std::string_view key) { return setting.key.starts_with(key); });
+      const auto other = std::ranges::find(to, setting.key, &Setting::key);
+      if (free || (other != to.end() && other->value == setting.value)) continue;
+      throw core::InputError(
+          "--set " + setting.key,
+          "changes what is simulated, of which the checkpoint holds the past; expected a key of "
+          "\"engine\" or \"placement\"");
+    }
+  };
+  changed(now.settings, before.settings);
+  changed(before.settings, now.settings);
+}
+
+Study study_of(const RunArguments& a, const Checkpoint* restart) {
+  const std::string file =
+      restart != nullptr ? restart->study_file() : find_config(a.study_file, kStudyFolders);
+  Study study = in_file(file, [&] { return read_study(file, overrides_of(a)); });
+  if (restart != nullptr) check_changes(read_study(file, {}), study);
   if (!a.counters.empty() && study.network_fidelity != NetworkFidelity::packet) {
     throw core::InputError("--counters", "only packets are counted by port; expected " +
                                              study.file + " with network.fidelity: packet");
@@ -84,7 +108,7 @@ void publish(const RunReport& report, const RunArguments& a, std::optional<Resul
   if (report.status == RunStatus::stopped) {
     const std::string reached =
         "at simulated time " + core::format_time(report.result.last_event);
-    console.err << stopped_text(report.time_limit_s, report.study->file, reached) << std::flush;
+    console.err << stopped_text(report, report.study->file, reached) << std::flush;
   }
 }
 
@@ -93,10 +117,15 @@ void publish(const RunReport& report, const RunArguments& a, std::optional<Resul
 int run_study(const RunArguments& a, const Console& console, pdes::Transport& transport) {
   const bool first_rank = transport.rank().value == 0;
   Study study;
-  agree(transport, [&] { study = in_file(a.study_file, [&] { return study_of(a); }); });
+  std::optional<Checkpoint> restart;
+  agree(transport, [&] {
+    if (!a.restart.empty()) restart.emplace(a.restart, "run");
+    study = study_of(a, restart ? &*restart : nullptr);
+  });
   std::optional<ResultFiles> files;
   ProgressPrinter progress(console);
   RunOptions options = with_console(a.options, console);
+  if (restart) options.restart = &*restart;
   options.count_ports = !a.counters.empty();
   options.trace_power = !a.power.empty();
   options.compare_alone = a.compare_alone;
@@ -114,7 +143,7 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
   agree(transport, [&] {
     if (first_rank) publish(report, a, files, console);
   });
-  return exit_code_of(report.status);
+  return exit_code_of(report);
 }
 
 }  // namespace exawarp::io

@@ -10,7 +10,9 @@
 #include <tuple>
 #include <type_traits>
 
+#include "core/bytes.h"
 #include "core/check.h"
+#include "core/error.h"
 #include "pdes/context.h"
 #include "pdes/transport.h"
 
@@ -116,6 +118,35 @@ PortCounters::Bucket& PortCounters::at(Part& part, std::uint64_t port, std::int6
   const auto index = static_cast<std::size_t>(time / part.width_ps);
   if (series.size() <= index) series.resize(index + 1);
   return series[index];
+}
+
+std::vector<std::byte> PortCounters::saved() const {
+  std::vector<std::byte> bytes;
+  for (const Part& part : parts_) {
+    for (const auto& [port, series] : part.ports) {
+      for (std::size_t i = 0; i < series.size(); ++i) {
+        if (!is_empty(series[i])) {
+          core::append_bytes(bytes, Saved{part.width_ps, port, i, series[i]});
+        }
+      }
+    }
+  }
+  return bytes;
+}
+
+// Widths are the first one times powers of two, so a bucket never spans two of the wider ones.
+void PortCounters::restore(std::span<const std::byte> saved) {
+  Part& part = parts_.front();
+  core::ByteReader reader(saved);
+  while (!reader.is_at_end()) {
+    const auto from = reader.next<Saved>();
+    const auto time = static_cast<std::int64_t>(from.index) * from.width_ps;
+    if (from.width_ps < width_ps_ || time < 0) {
+      throw core::InputError("has counters of other widths");
+    }
+    fit(part, std::max(time, from.width_ps * buckets_max_ / 2));
+    merge(at(part, from.port, time), from.bucket);
+  }
 }
 
 void PortCounters::combine(pdes::Transport& transport) {

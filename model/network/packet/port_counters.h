@@ -67,6 +67,9 @@ class PortCounters final : public pdes::EmissionSink {
                    std::uint64_t bytes = 0, core::Time from = {}, core::Time until = {});
 
   void deliver(core::PartitionId partition, const pdes::Emission& emission) override;
+  // Without what `next` has.
+  [[nodiscard]] std::vector<std::byte> saved() const override;
+  void restore(std::span<const std::byte> saved) override;
 
   // Gathers what all ranks have on rank 0; collective.
   void combine(pdes::Transport& transport);
@@ -77,6 +80,11 @@ class PortCounters final : public pdes::EmissionSink {
 
  private:
   using Series = std::vector<Bucket>;
+  struct Saved {  // a bucket of a port
+    std::int64_t width_ps;
+    std::uint64_t port, index;
+    Bucket bucket;
+  };
   struct alignas(64) Part {  // of a partition
     std::int64_t width_ps = 0;
     std::map<std::uint64_t, Series> ports;  // by LP and port

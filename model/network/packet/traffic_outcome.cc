@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/bytes.h"
 #include "core/check.h"
 #include "pdes/transport.h"
 
@@ -39,6 +40,18 @@ void FlowTimes::deliver(core::PartitionId partition, const pdes::Emission& emiss
   const FlowRecord r = FlowRecord::of(emission);
   const core::Time now = emission.key.time;
   by_partition_[partition.value].push_back({now, now - r.posted, r.source, r.destination});
+}
+
+std::vector<std::byte> FlowTimes::saved() const {
+  std::vector<std::byte> bytes;
+  for (const std::vector<Flow>& flows : by_partition_)
+    for (const Flow& flow : flows) core::append_bytes(bytes, flow);
+  return bytes;
+}
+
+void FlowTimes::restore(std::span<const std::byte> saved) {
+  core::ByteReader reader(saved);
+  while (!reader.is_at_end()) by_partition_.front().push_back(reader.next<Flow>());
 }
 
 void FlowTimes::combine(pdes::Transport& transport) {

@@ -48,6 +48,8 @@ class FlowTimes final : public pdes::EmissionSink {
   };
   explicit FlowTimes(std::uint32_t partitions) : by_partition_(partitions) {}
   void deliver(core::PartitionId partition, const pdes::Emission& emission) override;
+  [[nodiscard]] std::vector<std::byte> saved() const override;
+  void restore(std::span<const std::byte> saved) override;
   // Gathers the flows of all ranks on rank 0; collective. Call before flows().
   void combine(pdes::Transport& transport);
   [[nodiscard]] const std::vector<Flow>& flows() const { return flows_; }  // by time of finish
