@@ -359,7 +359,7 @@ std::string summary_json(const RunReport& r) {
   add_run(r, summary);
   add_waiting(outcome, summary);
   summary["breakdown"] = breakdown(outcome, outcome.total());
-  if (const auto statements = statements_of(r)) summary["statements"] = statements_json(*statements);
+  if (const auto stated = statements_of(r)) summary["statements"] = statements_json(*stated);
   if (const auto energy = energy_of(r)) summary["energy"] = energy_json(*energy, outcome);
   if (r.power != nullptr) summary["power"] = power_json(*r.power);
   if (r.steady_step) summary["steady_step_ps"] = r.steady_step->ps;
