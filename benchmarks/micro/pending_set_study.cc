@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -254,7 +255,9 @@ void hold_rows(const Options& options, DelayLaw law, const std::vector<std::size
 }
 
 void stream_row(const Options& options, const std::string& name) {
-  const EventStream stream = record_stream(options.studies + "/" + name + ".yaml");
+  const std::string kept = EXAWARP_SOURCE_DIR "/benchmarks/studies/" + name + ".yaml";
+  const EventStream stream = record_stream(
+      std::filesystem::exists(kept) ? kept : options.studies + "/" + name + ".yaml");
   std::vector<std::unique_ptr<Side>> sides;
   sides.push_back(std::make_unique<StreamSide<WholeEventHeap>>(stream));
   sides.push_back(std::make_unique<StreamSide<QuadHeap>>(stream));
@@ -285,7 +288,7 @@ void print_table(const Options& options) {
   hold_rows(options, DelayLaw::bimodal, {64, k(1), k(64), k(1 << 10)});
   if (options.least > 0) return;
   for (const char* name : {"llama2_7b_64", "llama2_7b_64_jitter", "llama3_70b_512",
-                           "llama3_405b_1k"})
+                           "llama3_405b_1k_1f1b"})
     stream_row(options, name);
 }
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from table.programs import ROOT, output_of
+from table.programs import output_of
 from table.sides import (EIGHT_RANKS, FOUR_RANKS, ONE_THREAD, Phold, SEQUENTIAL, TWO_RANKS,
-                         TWO_SEQUENTIAL, TWO_THREADS, YARDSTICK)
+                         TWO_SEQUENTIAL, TWO_THREADS, YARDSTICK, file_of)
 
 GIB = 2**30
 MB = 10**6
@@ -198,7 +198,7 @@ def generate(m, name):
             file = Path(folder) / "workload.xwg"
             started = time.monotonic()
             output_of(m.programs.command(1, "workload", "generate",
-                                         ROOT / f"configs/workloads/{name}.yaml", "-o", file))
+                                         file_of("workloads", name), "-o", file))
             yield time.monotonic() - started, file.stat().st_size
 
 

@@ -61,13 +61,19 @@ class Phold:
             self.remote, "--end", self.end, *mode.flags(), "--json"))
 
 
+def file_of(folder, name):
+    """A configuration that is shipped, or one that is kept for its figures."""
+    shipped = ROOT / f"configs/{folder}/{name}.yaml"
+    return shipped if shipped.exists() else ROOT / f"benchmarks/{folder}/{name}.yaml"
+
+
 def set_flags(settings):
     return [word for setting in settings for word in ("--set", setting)]
 
 
 @dataclass(frozen=True)
 class Configured:
-    """A file of configs/. `settings`: as of --set."""
+    """A file of configs/ or benchmarks/. `settings`: as of --set."""
     name: str
     rounds_most: int = 5
     settings: tuple = ()
@@ -77,8 +83,8 @@ class Configured:
         return ", ".join((self.name, *self.settings))
 
     def command(self, programs, mode, verb, folder, *flags):
-        return programs.command(mode.ranks, verb, ROOT / f"configs/{folder}/{self.name}.yaml",
-                                *mode.flags(), *set_flags(self.settings), "--json", *flags)
+        return programs.command(mode.ranks, verb, file_of(folder, self.name), *mode.flags(),
+                                *set_flags(self.settings), "--json", *flags)
 
 
 class Study(Configured):

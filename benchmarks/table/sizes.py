@@ -42,8 +42,8 @@ class Sizes:
 _PHOLD_64K = Phold(65_536, 1, "0.5", "128")
 _PHOLD_64K_CALM = Phold(65_536, 1, "0.1", "128")
 _PHOLD_1M = Phold(1_048_576, 1, "0.5", "8")
-_4K = Study("llama3_405b_4k")
-_32K = Study("llama3_405b_32k")
+_4K = Study("llama3_405b_4k_1f1b")
+_32K = Study("llama3_405b_32k_1f1b")
 _CREDIT = ("packet.flow_control=credit", "packet.buffer=256 KiB")
 _PFC = ("packet.flow_control=pfc",)
 
@@ -55,11 +55,11 @@ FULL = Sizes(
     threads=((_4K, 1.6), (_32K, 1.6), (_PHOLD_64K_CALM, 1.6), (_PHOLD_64K, 1.4)),
     side_by_side=(_4K, _PHOLD_64K_CALM, _PHOLD_64K),
     ranks=((_4K, 1.5), (_32K, 1.5), (_PHOLD_64K_CALM, 1.5), (_PHOLD_64K, 1.5)),
-    rank_cost=(_PHOLD_64K_CALM, Study("llama3_405b_1k")),
+    rank_cost=(_PHOLD_64K_CALM, Study("llama3_405b_1k_1f1b")),
     memory_lps=(65_536, 1_048_576),
     main=_32K,
-    growth=(Study("llama3_405b_1k"), _4K, Study("llama3_405b_16k"), _32K,
-            Study("llama3_405b_131k", rounds_most=3)),
+    growth=(Study("llama3_405b_1k_1f1b"), _4K, Study("llama3_405b_16k_1f1b"), _32K,
+            Study("llama3_405b_131k_1f1b", rounds_most=3)),
     orientation=(Study("llama2_7b_64"), Study("llama3_70b_512")),
     # A ring of n in c chunks sends 2 (n - 1) n c messages, halving and doubling 2 n log2 n each.
     network=(Messages(Study("all_reduce_ring_512"), 2_093_056, seconds=0.5, megabytes=20),

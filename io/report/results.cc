@@ -20,6 +20,7 @@
 #include "io/report/packet_counters.h"
 #include "io/report/printed_json.h"
 #include "io/report/provenance.h"
+#include "io/report/statements.h"
 #include "model/compute_times.h"
 #include "model/energy/power_figures.h"
 #include "model/workload/names.h"
@@ -358,6 +359,7 @@ std::string summary_json(const RunReport& r) {
   add_run(r, summary);
   add_waiting(outcome, summary);
   summary["breakdown"] = breakdown(outcome, outcome.total());
+  if (const auto stated = statements_of(r)) summary["statements"] = statements_json(*stated);
   if (const auto energy = energy_of(r)) summary["energy"] = energy_json(*energy, outcome);
   if (r.power != nullptr) summary["power"] = power_json(*r.power);
   if (r.steady_step) summary["steady_step_ps"] = r.steady_step->ps;

@@ -13,6 +13,7 @@
 #include "io/report/append.h"
 #include "io/report/energy_report.h"
 #include "io/report/memory_report.h"
+#include "io/report/statements.h"
 #include "model/compute_times.h"
 #include "model/device/device.h"
 #include "model/workload/names.h"
@@ -27,7 +28,9 @@ using model::ClassTotals;
 using model::Outcome;
 using model::TimeClass;
 
-constexpr std::size_t kClassRowsMax = 64;  // an imported trace may have a program for each device
+// Of more classes the first ones and the last are printed; summary.json has all.
+constexpr std::size_t kClassRowsMax = 4, kClassRowsFirst = 2;
+constexpr std::size_t kJobRowsMax = 64;
 constexpr std::size_t kNameWidth = 18;
 
 std::string plural(std::uint64_t n, const char* noun) {
@@ -69,11 +72,13 @@ void add_breakdown(const Outcome& outcome, std::string& out) {
   for (const TimeClass c : columns) append(out, " {:>10}", heading_of(c));
   out += "\n";
   const auto all = outcome.classes();
-  for (const ClassTotals& totals : all.first(std::min(all.size(), kClassRowsMax))) {
+  const bool elided = all.size() > kClassRowsMax;
+  for (const ClassTotals& totals : elided ? all.first(kClassRowsFirst) : all) {
     out += row(totals.name, totals.devices, totals, outcome, columns);
   }
-  if (all.size() > kClassRowsMax) {
-    append(out, "  ... and {} more classes, see summary.json\n", all.size() - kClassRowsMax);
+  if (elided) {
+    append(out, "  ... ({} classes)\n", all.size() - kClassRowsFirst - 1);
+    out += row(all.back().name, all.back().devices, all.back(), outcome, columns);
   }
   if (all.size() != 1) {
     const ClassTotals total = outcome.total();
@@ -88,7 +93,7 @@ void add_jobs(const RunReport& r, std::string& out) {
   if (!r.alone.empty()) append(out, " {:>11} {:>9}", "alone", "slow-down");
   out += "\n";
   const std::vector<model::JobTotals> all = r.outcome->jobs();
-  for (std::size_t j = 0; j < std::min(all.size(), kClassRowsMax); ++j) {
+  for (std::size_t j = 0; j < std::min(all.size(), kJobRowsMax); ++j) {
     const model::JobTotals& job = all[j];
     double exposed = 0;
     for (std::size_t i = 1; i <= model::kCommunicationKindCount; ++i) {
@@ -108,8 +113,8 @@ void add_jobs(const RunReport& r, std::string& out) {
     }
     out += "\n";
   }
-  if (all.size() > kClassRowsMax) {
-    append(out, "  ... and {} more jobs, see summary.json\n", all.size() - kClassRowsMax);
+  if (all.size() > kJobRowsMax) {
+    append(out, "  ... and {} more jobs, see summary.json\n", all.size() - kJobRowsMax);
   }
 }
 
@@ -320,6 +325,7 @@ std::string text_summary(const RunReport& r) {
   }
   add_fold(r, out);
   add_step(r, out);
+  if (const auto statements = statements_of(r)) out += statements_text(*statements);
   for (const auto& graph : r.jobs->graphs) {
     out += memory_summary(*graph, study.system.accelerator);
   }

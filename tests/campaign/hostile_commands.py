@@ -102,9 +102,9 @@ COMMANDS = [
     Command("standard output", f"{PHOLD} --threads 1 >/dev/full", (4,)),
     Command("standard output", "$E workload validate none.xwg 2>&-", (2,)),
     Command("out of memory", sweep("46000 500 54000", "$E workload generate "
-                                   "$ROOT/configs/workloads/llama3_405b_16k.yaml -o b.xwg"), (0,)),
+                                   "$ROOT/benchmarks/workloads/llama3_405b_16k_1f1b.yaml -o b.xwg"), (0,)),
     Command("out of memory", sweep("46000 500 54000", "$E topology show "
-                                   "$ROOT/configs/studies/llama3_405b_131k.yaml"), (0,)),
+                                   "$ROOT/benchmarks/studies/llama3_405b_131k_1f1b.yaml"), (0,)),
     Command("out of memory", sweep("44000 500 52000", "$E run $ROOT/configs/studies/"
                                    "llama2_7b_8.yaml --threads 1 --out out"), (0,)),
     *[Command("a pipe as input", f"mkfifo pipe; timeout 5 {command}", (2,), "pipe")

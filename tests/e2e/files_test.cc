@@ -257,10 +257,10 @@ TEST_F(Files, StandardInputIsRead) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they take address space
 
 TEST_F(Files, MemoryThatEndsIsNoFaultOfTheProgram) {
-  const std::string configs = EXAWARP_SOURCE_DIR "/configs/";
+  const std::string benchmarks = EXAWARP_SOURCE_DIR "/benchmarks/";
   for (const std::string& command :
-       {"workload generate '" + configs + "workloads/llama3_405b_16k.yaml' -o o.xwg",
-        "topology show '" + configs + "studies/llama3_405b_16k.yaml'"}) {
+       {"workload generate '" + benchmarks + "workloads/llama3_405b_16k_1f1b.yaml' -o o.xwg",
+        "topology show '" + benchmarks + "studies/llama3_405b_16k_1f1b.yaml'"}) {
     for (int kibibytes = 45'000; kibibytes <= 57'000; kibibytes += 3'000) {
       const int code =
           shell("E " + command + " > out", "ulimit -v " + std::to_string(kibibytes) + ";");

@@ -146,6 +146,32 @@ TEST_F(Results, PassesAreTheSameInEveryMode) {
   }
 }
 
+TEST_F(Results, StateWhatAReaderWouldWorkOut) {
+  const Ran ran = workspace.run({"run", "study.yaml", "--out", "r"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("\nLayout      TP 2, PP 2, DP 2, CP 1, EP 1; chunks a stage 1, "
+                         "micro-batches 4\nBubble      "),
+            std::string::npos)
+      << ran.out;
+  const json s = json::parse(workspace.read("r/summary.json"));
+  const json& statements = s["statements"];
+  EXPECT_EQ(statements["layout"]["micro_batches"], 4);
+  EXPECT_EQ(statements["bubble"]["ideal"], 0.2);
+  EXPECT_EQ(statements["bubble"]["measured"], s["breakdown"]["waiting"]);
+  EXPECT_GT(statements["largest_loss"]["share"], 0);
+}
+
+TEST_F(Results, ElideALongTableInPrintAlone) {
+  const Ran ran = workspace.run({"run", "study.yaml", "--out", "r", "--set",
+                                 "workload.transformer.model.layers=8", "--set",
+                                 "workload.transformer.parallel.pipeline=8"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("\n  stage 1 "), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("\n  ... (5 classes)\n  stage 7 "), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.out.find("\n  stage 2 "), std::string::npos) << ran.out;
+  EXPECT_EQ(json::parse(workspace.read("r/summary.json"))["classes"].size(), 8u);
+}
+
 TEST_F(Results, AreComparedInputsFirst) {
   EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "a"}).exit_code, 0);
   EXPECT_EQ(workspace.run({"run", "study.yaml", "--out", "b", "--sync", "sequential"}).exit_code,

@@ -114,6 +114,9 @@ TEST_F(RoundTrip, OfEachPresetMadeSmall) {
   const Sets dense{"transformer.parallel.tensor=2", "transformer.parallel.pipeline=2",
                    "transformer.parallel.data=2", "transformer.model.layers=4",
                    "transformer.global_batch_sequences=32"};
+  Sets interleaved = dense;
+  interleaved.insert(interleaved.end(),
+                     {"transformer.schedule.virtual_stages=2", "transformer.parallel.context=2"});
   const Sets one_stage{"transformer.parallel.tensor=2", "transformer.parallel.data=2",
                        "transformer.model.layers=2", "transformer.global_batch_sequences=4"};
   const Sets experts{"transformer.parallel.pipeline=1", "transformer.parallel.data=8",
@@ -127,10 +130,10 @@ TEST_F(RoundTrip, OfEachPresetMadeSmall) {
       {"dlrm_dcnv2_64", {"dlrm.devices=8", "dlrm.global_batch=1024"}},
       {"llama2_70b_inference_8", {"inference.model.layers=2", "inference.output_tokens=3"}},
       {"llama2_7b_8", dense},
-      {"llama3_405b_1k", dense},
-      {"llama3_405b_131k", dense},
-      {"llama3_405b_8k_published", dense},
-      {"llama3_405b_16k_published", dense},
+      {"llama3_405b_1k", interleaved},
+      {"llama3_405b_131k", interleaved},
+      {"llama3_405b_8k_published", interleaved},
+      {"llama3_405b_16k_published", interleaved},
       {"llama3_70b_512", dense},
       {"llama3_8b_context_32", one_stage},
       {"llama3_8b_fsdp_64", {"transformer.parallel.data=16", "transformer.model.layers=2",
