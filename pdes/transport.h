@@ -60,6 +60,13 @@ class Transport {
   // machine has no room for them; doing without costs only time.
   virtual void share_boards() {}
 
+  // What to add to the line that says that a rank has died, e.g. where the last checkpoint is. Any
+  // thread, at any time.
+  virtual void set_epitaph(const std::string& /*text*/) {}
+  // This rank is about to leave without the others, with this exit code, and has said why: nobody
+  // takes that for a death.
+  virtual void abandon(int /*exit_code*/) {}
+
   // Where all ranks meet after an epoch: combines all votes, and hands each rank what the others
   // have for it. Blocks until every rank is here and all that they sent to this one has gone to
   // `receive`, in any order of the senders and the order of each. `outgoing` is free then.

@@ -13,13 +13,18 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "core/check.h"
 #include "core/error.h"
+#include "pdes/peer_watch.h"
 #include "pdes/shared_exchange.h"
 #include "pdes/transport.h"
 
@@ -70,7 +75,37 @@ void require(int code, const char* call) {
   throw core::SystemError(std::string(call) + ": " + text.data());
 }
 
-void abort_all_ranks(int code) { MPI_Abort(MPI_COMM_WORLD, code); }
+using Host = std::array<char, MPI_MAX_PROCESSOR_NAME>;
+
+// A line for a rank that has died, and what this one then does.
+class Epitaph {
+ public:
+  void set(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    text_ = text;
+  }
+  // On the watch's thread, whatever this rank's other threads wait for.
+  void end(const std::string& line, int exit_code) {
+    if (!line.empty()) {
+      const std::lock_guard lock(mutex_);
+      std::fprintf(stderr, "%s; %s\n", line.c_str(), text_.c_str());
+    }
+    // For what has been told to the others to leave this machine.
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::_Exit(exit_code);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string text_ = "the other ranks end";
+};
+
+PeerWatch* g_watch = nullptr;  // for a failed check, which knows no transport
+
+void abort_all_ranks(int code) {
+  if (g_watch != nullptr) g_watch->abandon(code);
+  MPI_Abort(MPI_COMM_WORLD, code);
+}
 
 class MpiTransport final : public Transport {
  public:
@@ -92,14 +127,17 @@ class MpiTransport final : public Transport {
     MPI_Type_contiguous(static_cast<int>(mine_.size()), MPI_UINT64_T, &vote_type_);
     MPI_Type_commit(&vote_type_);
     MPI_Op_create(combine_votes, 1, &vote_op_);
+    if (ranks_ > 1) start_watch();
     core::set_check_hook(abort_all_ranks);
   }
   ~MpiTransport() override {
     core::set_check_hook(nullptr);
+    g_watch = nullptr;
     if (boards_ != MPI_WIN_NULL) MPI_Win_free(&boards_);
     MPI_Op_free(&vote_op_);
     MPI_Type_free(&vote_type_);
     MPI_Finalize();
+    watch_.reset();  // a rank may die while the others wait in MPI_Finalize
   }
 
   [[nodiscard]] core::RankId rank() const override { return {static_cast<std::uint32_t>(rank_)}; }
@@ -121,6 +159,11 @@ class MpiTransport final : public Transport {
 
   void share_boards() override {
     if (ranks_ > 1 && machine_ranks_ == ranks_ && !shared_) share();
+  }
+
+  void set_epitaph(const std::string& text) override { epitaph_.set(text); }
+  void abandon(int exit_code) override {
+    if (watch_) watch_->abandon(exit_code);
   }
 
   GvtVote exchange(Outgoing outgoing, const GvtVote& vote, const EventReceiver& receive) override {
@@ -156,6 +199,29 @@ class MpiTransport final : public Transport {
   void barrier() override { require(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier"); }
 
  private:
+  void start_watch() {
+    Host mine{};
+    int length = 0;
+    require(MPI_Get_processor_name(mine.data(), &length), "MPI_Get_processor_name");
+    std::vector<Host> hosts(rank_ == 0 ? ranks() : 1);
+    const int bytes = static_cast<int>(mine.size());
+    require(MPI_Gather(mine.data(), bytes, MPI_CHAR, hosts[0].data(), bytes, MPI_CHAR, 0,
+                       MPI_COMM_WORLD),
+            "MPI_Gather");
+    require(MPI_Bcast(hosts[0].data(), bytes, MPI_CHAR, 0, MPI_COMM_WORLD), "MPI_Bcast");
+    PeerWatch::Setup setup;
+    setup.rank = rank().value;
+    for (const Host& host : hosts) setup.hosts.emplace_back(host.data());
+    setup.speaks = machine_rank_ == 0 || (machine_rank_ == 1 && setup.hosts[0] == mine.data());
+    setup.on_end = [this](const std::string& line, int code) { epitaph_.end(line, code); };
+    watch_.emplace(std::move(setup));
+    WatchContact contact;
+    if (rank_ == 0) contact = watch_->listen();
+    require(MPI_Bcast(&contact, sizeof contact, MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Bcast");
+    watch_->start(contact);
+    g_watch = &*watch_;
+  }
+
   void share() {  // all ranks are on this machine
     // MPI promises no alignment. Every process sees a board in the same place of a page.
     const std::size_t bytes =
@@ -251,6 +317,8 @@ class MpiTransport final : public Transport {
             "MPI_Allreduce");
   }
 
+  Epitaph epitaph_;
+  std::optional<PeerWatch> watch_;  // where there are others
   int rank_ = 0;
   int ranks_ = 1;
   int machine_rank_ = 0;

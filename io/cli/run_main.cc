@@ -111,7 +111,10 @@ int run_main(const std::vector<std::string>& arguments, const Console& console) 
   } catch (...) {
     const int exit_code = report_current_error(console);
     // Other ranks may wait for this one; leaving without farewell makes mpirun end them all.
-    if (transport != nullptr && transport->ranks() > 1) std::_Exit(exit_code);
+    if (transport != nullptr && transport->ranks() > 1) {
+      transport->abandon(exit_code);
+      std::_Exit(exit_code);
+    }
     return exit_code;
   }
 }
