@@ -100,6 +100,7 @@ void PeerWatch::start(const WatchContact& contact) {
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   thread_ = std::thread([this] { watch(); });
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_setname_np(thread_.native_handle(), "peer_watch");
 }
 
 void PeerWatch::abandon(int exit_code) {

@@ -34,7 +34,7 @@ struct WatchContact {
 
 class PeerWatch {
  public:
-  static constexpr std::uint32_t kSilentTicks = 6;
+  static constexpr std::uint32_t kSilentTicks = 5;
   // What goes over a connection.
   enum class Kind : std::uint32_t { hello, beat, farewell, abandoned, died };
   struct Frame {

@@ -75,6 +75,10 @@ void require(int code, const char* call) {
   throw core::SystemError(std::string(call) + ": " + text.data());
 }
 
+// For a launcher to find out by itself before ranks end (scripts/mpirun): what mpirun then sends to
+// a machine that is gone waits for an answer, and mpirun with it.
+constexpr std::chrono::seconds kLauncherNotices{3};
+
 using Host = std::array<char, MPI_MAX_PROCESSOR_NAME>;
 
 // A line for a rank that has died, and what this one then does.
@@ -90,8 +94,7 @@ class Epitaph {
       const std::lock_guard lock(mutex_);
       std::fprintf(stderr, "%s; %s\n", line.c_str(), text_.c_str());
     }
-    // For what has been told to the others to leave this machine.
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::this_thread::sleep_for(kLauncherNotices);
     std::_Exit(exit_code);
   }
 

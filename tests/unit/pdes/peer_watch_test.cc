@@ -75,7 +75,7 @@ struct Watched {
 };
 
 constexpr std::chrono::milliseconds kShort{1};
-constexpr std::chrono::milliseconds kMedium{50};  // for what must come before six ticks are over
+constexpr std::chrono::milliseconds kMedium{50};  // for what must come before five ticks are over
 constexpr std::chrono::milliseconds kLong{60'000};  // no tick in the test
 
 // Rank 0, and others that have joined.
@@ -145,7 +145,7 @@ TEST(PeerWatch, SilenceIsADeath) {
   First first(kShort);
   const auto one = first.join(1);
   const auto [line, code] = first.end();
-  EXPECT_EQ(line, "rank 1 on b died, or is cut off: nothing heard for 6 s");
+  EXPECT_EQ(line, "rank 1 on b died, or is cut off: nothing heard for 5 s");
   EXPECT_EQ(code, 4);
 }
 
