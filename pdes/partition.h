@@ -3,8 +3,8 @@
 // Owner:     one worker at a time (the executor's barrier hands it over).
 // Invariant: within the partition events execute in order, except that an LP that was rolled back
 //            catches up; a record in the history is executed and not undone, or dead.
-// Files:     partition.cc (executing), rollback.cc (undoing), collect.cc (committing), cut.cc (cuts,
-//            and going on from them), audit.cc (the check of undoing), rebuild.cc (that of
+// Files:     partition.cc (executing), rollback.cc (undoing), collect.cc (committing), cut.cc
+//            (cuts, and going on from them), audit.cc (the check of undoing), rebuild.cc (that of
 //            descriptions).
 #pragma once
 
@@ -63,8 +63,9 @@ class Partition {
   // Undoes everything after `gvt` and commits the rest. Requires what collect() requires.
   void give_up_beyond(Time gvt);
 
-  // A cut, in two steps with an exchange between ranks in between. First: takes in messages, commits
-  // what lies before `gvt` and undoes the rest. Requires that nothing before `gvt` is under way.
+  // A cut, in two steps with an exchange between ranks in between. First: takes in messages,
+  // commits what lies before `gvt` and undoes the rest. Requires that nothing before `gvt` is under
+  // way.
   void settle_at(Time gvt);
   // Second: takes in the anti-messages of the first, and returns what there is; it stays.
   [[nodiscard]] std::vector<CutChunk> cut();
@@ -177,8 +178,9 @@ class Partition {
   Statistics statistics_;
 };
 
-// Restores what a chunk has for partitions that `owner` returns: null for LPs of other ranks. Returns
-// how many LPs those are. Throws core::InputError, without a place, where that cannot be read.
+// Restores what a chunk has for partitions that `owner` returns: null for LPs of other ranks.
+// Returns how many LPs those are. Throws core::InputError, without a place, where that cannot be
+// read.
 std::uint64_t restore_chunk(std::span<const std::byte> chunk, const Directory& directory,
                             const std::function<Partition*(LpId)>& owner);
 

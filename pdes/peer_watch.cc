@@ -121,8 +121,8 @@ void PeerWatch::watch() {
 bool PeerWatch::wait() {
   const auto until = std::chrono::steady_clock::now() + setup_.tick;
   while (!ended_) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-        until - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     if (left.count() <= 0) return true;
     std::vector<pollfd> polled{{wake_, POLLIN, 0}, {listener_, POLLIN, 0}};
     for (const Link& link : links_) polled.push_back({link.socket, POLLIN, 0});
@@ -228,15 +228,20 @@ void PeerWatch::take(Link& link, const Frame& frame) {
       send(link, Kind::beat, 0);
       if (++joined_ + 1 == setup_.hosts.size()) close_socket(listener_);
       break;
-    case Kind::beat: break;
-    case Kind::farewell: close_socket(link.socket); break;
+    case Kind::beat:
+      break;
+    case Kind::farewell:
+      close_socket(link.socket);
+      break;
     case Kind::abandoned:
       close_socket(link.socket);
       if (setup_.rank == 0) tell(Kind::abandoned, frame.value);
       ending_code_ = static_cast<int>(frame.value);
       ending_in_ticks_ = kTicksAfterAbandoned;
       break;
-    case Kind::died: end("", core::kSystemErrorExitCode); break;
+    case Kind::died:
+      end("", core::kSystemErrorExitCode);
+      break;
   }
 }
 

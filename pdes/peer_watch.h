@@ -28,7 +28,7 @@ struct WatchContact {
   static constexpr std::size_t kAddressesMax = 16;
   std::uint64_t cookie = 0;  // of this run: another program may have such an address and port
   std::uint32_t addresses = 0;
-  std::uint16_t port = 0;                            // 0: rank 0 could not listen
+  std::uint16_t port = 0;                           // 0: rank 0 could not listen
   std::array<std::uint32_t, kAddressesMax> ipv4{};  // in the network's order
 };
 
@@ -98,7 +98,7 @@ class PeerWatch {
   int listener_ = -1;
   int wake_ = -1;  // an eventfd: stopping_ or abandoning_ has changed
   std::vector<Link> links_;
-  std::uint32_t joined_ = 0;  // ranks that have said hello
+  std::uint32_t joined_ = 0;           // ranks that have said hello
   std::uint32_t ending_in_ticks_ = 0;  // 0: going on
   int ending_code_ = 0;
   bool ended_ = false;

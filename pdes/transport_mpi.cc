@@ -24,6 +24,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "core/temporary_files.h"
 #include "pdes/peer_watch.h"
 #include "pdes/shared_exchange.h"
 #include "pdes/transport.h"
@@ -95,6 +96,7 @@ class Epitaph {
       std::fprintf(stderr, "%s; %s\n", line.c_str(), text_.c_str());
     }
     std::this_thread::sleep_for(kLauncherNotices);
+    core::remove_all_temporaries();
     std::_Exit(exit_code);
   }
 

@@ -10,6 +10,9 @@ namespace {
 // cache, and at most one that still fits the second.
 constexpr std::uint64_t kAimLeast = 1024;
 constexpr std::uint64_t kAimMost = 8 * kAimLeast;
+// Where workers wait for longer than they work, whatever cache misses cost is less: between
+// machines 1 ms apart, half of a run of llama3_405b_4k (docs/laboratory/hosts.md).
+constexpr std::uint64_t kAimBeyond = 16 * kAimMost;
 constexpr std::uint64_t kLimitPerAim = 4;
 // What undoing an event costs beyond executing it again: its share of finding and walking the
 // chain, in cold cache lines. PHOLD, 65,536 LPs, two threads: 1.2 to 1.7 us.
@@ -31,7 +34,12 @@ Window::Window(const WindowSetup& setup)
 
 // Slowly, as a single epoch's loss says little.
 void Window::aim_at(std::uint64_t busy_ns, std::uint64_t lost_ns) {
-  if (lost_ns * 4 > busy_ns)
+  const bool idle = busy_ns == 0;  // longer epochs would find nothing to do either
+  if (lost_ns > busy_ns && !idle)
+    aim_ = std::min(aim_ + aim_ / 16, kAimBeyond);
+  else if (aim_ > kAimMost)
+    aim_ = lost_ns * 2 < busy_ns ? std::max(aim_ - aim_ / 16, kAimMost) : aim_;
+  else if (lost_ns * 4 > busy_ns)
     aim_ = std::min(aim_ + aim_ / 16, kAimMost);
   else if (lost_ns * 8 < busy_ns)
     aim_ = std::max(aim_ - aim_ / 16, kAimLeast);

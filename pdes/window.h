@@ -6,7 +6,7 @@
 // other case, and stays where they are about equal, which is near the least of their sum. Epochs
 // are also kept short enough for a partition's history to stay in cache, or, while more than a
 // fifth of the workers' time is lost, up to eight times as long: then cache misses cost less than
-// epochs do.
+// epochs do. While more than half of it is lost, as it is between machines, they grow further.
 // Invariant: every rank computes the same window, from the same votes. It never affects results.
 #pragma once
 

@@ -272,6 +272,7 @@ void CheckpointWriter::write(pdes::RankCut&& cut) {
     for (std::size_t i = 0; i + kKept < there.size(); ++i) fs::remove_all(there[i], error);
   });
   newest_ = whole;
+  transport_.set_epitaph("--restart " + newest_ + " goes on from what was reached");
   ++next_;
 }
 

@@ -47,7 +47,7 @@ struct WholeCut {
 // What a run has to do with cuts.
 struct Cutting {
   core::Time every{0};                     // simulated; 0: never
-  double every_s = 0;                      // host time; less than an epoch takes: after each; 0: never
+  double every_s = 0;                      // host time; a tiny one: after each epoch; 0: never
   std::vector<WholeCut>* taken = nullptr;  // all of them, in order
   const WholeCut* from = nullptr;          // to go on from instead of starting
 };

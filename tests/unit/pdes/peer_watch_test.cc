@@ -64,7 +64,10 @@ using End = std::pair<std::string, int>;
 // A watch of `rank` in a run of three, and what it ends with.
 struct Watched {
   explicit Watched(std::uint32_t rank, std::chrono::milliseconds tick, bool speaks = true)
-      : watch({.rank = rank, .hosts = {"a", "b", "c"}, .speaks = speaks, .tick = tick,
+      : watch({.rank = rank,
+               .hosts = {"a", "b", "c"},
+               .speaks = speaks,
+               .tick = tick,
                .on_end = [this](const std::string& line, int code) {
                  ended.set_value({line, code});
                }}) {}
@@ -75,7 +78,7 @@ struct Watched {
 };
 
 constexpr std::chrono::milliseconds kShort{1};
-constexpr std::chrono::milliseconds kMedium{50};  // for what must come before five ticks are over
+constexpr std::chrono::milliseconds kMedium{50};    // for what must come before five ticks are over
 constexpr std::chrono::milliseconds kLong{60'000};  // no tick in the test
 
 // Rank 0, and others that have joined.

@@ -76,6 +76,26 @@ TEST(Window, LetsEpochsGrowWhileWorkersWait) {
   EXPECT_LE(window.event_limit(), 2 * least);
 }
 
+// As between machines, where a round takes longer than an epoch that stays in cache.
+TEST(Window, LetsEpochsGrowFurtherWhileWorkersWaitLongerThanTheyWork) {
+  Window window({.lookahead = 1_ns, .partitions = 2});
+  WindowTotals totals;
+  const auto spend = [&](std::uint64_t busy_ns, std::uint64_t lost_ns) {
+    for (int epoch = 0; epoch < 200; ++epoch) {
+      totals.processed += 1000;
+      totals.busy_ns += busy_ns;
+      totals.lost_ns += lost_ns;
+      window.update(totals);
+    }
+    return window.event_limit();
+  };
+  const std::uint64_t in_cache = spend(60'000, 40'000);
+  const std::uint64_t beyond = spend(30'000, 70'000);
+  EXPECT_GE(beyond, 12 * in_cache);
+  EXPECT_EQ(spend(60'000, 40'000), beyond);  // it is what this takes
+  EXPECT_LE(spend(75'000, 25'000), in_cache);
+}
+
 TEST(Window, AFixedWindowStaysAsItIs) {
   Window window({.lookahead = 1_ns, .fixed = 5_us, .partitions = 4});
   for (std::uint64_t i = 1; i < 20; ++i) window.update(after(i * 100, i * 90, 0));
