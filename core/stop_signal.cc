@@ -10,6 +10,7 @@ namespace exawarp::core {
 namespace {
 
 std::atomic<int> asked{0};
+int alive = 0;  // of StopOnSignals
 static_assert(std::atomic<int>::is_always_lock_free, "a handler uses it");
 
 extern "C" void ask_to_stop(int number) {
@@ -19,20 +20,23 @@ extern "C" void ask_to_stop(int number) {
 
 }  // namespace
 
-StopOnSignals::StopOnSignals() {
-  asked = 0;
-  for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    sigaction(kSignals[i], nullptr, &before_[i]);
-    if (before_[i].sa_handler == SIG_IGN) continue;
+StopOnSignals::StopOnSignals(std::initializer_list<int> signals) {
+  if (alive++ == 0) asked = 0;
+  for (const int signal : signals) {
     struct sigaction action {};
+    sigaction(signal, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;
+    before_.push_back({signal, action});
+    action = {};
     action.sa_handler = ask_to_stop;
     action.sa_flags = SA_RESTART;  // nobody who writes or waits is to notice
-    sigaction(kSignals[i], &action, nullptr);
+    sigaction(signal, &action, nullptr);
   }
 }
 
 StopOnSignals::~StopOnSignals() {
-  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+  for (const Before& before : before_) sigaction(before.signal, &before.action, nullptr);
+  --alive;
 }
 
 int stop_signal() noexcept { return asked.load(std::memory_order_relaxed); }

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <iostream>
 
+#include "core/stop_signal.h"
 #include "core/temporary_files.h"
 #include "io/cli/run_main.h"
 #include "io/cli/standard_streams.h"
@@ -15,6 +16,8 @@
 int main(int argc, char** argv) {
   exawarp::io::open_standard_descriptors();
   exawarp::core::remove_temporaries_on_signals();
+  // A batch system's warning may come while ranks still meet; what it is for is a checkpoint.
+  const exawarp::core::StopOnSignals stop({SIGUSR1});
   std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error of writing, with a line
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   exawarp::io::StandardOutput out;

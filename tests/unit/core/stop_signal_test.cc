@@ -16,6 +16,25 @@ TEST(StopSignal, TheFirstOneAsks) {
   EXPECT_FALSE(stop_asked());
 }
 
+TEST(StopSignal, AnInnerOneKnowsWhatTheOuterOneWasAsked) {
+  const StopOnSignals outer({SIGUSR1});
+  std::raise(SIGUSR1);
+  {
+    const StopOnSignals inner;
+    EXPECT_EQ(stop_signal(), SIGUSR1);
+  }
+  EXPECT_EQ(stop_signal(), SIGUSR1);
+}
+
+TEST(StopSignalDeathTest, OthersThanItsOwnEndTheProcess) {
+  EXPECT_EXIT(
+      {
+        const StopOnSignals stop({SIGUSR1});
+        std::raise(SIGTERM);
+      },
+      testing::KilledBySignal(SIGTERM), "");
+}
+
 TEST(StopSignalDeathTest, TheSecondOneEndsTheProcess) {
   EXPECT_EXIT(
       {
