@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "pdes/emission.h"
 #include "pdes/event.h"
@@ -35,6 +36,13 @@ class Context {
   template <class M>
   [[nodiscard]] const M& model() const {
     return static_cast<const M&>(*model_);
+  }
+  // Has model() be `model` while `handler` runs; for a model that is made of others.
+  template <class Handler>
+  void see_model(const Model& model, Handler&& handler) {
+    const Model* const own = std::exchange(model_, &model);
+    handler();
+    model_ = own;
   }
 
   // field = value, undone on rollback. The field is inside this LP's state or a block of one of

@@ -5,6 +5,18 @@
 #include "io/life/agreement.h"
 
 namespace exawarp::io {
+namespace {
+
+// What the checkpoint has to be of, which knows nothing of the changes of a fork's study.
+Settings identity_of_past(const RunOptions& options, Settings identity) {
+  if (!options.forks) return identity;
+  for (Setting& one : identity) {
+    if (one.key == "study") one.value = options.restart->argument(one.key);
+  }
+  return identity;
+}
+
+}  // namespace
 
 Checkpointing::Checkpointing(const RunOptions& options, CheckpointFacts facts,
                              std::vector<NamedSink> sinks, pdes::Engine& engine,
@@ -12,7 +24,7 @@ Checkpointing::Checkpointing(const RunOptions& options, CheckpointFacts facts,
     : options_(options) {
   if (const Checkpoint* from = options.restart) {
     agree(transport, [&] {
-      from->require(facts.identity);
+      from->require(identity_of_past(options, facts.identity));
       from->restore(engine, sinks, transport.rank(), transport.ranks());
     });
   }

@@ -118,6 +118,7 @@ void load(const TimeLimit& limit, RunReport& report) {
     }
   }
   report.cluster = cluster_of(study, *report.jobs);
+  report.changed = changed_clusters_of(study, *report.jobs, *report.cluster);
   done("when the cluster was described");
 }
 
@@ -149,8 +150,9 @@ Prepared prepared(const RunOptions& options, const TimeLimit& limit, RunReport& 
 
 // What a checkpoint of the study says of it. What the engine or the placement is told may change
 // with a restart, so then the study is the one that was written first.
-CheckpointFacts facts_of(const Study& study, const Checkpoint* restart) {
-  const bool first = restart == nullptr;
+CheckpointFacts facts_of(const Study& study, const RunOptions& options) {
+  const Checkpoint* const restart = options.restart;
+  const bool first = restart == nullptr || options.forks;
   CheckpointFacts facts{
       .command = "run",
       .study = first ? study.resolved.text : restart->facts().study,
@@ -203,8 +205,9 @@ std::vector<core::Time> run_alone(const RunReport& report, const Prepared& p,
   EXAWARP_CHECK(report.jobs->jobs.size() == report.jobs->graphs.size());
   for (std::uint32_t j = 0; j < report.jobs->jobs.size(); ++j) {
     const auto cluster = cluster_of(*report.study, *report.jobs, j);
+    const auto changed = changed_clusters_of(*report.study, *report.jobs, *cluster, j);
     options.time_limit_s = limit.left_s();
-    pdes::Engine engine(*cluster, p.placement, options, transport);
+    pdes::Engine engine(model_of(*cluster, changed.get()), p.placement, options, transport);
     const pdes::RunResult result = engine.run();
     const model::JobTotals job =
         outcome_of(report.study->file, *cluster, engine, result, transport).jobs().front();
@@ -233,17 +236,19 @@ std::optional<core::Time> steady_step(const Study& longer, const RunReport& repo
                                       const Prepared& p, const TimeLimit& limit,
                                       pdes::Transport& transport) {
   std::unique_ptr<const model::Cluster> cluster;
+  std::unique_ptr<const ChangedClusters> changed;
   std::optional<LoadedJobs> jobs;
   agree(transport, [&] {
     in_file(longer.file, [&] {
       jobs.emplace(load_jobs(longer));
       cluster = cluster_of(longer, *jobs);
+      changed = changed_clusters_of(longer, *jobs, *cluster);
     });
   });
   pdes::EngineOptions options = p.engine;
   options.sample_interval_s = 0;
   options.time_limit_s = limit.left_s();
-  pdes::Engine engine(*cluster, p.placement, options, transport);
+  pdes::Engine engine(model_of(*cluster, changed.get()), p.placement, options, transport);
   const pdes::RunResult result = engine.run();
   const model::Outcome outcome = outcome_of(longer.file, *cluster, engine, result, transport);
   if (outcome.unfinished() != 0) return {};
@@ -255,6 +260,7 @@ std::unique_ptr<const Study> with_options(const Study& study, const RunOptions& 
   out->engine = with_options(study.engine, options);
   if (options.count_ports) out->packets.count_ports = true;
   out->trace_power = options.trace_power;
+  for (StudyChange& change : out->changes) change.study = with_options(*change.study, options);
   return out;
 }
 
@@ -300,15 +306,17 @@ RunReport simulate(const Study& study, const RunOptions& options, pdes::Transpor
   report.counters = std::make_unique<model::PortCounters>(
       p.placement.partitions(), report.study->counters, report.power.get());
   p.engine.time_limit_s = limit.left_s();
-  pdes::Engine engine(*report.cluster, p.placement, p.engine, transport, report.counters.get());
-  Checkpointing checkpoints(options, facts_of(*report.study, options.restart),
+  pdes::Engine engine(model_of(*report.cluster, report.changed.get()), p.placement, p.engine,
+                      transport, report.counters.get());
+  Checkpointing checkpoints(options, facts_of(*report.study, options),
                             sinks_of(report, options), engine, transport);
   report.result = engine.run(options.progress, checkpoints.plan());
   checkpoints.describe(report);
   report.setup_s = prepared_s + report.result.setup_s;
   report.threads = p.engine.threads;
-  report.outcome =
-      outcome_of(report.study->file, *report.cluster, engine, report.result, transport);
+  const model::Cluster& last =
+      report.changed == nullptr ? *report.cluster : *report.changed->later.back();
+  report.outcome = outcome_of(report.study->file, last, engine, report.result, transport);
   report.status = status_of(report.result, *report.outcome);
   if (options.compare_alone && report.status == RunStatus::finished) {
     report.alone = run_alone(report, p, limit, transport);

@@ -46,6 +46,7 @@ struct RunOptions {
   bool steady_step = false;      // of a study with one transformer: simulates one more step, too
   CheckpointOptions checkpoints = {};  // to write
   const Checkpoint* restart = nullptr;  // to go on from, of the same simulation
+  bool forks = false;  // but for changes from there on, of a study
 
   // All may be empty.
   Notify notify = {};  // lines for the user

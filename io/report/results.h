@@ -23,6 +23,7 @@ struct RunReport : Ran {
   std::unique_ptr<const Study> study;  // as it was simulated
   std::unique_ptr<const LoadedJobs> jobs;
   std::unique_ptr<const model::Cluster> cluster;
+  std::unique_ptr<const ChangedClusters> changed;  // what the cluster becomes; null: nothing else
   std::optional<model::Outcome> outcome;
   std::unique_ptr<model::PortCounters> counters;  // of all ranks, on rank 0; null: not asked for
   std::unique_ptr<model::PowerTrace> power;  // finished, on rank 0; null: not asked for, or no end

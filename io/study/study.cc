@@ -246,6 +246,12 @@ std::vector<StudyKeys::Key> how_it_is_simulated() {
       K::custom("faults", {ValueShape::mapping(faults_schema())},
                 "what is slow or down: docs/guide/faults.md", read_faults)
           .otherwise("none"),
+      K::custom("changes", {ValueShape::list_of(ValueShape::mapping(change_keys().schema()))},
+                "what changes while it is simulated",
+                [](const YamlSection& root, Study& out, const KeySchema& key) {
+                  out.changes = read_changes(root, key);
+                })
+          .otherwise("none"),
       K::section("counters", &Study::counters, counters_keys(),
                  "of `run --counters`, at fidelity `packet`"),
       K::section("power", &Study::power, power_trace_keys(), "of `run --power`"),
@@ -300,9 +306,7 @@ void check_systolic(const YamlSection& root, const Study& study) {
   }
 }
 
-}  // namespace
-
-Study read_study(const std::string& path, const std::vector<std::string>& overrides) {
+Study read_unchanged(const std::string& path, const std::vector<std::string>& overrides) {
   YamlDocument document(path, overrides);
   const YamlSection root = document.root();
   expect_kind(FileKind::study, root, path);
@@ -320,6 +324,35 @@ Study read_study(const std::string& path, const std::vector<std::string>& overri
   out.resolved = document.resolved();
   // Machines may differ in threads, as with --threads.
   std::erase_if(out.settings, [](const Setting& s) { return s.key == "engine.threads"; });
+  return out;
+}
+
+// What the study is once a change has come. `overrides`: all so far.
+std::shared_ptr<const Study> changed(const Study& first,
+                                     const std::vector<std::string>& overrides) {
+  auto out = std::make_shared<Study>(read_unchanged(first.file, overrides));
+  if (const auto key = first_difference(first.settings, out->settings, may_change)) {
+    throw core::InputError(fmt::format("{}: cannot change; expected a key of {}", *key,
+                                       kWhatMayChange));
+  }
+  out->changes.clear();
+  return out;
+}
+
+}  // namespace
+
+Study read_study(const std::string& path, const std::vector<std::string>& overrides) {
+  Study out = read_unchanged(path, overrides);
+  std::vector<std::string> all = overrides;
+  for (StudyChange& change : out.changes) {
+    all.insert(all.end(), change.set.begin(), change.set.end());
+    try {
+      change.study = changed(out, all);
+    } catch (const core::InputError& error) {
+      throw core::InputError(fmt::format("{}: key \"changes\": from {} on: {}", path,
+                                         core::format_time(change.at), error.what()));
+    }
+  }
   return out;
 }
 

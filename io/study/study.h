@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/names.h"
+#include "io/study/changes.h"
 #include "io/study/jobs_config.h"
 #include "io/study/keys.h"
 #include "io/study/system_config.h"
@@ -60,6 +61,7 @@ struct Study {
   std::vector<model::Slowdown> slow_devices;
   std::vector<model::LinkFaultSpec> link_faults;
   model::LatencyJitterSpec latency_jitter;
+  std::vector<StudyChange> changes;     // ascending
   model::PortCountersOptions counters;  // of --counters
   model::PowerTraceOptions power;       // of --power
   bool trace_power = false;             // by the command line

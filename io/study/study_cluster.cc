@@ -1,8 +1,13 @@
 #include "io/study/study_cluster.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
+
+#include "core/error.h"
 
 namespace exawarp::io {
 namespace {
@@ -84,6 +89,25 @@ std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs&
   model::Accelerator accelerator = study.system.accelerator;
   if (study.launches_graphs) accelerator.launch_latency = accelerator.graph_launch_latency;
   return std::make_unique<model::Cluster>(loaded.jobs, accelerator, study.system.fabric, options);
+}
+
+std::unique_ptr<const ChangedClusters> changed_clusters_of(const Study& study,
+                                                           const LoadedJobs& loaded,
+                                                           const model::Cluster& first,
+                                                           std::optional<std::uint32_t> only_job) {
+  if (study.changes.empty()) return nullptr;
+  auto out = std::make_unique<ChangedClusters>();
+  std::vector<pdes::ChangingModel::Change> changes;
+  try {
+    for (const StudyChange& change : study.changes) {
+      out->later.push_back(cluster_of(*change.study, loaded, only_job));
+      changes.push_back({change.at, out->later.back().get()});
+    }
+    out->model = std::make_unique<const pdes::ChangingModel>(first, std::move(changes));
+  } catch (const core::InputError& error) {
+    throw core::InputError(study.file, fmt::format("key \"changes\": {}", error.what()));
+  }
+  return out;
 }
 
 }  // namespace exawarp::io

@@ -7,6 +7,7 @@
 
 #include "io/study/study.h"
 #include "model/cluster.h"
+#include "pdes/changing_model.h"
 
 namespace exawarp::io {
 
@@ -26,5 +27,22 @@ std::uint32_t devices_of(const Study& study, const LoadedJobs& loaded);
 // beside the others. `loaded` outlives it. Throws core::InputError.
 std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs& loaded,
                                            std::optional<std::uint32_t> only_job = {});
+
+// What a study's cluster becomes by its changes.
+struct ChangedClusters {
+  std::vector<std::unique_ptr<const model::Cluster>> later;  // by change
+  std::unique_ptr<const pdes::ChangingModel> model;          // of the first, then these
+};
+
+inline const pdes::Model& model_of(const model::Cluster& first, const ChangedClusters* changed) {
+  if (changed == nullptr) return first;
+  return *changed->model;
+}
+
+// Null where nothing changes. `first` is the study's, of the same jobs; all outlive the result.
+// Throws core::InputError where a change would need other states than there are.
+std::unique_ptr<const ChangedClusters> changed_clusters_of(
+    const Study& study, const LoadedJobs& loaded, const model::Cluster& first,
+    std::optional<std::uint32_t> only_job = {});
 
 }  // namespace exawarp::io

@@ -151,7 +151,8 @@ TEST_F(Checkpoints, OfSomethingElseAreRefused) {
                  at + ": is of `exawarp run`; expected `exawarp run --restart`");
   expect_refused({"run", "--restart", "c", "--seed", "9"},
                  "--set seed: changes what is simulated, of which the checkpoint holds the past; "
-                 "expected a key of \"engine\" or \"placement\"");
+                 "expected a key of \"engine\" or \"placement\", or, for what is behind it, "
+                 "faults, jitter, packet.routing, packet.ecn or numbers of the congestion control");
   const Ran other =
       workspace.run({"run", "study.yaml", "--seed", "9", "--checkpoint", "c", "--out", "o"});
   EXPECT_EQ(other.exit_code, 2);

@@ -4,15 +4,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <functional>
 #include <optional>
 #include <ostream>
-#include <string_view>
 
 #include "core/error.h"
 #include "io/cli/progress.h"
 #include "io/life/agreement.h"
+#include "io/life/fork.h"
 #include "io/life/simulate.h"
 #include "io/report/result_files.h"
 #include "io/report/text_summary.h"
@@ -34,30 +33,15 @@ std::vector<std::string> overrides_of(const RunArguments& a) {
   return all;
 }
 
-// What a restart may be told otherwise than the run that it goes on from: how it is simulated.
-void check_changes(const Study& before, const Study& now) {
-  constexpr std::string_view kFree[] = {"engine.", "placement."};
-  const auto changed = [&](const Settings& from, const Settings& to) {
-    for (const Setting& setting : from) {
-      const bool free = std::ranges::any_of(
-          kFree, [&](std::string_view key) { return setting.key.starts_with(key); });
-      const auto other = std::ranges::find(to, setting.key, &Setting::key);
-      if (free || (other != to.end() && other->value == setting.value)) continue;
-      throw core::InputError(
-          "--set " + setting.key,
-          "changes what is simulated, of which the checkpoint holds the past; expected a key of "
-          "\"engine\" or \"placement\"");
-    }
-  };
-  changed(now.settings, before.settings);
-  changed(before.settings, now.settings);
-}
-
-Study study_of(const RunArguments& a, const Checkpoint* restart) {
-  const std::string file =
-      restart != nullptr ? restart->study_file() : find_config(a.study_file, kStudyFolders);
-  Study study = in_file(file, [&] { return read_study(file, overrides_of(a)); });
-  if (restart != nullptr) check_changes(read_study(file, {}), study);
+Future study_of(const RunArguments& a, const Checkpoint* restart) {
+  Future out;
+  if (restart != nullptr) {
+    out = future_of(*restart, overrides_of(a));
+  } else {
+    const std::string file = find_config(a.study_file, kStudyFolders);
+    out.study = in_file(file, [&] { return read_study(file, overrides_of(a)); });
+  }
+  const Study& study = out.study;
   if (!a.counters.empty() && study.network_fidelity != NetworkFidelity::packet) {
     throw core::InputError("--counters", "only packets are counted by port; expected " +
                                              study.file + " with network.fidelity: packet");
@@ -66,7 +50,7 @@ Study study_of(const RunArguments& a, const Checkpoint* restart) {
     throw core::InputError("--power", "what accelerator \"" + study.system.accelerator.name +
                                           "\" draws is not known; expected one with \"power\"");
   }
-  return study;
+  return out;
 }
 
 // Rank 0 only. Where the results are printed and the user has not said where to keep them, it is
@@ -116,16 +100,18 @@ void publish(const RunReport& report, const RunArguments& a, std::optional<Resul
 
 int run_study(const RunArguments& a, const Console& console, pdes::Transport& transport) {
   const bool first_rank = transport.rank().value == 0;
-  Study study;
+  Future future;
   std::optional<Checkpoint> restart;
   agree(transport, [&] {
     if (!a.restart.empty()) restart.emplace(a.restart, "run");
-    study = study_of(a, restart ? &*restart : nullptr);
+    future = study_of(a, restart ? &*restart : nullptr);
   });
+  const Study& study = future.study;
   std::optional<ResultFiles> files;
   ProgressPrinter progress(console);
   RunOptions options = with_console(a.options, console);
   if (restart) options.restart = &*restart;
+  options.forks = future.forks;
   options.count_ports = !a.counters.empty();
   options.trace_power = !a.power.empty();
   options.compare_alone = a.compare_alone;

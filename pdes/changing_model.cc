@@ -1,0 +1,70 @@
+// Handlers are plain functions, so one stands for those of all types and models: it looks up by the
+// event's time which model is meant, and by the logical process which type.
+#include "pdes/changing_model.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "core/units.h"
+#include "pdes/context.h"
+
+namespace exawarp::pdes {
+namespace {
+
+const LpType& type_of(const Model& model, LpId lp) {
+  const auto behind = std::ranges::upper_bound(model.ranges(), lp, {}, &LpRange::first);
+  EXAWARP_CHECK(behind != model.ranges().begin(), lp.value);
+  return model.types()[std::prev(behind)->type];
+}
+
+void handle_by_time(void* state, const Event& event, Context& context) {
+  const Model& model = context.model<ChangingModel>().model_at(context.now());
+  context.see_model(model, [&] { type_of(model, context.self()).handle(state, event, context); });
+}
+
+bool have_same_states(const Model& a, const Model& b) {
+  return std::ranges::equal(a.types(), b.types(), [](const LpType& x, const LpType& y) {
+    return x.state_bytes == y.state_bytes && x.describe == y.describe;
+  });
+}
+
+bool have_same_lps(const Model& a, const Model& b) {
+  return std::ranges::equal(a.ranges(), b.ranges(), [](const LpRange& x, const LpRange& y) {
+    return x.first == y.first && x.count == y.count && x.type == y.type;
+  });
+}
+
+}  // namespace
+
+ChangingModel::ChangingModel(const Model& first, std::vector<Change> changes)
+    : first_(first),
+      changes_(std::move(changes)),
+      types_(first.types().begin(), first.types().end()),
+      lookahead_(first.lookahead()) {
+  EXAWARP_CHECK(std::ranges::is_sorted(changes_, {}, &Change::at), changes_.size());
+  for (const Change& change : changes_) {
+    const std::string at = "from " + core::format_time(change.at) + " on ";
+    if (!have_same_lps(first, *change.model)) {
+      throw core::InputError(at + "there are other devices or switches to simulate");
+    }
+    if (!have_same_states(first, *change.model)) {
+      throw core::InputError(at + "devices or switches keep other states");
+    }
+    lookahead_ = std::min(lookahead_, change.model->lookahead());
+  }
+  for (LpType& type : types_) type.handle = handle_by_time;
+}
+
+void ChangingModel::initialise(LpId lp, void* state, Context& context) const {
+  context.see_model(first_, [&] { first_.initialise(lp, state, context); });
+}
+
+const Model& ChangingModel::model_at(Time at) const {
+  const auto behind = std::ranges::upper_bound(changes_, at, {}, &Change::at);
+  return behind == changes_.begin() ? first_ : *std::prev(behind)->model;
+}
+
+}  // namespace exawarp::pdes

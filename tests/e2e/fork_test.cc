@@ -1,0 +1,134 @@
+// Futures that begin at a checkpoint: each is the run that knew of its change from the start.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/workspace.h"
+
+namespace exawarp::tests {
+namespace {
+
+using nlohmann::json;
+using Words = std::vector<std::string>;
+
+class Forks : public testing::Test {
+ protected:
+  Forks() {
+    workspace.write("study.yaml", small_study());
+    workspace.write("workload.yaml", small_workload());
+  }
+
+  json done(const Words& arguments) const {
+    const Ran ran = workspace.run(arguments);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return ran.exit_code == 0 ? json::parse(ran.out) : json();
+  }
+  // Runs the study with these overrides, and writes checkpoints.
+  json write(const Words& overrides) const {
+    Words words{"run", "study.yaml", "--json", "--out", "past", "--force", "--checkpoint", "c",
+                "--checkpoint-every", "100 us simulated"};
+    words.insert(words.end(), overrides.begin(), overrides.end());
+    return done(words);
+  }
+  [[nodiscard]] static std::string oldest() {
+    std::vector<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator("c")) {
+      all.push_back(entry.path().string());
+    }
+    return std::ranges::min(all);
+  }
+  void expect_refused(const Words& arguments, const std::string& error) const {
+    const Ran ran = workspace.run(arguments);
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_NE(ran.err.find(error), std::string::npos) << ran.err;
+    EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
+  }
+
+  const Workspace workspace;
+};
+
+TEST_F(Forks, AreTheRunsThatKnewOfTheChangeFromTheStart) {
+  const json usual = write({});
+  const std::string changes[] = {"faults.slow_devices=[{devices: [1], factor: 1.5}]",
+                                 "faults.slow_devices=[{share: 0.5, factor: 0.5}]",
+                                 "faults.slow_links=[{links: [\"d0:0\"], factor: 3}]",
+                                 "network.latency_jitter={mean: 2 us}", "compute.jitter=0.1"};
+  for (const std::string& change : changes) {
+    SCOPED_TRACE(change);
+    const json fork = done({"run", "--restart", "c", "--set", change, "--json", "--out", "fork",
+                            "--force", "--threads", "2", "--partitions", "3"});
+    const json whole = done({"run", "fork/study.resolved.yaml", "--json", "--out", "whole",
+                             "--force", "--sync", "sequential"});
+    EXPECT_EQ(fork["digest"], whole["digest"]);
+    EXPECT_EQ(fork["iteration_time_ps"], whole["iteration_time_ps"]);
+    EXPECT_EQ(fork["committed_events"], whole["committed_events"]);
+    EXPECT_NE(fork["digest"], usual["digest"]);
+  }
+}
+
+TEST_F(Forks, OfPacketsMayTakeOtherRoutes) {
+  write({"--set", "network.fidelity=packet"});
+  for (const std::string change :
+       {"network.packet.routing=ecmp", "network.packet.ecn={kmin: 10 kB, kmax: 20 kB}",
+        "faults.slow_links=[{links: [\"d0:0\"], factor: 3}]"}) {
+    SCOPED_TRACE(change);
+    const json fork =
+        done({"run", "--restart", "c", "--set", change, "--json", "--out", "fork", "--force"});
+    const json whole =
+        done({"run", "fork/study.resolved.yaml", "--json", "--out", "whole", "--force"});
+    EXPECT_EQ(fork["digest"], whole["digest"]);
+  }
+}
+
+TEST_F(Forks, GoOnFromTheirOwnCheckpoints) {
+  write({});
+  const std::string slow = "faults.slow_devices=[{devices: [1], factor: 1.5}]";
+  const json fork = done({"run", "--restart", oldest(), "--set", slow, "--json",
+                          "--out", "fork", "--checkpoint", "d", "--checkpoint-every",
+                          "100 us simulated"});
+  const json again = done({"run", "--restart", "d", "--json", "--out", "again"});
+  EXPECT_EQ(again["digest"], fork["digest"]);
+  const json twice = done({"run", "--restart", "d", "--set", "compute.jitter=0.1", "--json",
+                           "--out", "twice"});
+  const json whole =
+      done({"run", "twice/study.resolved.yaml", "--json", "--out", "whole"});
+  EXPECT_EQ(twice["digest"], whole["digest"]);
+  EXPECT_NE(twice["digest"], fork["digest"]);
+  expect_refused({"run", "--restart", "c", "--set", slow, "--checkpoint", "c"}, "c");
+}
+
+TEST_F(Forks, WhatThePastHasSeenCannotChange) {
+  write({});
+  const Words restart{"run", "--restart", "c", "--set"};
+  const auto with = [&restart](const std::string& set) {
+    Words words = restart;
+    words.push_back(set);
+    return words;
+  };
+  expect_refused(with("seed=3"), "--set seed: changes what is simulated, of which the checkpoint");
+  expect_refused(with("network.packet.transport=swift"), "--set network.packet.transport: changes");
+  expect_refused(with("changes=[{at: 1 us, set: [compute.jitter=0.1]}]"),
+                 "--set changes: at 1000000 ps is in the past of the checkpoint; expected ");
+  expect_refused(with("faults.slow_device=[]"), "unknown key");
+}
+
+TEST_F(Forks, AStudyMayChangeByItself) {
+  const auto with = [](const std::string& changes) {
+    return Words{"run", "study.yaml", "--json", "--set", "changes=" + changes};
+  };
+  const json usual = done({"run", "study.yaml", "--json"});
+  const json late = done(with("[{at: 50 ms, set: [compute.jitter=0.1]}]"));
+  EXPECT_EQ(late["iteration_time_ps"], usual["iteration_time_ps"]);  // when all is over
+  const json early = done(with("[{at: 1 ps, set: [compute.jitter=0.1]}]"));
+  EXPECT_NE(early["iteration_time_ps"], usual["iteration_time_ps"]);
+  expect_refused(with("[{at: 1 us, set: [network.fidelity=packet]}]"),
+                 "key \"changes\": from 1 us on: network.fidelity: cannot change; expected");
+  expect_refused(with("[{at: 2 us, set: [compute.jitter=0.1]}, {at: 1 us, set: []}]"),
+                 "is not after the change before");
+  expect_refused(with("[{at: 2 us, set: [compute.jitter=2]}]"), "compute.jitter");
+}
+
+}  // namespace
+}  // namespace exawarp::tests
