@@ -9,20 +9,15 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "pdes/composed_model.h"
 #include "pdes/context.h"
 
 namespace exawarp::pdes {
 namespace {
 
-const LpType& type_of(const Model& model, LpId lp) {
-  const auto behind = std::ranges::upper_bound(model.ranges(), lp, {}, &LpRange::first);
-  EXAWARP_CHECK(behind != model.ranges().begin(), lp.value);
-  return model.types()[std::prev(behind)->type];
-}
-
 void handle_by_time(void* state, const Event& event, Context& context) {
   const Model& model = context.model<ChangingModel>().model_at(context.now());
-  context.see_model(model, [&] { type_of(model, context.self()).handle(state, event, context); });
+  handle_as(model, state, event, context);
 }
 
 bool have_same_states(const Model& a, const Model& b) {
@@ -59,7 +54,7 @@ ChangingModel::ChangingModel(const Model& first, std::vector<Change> changes)
 }
 
 void ChangingModel::initialise(LpId lp, void* state, Context& context) const {
-  context.see_model(first_, [&] { first_.initialise(lp, state, context); });
+  initialise_as(first_, lp, state, context);
 }
 
 const Model& ChangingModel::model_at(Time at) const {

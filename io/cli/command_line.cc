@@ -253,6 +253,21 @@ void add_compare(CLI::App& app, CompareArguments& a) {
   app.footer("Ends with 1 where a figure drifted.");
 }
 
+void add_fork(CLI::App& app, ForkArguments& a, RawOptions& raw) {
+  app.add_option("CHECKPOINT", a.checkpoint,
+                 "a checkpoint of `exawarp run`, or a directory of such: the newest")
+      ->required();
+  app.add_option("--variants", a.variants, "what each future changes: a file, or a name in "
+                                           "configs/forks")
+      ->required();
+  app.add_option("--out", a.out_directory,
+                 "directory of the futures' results (default: results/<fork>)");
+  add_sync_options(app, raw, a.options);
+  add_time_limit(app, a.options.time_limit_s);
+  app.add_flag("--json", a.json, "prints one JSON object");
+  app.add_flag("--force", a.force, "replaces what other studies left in the directories");
+}
+
 void add_topology(CLI::App& app, TopologyArguments& a, RawOptions& raw) {
   app.require_subcommand(1);
   CLI::App* show = app.add_subcommand("show", "says or draws what a study's network looks like");
@@ -396,6 +411,7 @@ struct CommandArguments {
   ValidateArguments validate;
   CalibrateArguments calibrate;
   CompareArguments compare;
+  ForkArguments fork;
   KernelsArguments kernels;
   RawKernelsOptions raw_kernels;
   DoctorArguments doctor;
@@ -419,6 +435,8 @@ void add_commands(CLI::App& app, CommandArguments& a) {
   add_calibrate(add("calibrate", "fits a few numbers of an accelerator to measured training runs"),
                 a.calibrate, a.raw);
   add_compare(add("compare", "says what differs between two results"), a.compare);
+  add_fork(add("fork", "simulates several futures of a checkpoint, and says where they part"),
+           a.fork, a.raw);
   add_kernels(add("kernels", "imports measured kernels, and counts cycles of systolic arrays"),
               a.kernels, a.raw_kernels);
   add_schema(add("schema", "prints the keys of configuration files as JSON Schema"), a.schema);
@@ -462,6 +480,10 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     return a.astra;
   }
   if (app.got_subcommand("compare")) return a.compare;
+  if (app.got_subcommand("fork")) {
+    finish_sync(raw, a.fork.options);
+    return a.fork;
+  }
   if (app.got_subcommand("schema")) return Information{schema_text(a.schema)};
   if (app.got_subcommand("doctor")) return a.doctor;
   if (app.got_subcommand("completion")) return Information{completion_text(app, a.completion)};
@@ -518,7 +540,7 @@ Command parse_command_line(const std::vector<std::string>& arguments, Settings* 
     fail(app, error);
   }
   settings = settings_of(app);
-  all.run.command_line = arguments;
+  all.run.command_line = all.fork.command_line = arguments;
   return finished(app, all);
 }
 

@@ -24,6 +24,10 @@ const std::array kKinds{
         FileKind::traffic_study, "a traffic study", "run it by `exawarp traffic {}`", {"traffic"}},
     KindOfFile{
         FileKind::study, "a study", "run it by `exawarp run {}`", {"workload", "jobs", "system"}},
+    KindOfFile{FileKind::fork,
+               "a file of futures",
+               "try them by `exawarp fork CHECKPOINTS --variants {}`",
+               {"futures"}},
     KindOfFile{FileKind::workload,
                "a workload specification",
                "name it in a study, \"workload: {}\", or make its workload by `exawarp workload "

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "io/study/collectives_config.h"
+#include "io/study/fork_file.h"
 #include "io/study/schema.h"
 #include "io/study/schema_sections.h"
 #include "io/study/study.h"
@@ -16,6 +17,7 @@ std::span<const SchemaKind> schema_kinds() {
   static const std::array kKinds{
       SchemaKind{"study", "configs/studies/", &study_keys().schema()},
       SchemaKind{"traffic", "configs/traffic/", &traffic_study_keys().schema()},
+      SchemaKind{"fork", "configs/forks/", &fork_keys().schema()},
       SchemaKind{"workload", "configs/workloads/", &workload_keys().schema()},
       SchemaKind{"model", "configs/models/", &model_keys().schema()},
       SchemaKind{"system", "configs/systems/", &system_schema()},

@@ -12,6 +12,7 @@
 #include "io/study/power_config.h"
 #include "io/study/faults_config.h"
 #include "io/study/file_kinds.h"
+#include "io/study/folder_name.h"
 #include "io/study/packet_config.h"
 #include "io/study/schema_sections.h"
 #include "model/compute/jitter.h"
@@ -26,21 +27,11 @@ using pdes::Sync;
 
 constexpr core::Named<bool> kInsideNodes[] = {{"message", false}, {"packet", true}};
 
-constexpr std::size_t kNameMax = 100;
 constexpr const char* kNoPaths =
     "needs messages that take paths; expected network.fidelity: message or packet";
 
-// The name becomes that of a directory of results.
-void read_name(const YamlSection& root, Study& out, const KeySchema&) {
-  const std::string name = root.text("study");
-  const bool plain = std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '-' || c == '.';
-  });
-  if (!plain || name.front() == '.' || name.size() > kNameMax) {
-    root.fail("study", "is no name; expected letters, digits, \"_\", \"-\" and \".\", at most 100");
-  }
-  out.name = name;
+void read_name(const YamlSection& root, Study& out, const KeySchema& key) {
+  out.name = read_folder_name(root, key.name);
 }
 
 // Of sections whose keys go to the study itself.

@@ -91,14 +91,9 @@ std::uint32_t further_clocks(const Network& network, bool packets, bool analytic
   return packets || analytical ? 0 : network.further_interfaces();
 }
 
-// What a device runs, as which rank, from when on.
-struct Place {
-  std::uint32_t program;
-  DeviceId rank;
-  Time start;
-};
+}  // namespace
 
-Place place_of(const DeviceModel& model, DeviceId id) {
+DevicePlace place_of(const DeviceModel& model, DeviceId id) {
   if (model.fold != nullptr) {
     const Fold::StandIn& stand_in = model.fold->stand_ins()[id.value];
     const PlacedJob& job = model.jobs.front();
@@ -112,8 +107,6 @@ Place place_of(const DeviceModel& model, DeviceId id) {
   const DeviceId rank{seat->rank};
   return {job.first_program + job.graph->program_of(rank), rank, job.start};
 }
-
-}  // namespace
 
 DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& network,
                       const PacketFabric* packets, bool analytical) {
@@ -158,7 +151,7 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   state.packets = model.slots.packets;
   state.background = model.slots.background;
   state.passes = model.slots.passes;
-  const Place place = place_of(model, id);
+  const DevicePlace place = place_of(model, id);
   state.program = place.program;
   const ProgramTable& program = model.programs[state.program];
   if (program.ranks != nullptr) state.set_rank(place.rank);

@@ -18,6 +18,14 @@ namespace exawarp::model {
 DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& network,
                       const PacketFabric* packets, bool analytical);
 
+// What a device runs, as which rank, from when on.
+struct DevicePlace {
+  std::uint32_t program;  // index into DeviceModel::programs
+  core::DeviceId rank;
+  core::Time start;
+};
+DevicePlace place_of(const DeviceModel& model, core::DeviceId device);
+
 // The parts that devices of this study are made of, chosen by its network's fidelity and by what
 // may be wrong with links. Requires all of `model` but its handlers.
 DeviceHandlers choose_parts(const DeviceModel& model);

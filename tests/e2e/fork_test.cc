@@ -114,6 +114,60 @@ TEST_F(Forks, WhatThePastHasSeenCannotChange) {
   expect_refused(with("faults.slow_device=[]"), "unknown key");
 }
 
+TEST_F(Forks, SideBySide) {
+  const json usual = write({});
+  workspace.write("futures.yaml",
+                  "fork: tries\nfutures:\n"
+                  "  - name: slow\n    set: [\"faults.slow_devices=[{devices: [1], factor: 2}]\"]\n"
+                  "  - name: fast\n"
+                  "    set: [\"faults.slow_devices=[{devices: [1], factor: 0.5}]\"]\n"
+                  "  - name: link\n    at: 1 ms\n"
+                  "    set: ['faults.slow_links=[{links: [\"d0:0\"], factor: 3}]']\n"
+                  "  - name: same\n    set: [network.packet.routing=spray]\n");
+  const json report = done({"fork", "c", "--variants", "futures.yaml", "--json"});
+  ASSERT_EQ(report["futures"].size(), 5u);
+  const json& unchanged = report["futures"][0];
+  EXPECT_EQ(unchanged["digest"], usual["digest"]);
+  EXPECT_EQ(unchanged["simulated_time_ps"], usual["simulated_time_ps"]);
+  for (const json& future : report["futures"]) {
+    const std::string directory = future["directory"];
+    EXPECT_EQ(directory, "results/tries/" + std::string(future["name"]));
+    const json whole = done({"run", directory + "/study.resolved.yaml", "--json", "--out", "w",
+                             "--force", "--sync", "sequential"});
+    EXPECT_EQ(future["digest"], whole["digest"]) << directory;
+    EXPECT_EQ(future["simulated_time_ps"], whole["simulated_time_ps"]) << directory;
+  }
+  const json& slow = report["futures"][1];
+  EXPECT_EQ(slow["departs"]["where"], "device 1");
+  EXPECT_EQ(slow["departs"]["in"], "unchanged");
+  EXPECT_GT(slow["departs"]["other_at_ps"], slow["departs"]["at_ps"]);
+  EXPECT_GE(slow["departs"]["at_ps"], report["at_ps"]);
+  EXPECT_EQ(report["futures"][2]["departs"]["in"], "fast");
+  EXPECT_FALSE(report["futures"][4].contains("departs"));
+  EXPECT_EQ(report["futures"][4]["digest"], usual["digest"]);
+  const Ran text = workspace.run({"fork", "c", "--variants", "futures.yaml"});
+  EXPECT_NE(text.out.find("nowhere: it has the same events"), std::string::npos) << text.out;
+}
+
+TEST_F(Forks, WhatIsWrongWithAFutureIsToldBeforeAnyIsSimulated) {
+  write({});
+  const auto refused = [this](const std::string& futures, const std::string& error) {
+    workspace.write("futures.yaml", "fork: tries\nfutures:\n" + futures);
+    expect_refused({"fork", "c", "--variants", "futures.yaml"}, error);
+    EXPECT_FALSE(std::filesystem::exists("results/tries"));
+  };
+  refused("  - {name: a, set: [seed=2]}\n", "future \"a\": --set seed: changes what");
+  refused("  - {name: a, set: [compute.jitter=0.1], at: 1 us}\n", "in the past of the checkpoint");
+  refused("  - {name: a, set: []}\n  - {name: a, set: []}\n", "is the name of another one, too");
+  refused("  - {name: unchanged, set: []}\n", "is the future without one");
+  refused("  - {name: a/b, set: []}\n", "is no name");
+  refused("  []\n", "is empty; expected a future at least");
+  expect_refused({"fork", "c", "--variants", "study.yaml"},
+                 "is a study; expected a file of futures");
+  workspace.write("futures.yaml", "fork: tries\nfutures: [{name: a, set: []}]\n");
+  expect_refused({"fork", "nothing", "--variants", "futures.yaml"}, "nothing: holds no checkpoint");
+}
+
 TEST_F(Forks, AStudyMayChangeByItself) {
   const auto with = [](const std::string& changes) {
     return Words{"run", "study.yaml", "--json", "--set", "changes=" + changes};

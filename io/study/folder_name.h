@@ -1,0 +1,15 @@
+// Names that become those of directories of results.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "io/study/yaml.h"
+
+namespace exawarp::io {
+
+// The text at `key`: letters, digits, "_", "-" and ".", at most 100, and no leading ".". Throws
+// core::InputError.
+std::string read_folder_name(const YamlSection& section, std::string_view key);
+
+}  // namespace exawarp::io
