@@ -158,6 +158,7 @@ struct Engine::Parts {
   std::unique_ptr<Sampler> sampler;  // null: no time series
   CutPlan cuts;
   Time next_cut = Time::max();       // in simulated time
+  Time last_cut{-1};                 // where the last one was
   double next_cut_s = 0;             // in host time of the run phase
   std::uint32_t cuts_taken = 0;
   double cut_s = 0;
@@ -280,9 +281,11 @@ void Engine::Parts::cut_if_due(Time gvt) {
     // Nothing was executed at or beyond it, and there is nothing to execute before GVT.
     at = Time{gvt.ps - gvt.ps % cuts.every.ps};
     next_cut = saturating_add(at, cuts.every);
-  } else if (latest.request < Request::cut) {
+  } else if (latest.request < Request::cut || (latest.request == Request::cut && gvt == last_cut)) {
+    // Without progress since the last one it would hold the same, and undo what leads to progress.
     return;
   }
+  last_cut = gvt;
   const auto start = Clock::now();
   take_cut(at, gvt);
   cut_s += seconds_since(start);

@@ -116,6 +116,18 @@ TEST(RandomCuts, BetweenAnyTwoEpochs) {
   }
 }
 
+// More events at one time than a partition's history holds: none of them is final before all are.
+TEST(RandomCuts, BetweenAnyTwoEpochsThatDoNotGetFurther) {
+  const auto model = make_storm({.lps = 512, .tie_ps = 5'000});
+  const MatrixModel matrix{.model = model.get(), .placer = blocks_of(512, 2)};
+  const RunCase narrow{.sync = pdes::Sync::optimistic, .memory_budget_bytes = 1};
+  std::vector<WholeCut> taken;
+  const pdes::RunResult cut =
+      run_case(matrix, narrow, nullptr, {.every_s = 1e-12, .taken = &taken});
+  EXPECT_FALSE(taken.empty());
+  EXPECT_EQ(to_hex(cut.digest), to_hex(run_case(matrix, {}).digest));
+}
+
 TEST(RandomCuts, OfCutsThatGoOnFromCuts) {
   Storm storm(7);
   std::vector<WholeCut> taken;

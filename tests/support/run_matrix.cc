@@ -4,8 +4,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "core/random.h"
@@ -20,16 +22,26 @@ class CutKeeper {
  public:
   explicit CutKeeper(std::vector<WholeCut>* cuts) : cuts_(cuts) {}
 
-  // `index` counts the cuts of a rank.
-  void keep(std::size_t index, pdes::RankCut&& cut) {
+  // `number` counts the cuts of a rank.
+  void keep(std::uint64_t number, pdes::RankCut&& cut) {
+    const std::optional<std::size_t> index = index_of(number);
+    if (!index) return;
     const std::lock_guard lock(mutex_);
-    if (cuts_->size() <= index) cuts_->resize(index + 1);
-    WholeCut& whole = (*cuts_)[index];
+    if (cuts_->size() <= *index) cuts_->resize(*index + 1);
+    WholeCut& whole = (*cuts_)[*index];
     whole.totals = cut.totals;
     std::ranges::move(cut.chunks, std::back_inserter(whole.chunks));
   }
 
  private:
+  // The first 16 are kept, then every other one, from 32 on every fourth and so on.
+  static std::optional<std::size_t> index_of(std::uint64_t number) {
+    constexpr int kBits = 4;
+    const int shift = std::max(0, static_cast<int>(std::bit_width(number)) - kBits);
+    if (number >> shift << shift != number) return {};
+    return static_cast<std::size_t>(shift) * (1u << (kBits - 1)) + (number >> shift);
+  }
+
   std::mutex mutex_;
   std::vector<WholeCut>* cuts_;
 };

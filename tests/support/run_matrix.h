@@ -48,7 +48,7 @@ struct WholeCut {
 struct Cutting {
   core::Time every{0};                     // simulated; 0: never
   double every_s = 0;                      // host time; a tiny one: after each epoch; 0: never
-  std::vector<WholeCut>* taken = nullptr;  // all of them, in order
+  std::vector<WholeCut>* taken = nullptr;  // in order; of more than 16 some
   const WholeCut* from = nullptr;          // to go on from instead of starting
 };
 
