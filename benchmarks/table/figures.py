@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from table.programs import output_of
+from table.programs import ProgramFailed, json_of, output_of
 from table.sides import (EIGHT_RANKS, FOUR_RANKS, ONE_THREAD, Phold, SEQUENTIAL, TWO_RANKS,
                          TWO_SEQUENTIAL, TWO_THREADS, YARDSTICK, file_of)
 
@@ -82,6 +82,10 @@ def yardsticks(value):
 
 def times(value):
     return f"{value:.2f}×"
+
+
+def percent(value):
+    return f"{100 * value:.2f} %"
 
 
 def fraction(value):
@@ -220,6 +224,40 @@ def main(m, sizes):
     return rows
 
 
+def write_and_restart(m, name, every):
+    """(result with checkpoints, result of the restart from the last) of each round."""
+    for index in range(m.rounds):
+        m.say(f"{name}: checkpoints, round {index + 1} of {m.rounds}")
+        with tempfile.TemporaryDirectory() as folder:
+            there = Path(folder) / "checkpoints"
+            common = ["--threads", 2, "--json", "--quiet", "--out", Path(folder) / "results"]
+            written = json_of(m.programs.command(
+                1, "run", file_of("studies", name), *common, "--checkpoint", there,
+                "--checkpoint-every", f"{every} simulated"))
+            restarted = json_of(m.programs.command(1, "run", "--restart", there, *common))
+            if written["digest"] != restarted["digest"]:
+                raise ProgramFailed(f"{name}: the restart gives another digest")
+            yield written, restarted
+
+
+def checkpoints(m, sizes):
+    study, every = sizes.checkpoints
+
+    def rows():
+        runs = list(write_and_restart(m, study.name, every))
+        taken = [(w["provenance"]["checkpoints"], w["devices"]) for w, _ in runs]
+        write_s = [c["host_time_s"] / c["written"] for c, _ in taken]
+        yield Row(f"{study.label}: a checkpoint, two threads, written in", write_s, seconds,
+                  Target("<", 0.5))
+        yield Row(f"{study.label}: a checkpoint, a device",
+                  [c["bytes"] / devices for c, devices in taken], byte_count, Target("<", 1024))
+        yield Row(f"{study.label}: set-up of a restart, two threads",
+                  [r["setup_s"] for _, r in runs], seconds, Target("<", 0.5))
+        yield Row(f"{study.label}: share of a minute that one takes", [s / 60 for s in write_s],
+                  percent, Target("<", 0.01))
+    return rows
+
+
 def growth(m, sizes):
     for study in (*sizes.orientation, *sizes.growth):
         m.want(study, TWO_THREADS)
@@ -283,6 +321,7 @@ GROUPS = {
     "ranks": ("Ranks of one thread each", ranks),
     "memory": ("Memory", memory),
     "main": ("The main job", main),
+    "checkpoints": ("Checkpoints", checkpoints),
     "growth": ("Growth: committed events per second", growth),
     "network": ("Message fidelity: one all-reduce, one thread", network),
     "packet": ("Packet fidelity: a permutation on a three-tier fat tree, one thread", packet),

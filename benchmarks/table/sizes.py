@@ -31,6 +31,7 @@ class Sizes:
     rank_cost: tuple  # models that run on 1, 2, 4 and 8 ranks
     memory_lps: tuple  # (fewer, more): the slope between them
     main: Study      # and the workload of this name
+    checkpoints: tuple  # (study, simulated time between them)
     growth: tuple    # studies of one layout
     orientation: tuple  # studies whose rates are listed
     network: tuple   # of Messages
@@ -58,6 +59,7 @@ FULL = Sizes(
     rank_cost=(_PHOLD_64K_CALM, Study("llama3_405b_1k_1f1b")),
     memory_lps=(65_536, 1_048_576),
     main=_32K,
+    checkpoints=(Study("llama3_405b_32k"), "3 s"),
     growth=(Study("llama3_405b_1k_1f1b"), _4K, Study("llama3_405b_16k_1f1b"), _32K,
             Study("llama3_405b_131k_1f1b", rounds_most=3)),
     orientation=(Study("llama2_7b_64"), Study("llama3_70b_512")),
@@ -84,6 +86,7 @@ QUICK = Sizes(
     rank_cost=(_TINY_PHOLD,),
     memory_lps=(1_024, 65_536),
     main=_TINY_STUDY,
+    checkpoints=(_TINY_STUDY, "100 ms"),
     growth=(_TINY_STUDY, Study("llama2_7b_64")),
     orientation=(),
     network=(Messages(Study("all_reduce_ring_512",
