@@ -26,21 +26,11 @@ using pdes::Sync;
 
 constexpr core::Named<bool> kInsideNodes[] = {{"message", false}, {"packet", true}};
 
-constexpr std::size_t kNameMax = 100;
 constexpr const char* kNoPaths =
     "needs messages that take paths; expected network.fidelity: message or packet";
 
-// The name becomes that of a directory of results.
-void read_name(const YamlSection& root, Study& out, const KeySchema&) {
-  const std::string name = root.text("study");
-  const bool plain = std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '-' || c == '.';
-  });
-  if (!plain || name.front() == '.' || name.size() > kNameMax) {
-    root.fail("study", "is no name; expected letters, digits, \"_\", \"-\" and \".\", at most 100");
-  }
-  out.name = name;
+void read_name(const YamlSection& root, Study& out, const KeySchema& key) {
+  out.name = read_plain_name(root, key.name);
 }
 
 // Of sections whose keys go to the study itself.
@@ -301,6 +291,19 @@ void check_systolic(const YamlSection& root, const Study& study) {
 }
 
 }  // namespace
+
+std::string read_plain_name(const YamlSection& root, std::string_view key) {
+  constexpr std::size_t kNameMax = 100;
+  std::string name = root.text(key);
+  const bool plain = std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '_' || c == '-' || c == '.';
+  });
+  if (!plain || name.front() == '.' || name.size() > kNameMax) {
+    root.fail(key, "is no name; expected letters, digits, \"_\", \"-\" and \".\", at most 100");
+  }
+  return name;
+}
 
 Study read_study(const std::string& path, const std::vector<std::string>& overrides) {
   YamlDocument document(path, overrides);

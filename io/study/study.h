@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/names.h"
@@ -75,6 +76,9 @@ struct Study {
 Study read_study(const std::string& path, const std::vector<std::string>& overrides);
 
 const Keys<Study>& study_keys();
+
+// A name that becomes that of a file or directory of results. Throws core::InputError for others.
+std::string read_plain_name(const YamlSection& root, std::string_view key);
 
 constexpr std::uint32_t kThreadsMax = 1'024;       // of a rank
 constexpr std::uint32_t kPartitionsMax = 65'536;   // of a rank, and of all ranks together
