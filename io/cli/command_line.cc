@@ -506,8 +506,8 @@ Command parse_command_line(const std::vector<std::string>& arguments, Settings* 
                                                 build.commit, build.compiler, build.options));
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 done; 1 a bug in exawarp; 2 bad input; 3 the simulated system "
-      "deadlocked;\n4 a resource ran out; 75 stopped, with a checkpoint or database to go on from.\n"
+      "Exit codes: 0 done; 1 a bug in exawarp; 2 bad input; 3 the simulated system deadlocked;\n"
+      "4 a resource ran out; 75 stopped, with a checkpoint or a database to go on from.\n"
       "Start with: exawarp run llama2_7b_8");
   CommandArguments all;
   add_commands(app, all);

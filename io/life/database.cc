@@ -74,8 +74,9 @@ std::string Statement::text(int column) const {
 void Database::Closer::operator()(sqlite3* database) const { sqlite3_close(database); }
 
 Database::Database(const std::string& path, Use use) : path_(path) {
-  const int flags =
-      use == Use::fill ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  // A reader that may not write leaves the files of the log behind; without the rights to write it
+  // still reads.
+  const int flags = SQLITE_OPEN_READWRITE | (use == Use::fill ? SQLITE_OPEN_CREATE : 0);
   sqlite3* opened = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
   database_.reset(opened);  // there is one to be closed even where it could not be opened

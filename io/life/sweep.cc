@@ -78,9 +78,7 @@ int simulate_point(const Sweep& sweep, const SweepOptions& options,
 
 // In the parent: what became of it.
 PointOutcome outcome_of(const ChildEnd& end, double wall_s) {
-  PointOutcome out;
-  out.exit_code = end.exit_code;
-  out.wall_s = wall_s;
+  PointOutcome out{.exit_code = end.exit_code, .wall_s = wall_s};
   const Json result = Json::parse(end.result, nullptr, false);
   if (end.signal != 0 || !result.is_object()) {
     const std::string how = end.signal != 0 ? "ended by " + core::signal_name(end.signal)

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "core/check.h"
 #include "core/error.h"
@@ -26,6 +28,9 @@ constexpr const char* kTables =
 
 // Far behind all bytes that SQLite locks.
 constexpr off_t kLockedByte = off_t{1} << 60;
+// A process that was killed this moment may have a child that has yet to notice.
+constexpr int kLockAttempts = 20;
+constexpr std::chrono::milliseconds kLockPause{20};
 
 // In one transaction: all of it or nothing.
 template <class Work>
@@ -63,14 +68,17 @@ FillLock::FillLock(const std::string& path)
   struct flock lock {
     .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = kLockedByte, .l_len = 1, .l_pid = 0
   };
-  if (fcntl(descriptor_, F_SETLK, &lock) == 0) return;
-  const int error = errno;
-  const bool taken = error == EACCES || error == EAGAIN;
-  if (taken) fcntl(descriptor_, F_GETLK, &lock);
-  close(descriptor_);
-  throw core::SystemError(
-      path + (taken ? fmt::format(": process {} is filling it; one at a time can", lock.l_pid)
-                    : ": cannot lock: " + core::system_text(error)));
+  for (int attempt = 0; fcntl(descriptor_, F_OFD_SETLK, &lock) != 0; ++attempt) {
+    const int error = errno;
+    const bool taken = error == EACCES || error == EAGAIN;
+    if (taken && attempt < kLockAttempts) {
+      std::this_thread::sleep_for(kLockPause);
+      continue;
+    }
+    close(descriptor_);
+    throw core::SystemError(path + (taken ? ": another process is filling it; one at a time can"
+                                          : ": cannot lock: " + core::system_text(error)));
+  }
 }
 
 FillLock::~FillLock() { close(descriptor_); }

@@ -16,12 +16,13 @@
 
 namespace exawarp::io {
 
-// Keeps other processes from filling a file as long as it lives. It is not passed on to children,
-// and ends with the process. Why before the database and no longer than it: the system gives up a
-// process's locks of a file when the process closes any descriptor of it.
+// Keeps other processes from filling a file as long as it lives; the system ends it with the process
+// and all children that have not closed their descriptors. Why of the open file and not of the
+// process: the latter ends when SQLite gives up its own locks.
 class FillLock {
  public:
-  // Makes the file where there is none. Throws core::SystemError where another process has it.
+  // Makes the file where there is none. Throws core::SystemError where another process goes on
+  // having it.
   explicit FillLock(const std::string& path);
   ~FillLock();
   FillLock(const FillLock&) = delete;

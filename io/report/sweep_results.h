@@ -21,12 +21,13 @@ static_assert(core::names_each(kPointStateNames));
 
 // How the simulation of a point ended.
 struct PointOutcome {
-  int exit_code = 0;    // as `exawarp run` has it; 128 and the signal's number for one killed
-  std::string reason;   // one line; empty: it is done
-  double wall_s = 0;    // host time
-  std::string digest;   // these three are empty where it failed before time zero
-  std::string study;    // resolved
-  std::string summary;  // summary.json
+  int exit_code = 0;        // as `exawarp run` has it; 128 and the signal's number for one killed
+  std::string reason = {};  // one line; empty: it is done
+  double wall_s = 0;        // host time
+  // Empty where it failed before time zero.
+  std::string digest = {};
+  std::string study = {};    // resolved
+  std::string summary = {};  // summary.json
 };
 
 struct SweepPoint {
