@@ -16,9 +16,9 @@
 
 namespace exawarp::io {
 
-// Keeps other processes from filling a file as long as it lives; the system ends it with the process
-// and all children that have not closed their descriptors. Why of the open file and not of the
-// process: the latter ends when SQLite gives up its own locks.
+// Keeps other processes from filling a file, as long as it lives. The system ends it with the
+// process and those of its children that have not closed their descriptors. Why a lock of the open
+// file and not of the process: the latter ends when SQLite gives up its own.
 class FillLock {
  public:
   // Makes the file where there is none. Throws core::SystemError where another process goes on

@@ -17,6 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kReasonsMax = 10;
+constexpr std::size_t kReasonBytesMax = 160;
 
 // What is to be made small: more is worse.
 double loss(const SweepResults& results, const SweepPoint& point, std::size_t measure) {
@@ -176,12 +177,13 @@ std::string sweep_text(const SweepResults& results) {
   std::ranges::sort(reasons, {}, [](const auto& reason) { return reason.second.front(); });
   for (std::size_t i = 0; i < std::min(reasons.size(), kReasonsMax); ++i) {
     const auto& [reason, numbers] = reasons[i];
-    out += fmt::format("failed: point {}{}: {}\n", numbers.front(),
+    out += fmt::format("failed: point {}{}: {}{}\n", numbers.front(),
                        numbers.size() == 1 ? "" : fmt::format(" and {} more", numbers.size() - 1),
-                       one_line(reason));
+                       one_line(reason.substr(0, kReasonBytesMax)),
+                       reason.size() > kReasonBytesMax ? "..." : "");
   }
   if (reasons.size() > kReasonsMax) {
-    out += fmt::format("failed for {} other reasons: `exawarp sweep export` lists them\n",
+    out += fmt::format("failed for {} other reasons; `exawarp sweep export` lists them\n",
                        reasons.size() - kReasonsMax);
   }
   return out;
