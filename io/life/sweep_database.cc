@@ -58,6 +58,32 @@ bool is_empty(Database& database) {
   throw core::InputError(path, "is no sweep's database; expected one that `exawarp sweep` made");
 }
 
+void read_rows(Database& database, bool with_texts, SweepResults& out) {
+  Statement sweep = database.prepare("SELECT name, keys FROM sweep");
+  if (!sweep.next()) return;
+  out.name = sweep.text(0);
+  out.keys = Json::parse(sweep.text(1)).get<std::vector<std::string>>();
+  Statement rows = database.prepare(
+      "SELECT number, state, starts, key_values, reason, exit_code, wall_s, digest, study, summary "
+      "FROM point ORDER BY number");
+  while (rows.next()) {
+    SweepPoint& point = out.points.emplace_back();
+    point.number = rows.integer(0);
+    point.state = core::value_of<PointState>(rows.text(1)).value_or(PointState::failed);
+    point.starts = rows.integer(2);
+    const Json values = Json::parse(rows.text(3));
+    for (const std::string& key : out.keys) point.values.push_back(values.at(key));
+    point.outcome = {.exit_code = static_cast<int>(rows.integer(5)),
+                     .reason = rows.text(4),
+                     .wall_s = rows.real(6),
+                     .digest = rows.text(7),
+                     .study = with_texts ? rows.text(8) : "",
+                     .summary = rows.text(9)};
+    point.figures = figures_of(point.outcome.summary, out.measures);
+    if (!with_texts) point.outcome.summary.clear();
+  }
+}
+
 }  // namespace
 
 FillLock::FillLock(const std::string& path)
@@ -181,28 +207,10 @@ SweepResults read_sweep_results(const std::string& path, std::vector<Measure> me
   if (!has_tables(database)) refuse_foreign(path);
   SweepResults out;
   out.measures = std::move(measures);
-  Statement sweep = database.prepare("SELECT name, keys FROM sweep");
-  if (!sweep.next()) refuse_foreign(path);
-  out.name = sweep.text(0);
-  out.keys = Json::parse(sweep.text(1)).get<std::vector<std::string>>();
-  Statement rows = database.prepare(
-      "SELECT number, state, starts, key_values, reason, exit_code, wall_s, digest, study, summary "
-      "FROM point ORDER BY number");
-  while (rows.next()) {
-    SweepPoint& point = out.points.emplace_back();
-    point.number = rows.integer(0);
-    point.state = core::value_of<PointState>(rows.text(1)).value_or(PointState::failed);
-    point.starts = rows.integer(2);
-    const Json values = Json::parse(rows.text(3));
-    for (const std::string& key : out.keys) point.values.push_back(values.at(key));
-    point.outcome = {.exit_code = static_cast<int>(rows.integer(5)),
-                     .reason = rows.text(4),
-                     .wall_s = rows.real(6),
-                     .digest = rows.text(7),
-                     .study = with_texts ? rows.text(8) : "",
-                     .summary = rows.text(9)};
-    point.figures = figures_of(point.outcome.summary, out.measures);
-    if (!with_texts) point.outcome.summary.clear();
+  try {
+    read_rows(database, with_texts, out);
+  } catch (const nlohmann::json::exception&) {  // somebody else wrote into it
+    refuse_foreign(path);
   }
   return out;
 }

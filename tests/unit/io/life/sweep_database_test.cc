@@ -125,6 +125,15 @@ TEST_F(SweepRows, RefuseOtherFiles) {
   EXPECT_THROW(static_cast<void>(results()), core::InputError);
 }
 
+TEST_F(SweepRows, RefuseWhatSomebodyElseWroteIntoThem) {
+  { const SweepDatabase database(path_, sweep_); }
+  for (const char* const values : {"{", "[]", "{}", "{\"tensor\": 1}"}) {
+    io::Database database(path_, io::Database::Use::fill);
+    database.prepare("UPDATE point SET key_values = ?").bind(1, std::string_view(values)).run();
+    EXPECT_THROW(static_cast<void>(results()), core::InputError) << values;
+  }
+}
+
 TEST_F(SweepRows, NeedAFolder) {
   sweep_.name = "x";
   EXPECT_THROW(SweepDatabase(folder_.string() + "/none/s.db", sweep_), core::SystemError);

@@ -178,6 +178,13 @@ TEST_F(SweepFile, SaysWhatIsWrong) {
   }
 }
 
+TEST_F(SweepFile, ThoseOfConfigsHaveTheirPoints) {
+  const std::string folder = std::string(EXAWARP_SOURCE_DIR) + "/configs/sweeps/";
+  EXPECT_EQ(io::read_sweep(folder + "layouts_1k.yaml").points.size(), 200U);
+  EXPECT_EQ(io::read_sweep(folder + "tutorial_layouts.yaml").points.size(), 150U);
+  EXPECT_EQ(io::read_sweep(folder + "tutorial_topologies.yaml").points.size(), 3U);
+}
+
 TEST_F(SweepFile, NamesItsKindAndItsStudy) {
   EXPECT_THROW(static_cast<void>(io::read_sweep((folder_ / "study.yaml").string())),
                core::InputError);
