@@ -18,6 +18,7 @@
 #include "io/cli/completion.h"
 #include "io/cli/kernels_command_line.h"
 #include "io/cli/option_values.h"
+#include "io/cli/sweep_command_line.h"
 #include "io/cli/workload_command_line.h"
 #include "io/study/suggest.h"
 
@@ -415,6 +416,8 @@ struct CommandArguments {
   KernelsArguments kernels;
   RawKernelsOptions raw_kernels;
   DoctorArguments doctor;
+  SweepArguments sweep;
+  RawSweepOptions raw_sweep;
   std::string completion;
 };
 
@@ -423,6 +426,8 @@ void add_commands(CLI::App& app, CommandArguments& a) {
     return *app.add_subcommand(name, description);
   };
   add_run(add("run", "simulates a study"), a.run, a.raw);
+  add_sweep(add("sweep", "simulates a study at many points, and lists the best"), a.sweep,
+            a.raw_sweep);
   add_workload(add("workload", "makes and examines workload graphs"), a.workload, a.raw_workload);
   add_topology(add("topology", "shows the network of a study"), a.topology, a.raw);
   add_traffic(add("traffic", "runs synthetic traffic over a packet network"), a.traffic, a.raw);
@@ -499,6 +504,10 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     finish_kernels(a.raw_kernels, a.kernels);
     return a.kernels;
   }
+  if (app.got_subcommand("sweep")) {
+    finish_sweep(a.raw_sweep, a.sweep);
+    return a.sweep;
+  }
   require_what(!a.run.study_file.empty(), "STUDY", a.run.restart, "run");
   a.run.overrides = raw.lists;
   finish_sync(raw, a.run.options);
@@ -519,8 +528,8 @@ Command parse_command_line(const std::vector<std::string>& arguments, Settings* 
                                                 build.commit, build.compiler, build.options));
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 done; 1 a bug in exawarp; 2 bad input; 3 the simulated system "
-      "deadlocked;\n4 a resource ran out; 75 stopped, with a checkpoint to go on from.\n"
+      "Exit codes: 0 done; 1 a bug in exawarp; 2 bad input; 3 the simulated system deadlocked;\n"
+      "4 a resource ran out; 75 stopped, with a checkpoint or a database to go on from.\n"
       "Start with: exawarp run llama2_7b_8");
   CommandArguments all;
   add_commands(app, all);

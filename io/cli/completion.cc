@@ -24,6 +24,7 @@ struct NamedArgument {
   std::span<const std::string_view> folders;
 };
 constexpr NamedArgument kNamedArguments[] = {{" run", kStudyFolders},
+                                             {" sweep", kSweepFolders},
                                              {" traffic", kTrafficFolders},
                                              {" topology show", kNetworkFolders},
                                              {" workload generate", kWorkloadFolders}};

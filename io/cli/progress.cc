@@ -3,23 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ostream>
 #include <string>
 
 #include "core/units.h"
 
 namespace exawarp::io {
-namespace {
-
-constexpr double kTerminalPeriod_s = 0.25;
-constexpr double kPlainPeriod_s = 10;
-constexpr const char* kEraseLine = "\r\x1b[K";
-
-}  // namespace
-
-ProgressPrinter::ProgressPrinter(const Console& console)
-    : console_(console),
-      next_s_(console.err_is_terminal ? kTerminalPeriod_s : kPlainPeriod_s) {}
 
 std::string ProgressPrinter::line(const pdes::Progress& p) const {
   const auto committed = static_cast<double>(p.committed_events);
@@ -34,20 +22,17 @@ std::string ProgressPrinter::line(const pdes::Progress& p) const {
 }
 
 void ProgressPrinter::operator()(const pdes::Progress& p) {
-  if (p.run_s < next_s_) return;
-  if (console_.err_is_terminal) {
-    next_s_ = p.run_s + kTerminalPeriod_s;
-    console_.err << kEraseLine << line(p) << std::flush;
-  } else {
-    next_s_ = p.run_s + kPlainPeriod_s;
-    console_.err << line(p) + "\n" << std::flush;
-  }
-  shown_ = true;
+  if (status_.is_due(p.run_s)) status_.show(p.run_s, line(p));
 }
 
-void ProgressPrinter::finish() {
-  if (shown_ && console_.err_is_terminal) console_.err << kEraseLine << std::flush;
-  shown_ = false;
+std::string progress_line(const SweepProgress& p) {
+  std::string text =
+      fmt::format("{:.0f} s: {} of {} points", p.elapsed_s, p.done + p.failed, p.all);
+  if (p.failed > 0) text += fmt::format(", {} failed", p.failed);
+  if (p.ended_here == 0 || p.elapsed_s <= 0) return text;
+  const double per_s = static_cast<double>(p.ended_here) / p.elapsed_s;
+  const auto left = static_cast<double>(p.all - p.done - p.failed);
+  return text + fmt::format(", {:.0f} points/h, {:.0f} s left", 3'600 * per_s, left / per_s);
 }
 
 }  // namespace exawarp::io

@@ -1,35 +1,35 @@
-// How far a run has come, on standard error. Host time decides when to print and nothing else.
+// How far a run or a sweep has come, on standard error.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "io/cli/console.h"
+#include "io/cli/status_line.h"
+#include "io/life/sweep.h"
 #include "pdes/engine.h"
 
 namespace exawarp::io {
 
-// On a terminal one line that is updated in place, otherwise a plain line every ten seconds.
 // Owner: the thread that runs the engine.
 class ProgressPrinter {
  public:
-  explicit ProgressPrinter(const Console& console);
-  ~ProgressPrinter() { finish(); }
-  ProgressPrinter(const ProgressPrinter&) = delete;
-  ProgressPrinter& operator=(const ProgressPrinter&) = delete;
+  explicit ProgressPrinter(const Console& console) : status_(console) {}
 
   // How many events the run will commit, about; 0: not known.
   void expect(std::uint64_t events) { events_expected_ = events; }
 
   void operator()(const pdes::Progress& progress);
   // Removes the line from a terminal.
-  void finish();
+  void finish() { status_.erase(); }
 
  private:
   [[nodiscard]] std::string line(const pdes::Progress& progress) const;
-  const Console& console_;
+  StatusLine status_;
   std::uint64_t events_expected_ = 0;
-  double next_s_;
-  bool shown_ = false;
 };
+
+// "12 s: 40 of 200 points, 2 failed, 12000 points/h, 48 s left". The rate is that of this run.
+std::string progress_line(const SweepProgress& progress);
 
 }  // namespace exawarp::io

@@ -6,7 +6,16 @@
 
 namespace exawarp::io {
 
-enum class FileKind { study, traffic_study, fork, workload, accelerator, system, fabric };
+enum class FileKind {
+  sweep,
+  study,
+  traffic_study,
+  fork,
+  workload,
+  accelerator,
+  system,
+  fabric
+};
 
 // Throws core::InputError where the file at `path`, of which `root` is the root, is plainly of
 // another kind; the text says which, and who reads it.

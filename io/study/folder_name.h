@@ -1,4 +1,4 @@
-// Names that become those of directories of results.
+// Names that become those of files and directories of results.
 #pragma once
 
 #include <string>

@@ -272,6 +272,11 @@ bool YamlSection::has_text(std::string_view key) const {
   return found != nullptr && found->kind == NodeKind::scalar;
 }
 
+bool YamlSection::has_list(std::string_view key) const {
+  const YamlNode* found = ask(key);
+  return found != nullptr && found->kind == NodeKind::sequence;
+}
+
 std::string YamlSection::text(std::string_view key, std::optional<std::string> fallback) const {
   const YamlNode* found = scalar(key, !fallback, "a text");
   if (found == nullptr) return fallback.value_or("none");

@@ -60,6 +60,8 @@ class YamlSection {
   [[nodiscard]] bool has(std::string_view key) const;
   // Present, and plain text rather than a mapping or a list.
   [[nodiscard]] bool has_text(std::string_view key) const;
+  // Present, and a list.
+  [[nodiscard]] bool has_list(std::string_view key) const;
 
   [[nodiscard]] std::string text(std::string_view key,
                                  std::optional<std::string> fallback = {}) const;

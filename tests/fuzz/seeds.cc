@@ -171,6 +171,12 @@ std::vector<std::string> kernel_table_words() {
   return {"keys ", "axis ", "slice ", "scale ", "cells\n", "source", "4294967295", "nan", "1e308"};
 }
 
+std::vector<std::string> expression_seeds() {
+  return {"tensor * pipeline * data = devices",
+          "divides(tensor, devices) and not (data > 8 or -tensor % 2 != 0)",
+          "min(tensor, data) <= 1.5e1 and max(1, tensor - 2, data) / 4 < devices"};
+}
+
 std::vector<std::string> unit_seeds() {
   return {"400 Gb/s", "3.6 us", "16 MiB", "989.4 TFLOP/s", "1e-3 us", "0.5 KiB", " 2 h "};
 }
@@ -217,6 +223,11 @@ std::vector<std::string> xwg_words() {
           std::string("\0\0\0\x80", 4),
           std::string("\0\0\0\0\0\0\0\x40", 8),
           "\x7f"};
+}
+
+std::vector<std::string> expression_words() {
+  return {"and", "or", "not", "divides(", "min(", "max(", "tensor", "devices", "(", ")",
+          ",",   "<=", "!=",  "==",       "%",    "/ 0",  "1e308",  "0.5",     "-", "not not "};
 }
 
 std::vector<std::string> unit_words() {

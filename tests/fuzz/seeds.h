@@ -31,6 +31,7 @@ std::vector<std::string> kernel_table_words();
 std::vector<std::string> kernel_import_seeds();
 std::vector<std::string> kernel_import_words();
 std::vector<std::string> unit_seeds();
+std::vector<std::string> expression_seeds();
 std::vector<std::string> command_line_seeds();
 
 std::vector<std::string> study_words();  // of all four kinds of YAML file
@@ -38,6 +39,7 @@ std::vector<std::string> xwg_words();
 std::vector<std::string> goal_words();
 std::vector<std::string> stablehlo_words();
 std::vector<std::string> unit_words();
+std::vector<std::string> expression_words();
 std::vector<std::string> command_line_words();
 
 // Workload specifications, and what stands below `system:` in the small study.

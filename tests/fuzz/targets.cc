@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -25,6 +26,7 @@
 #include "io/formats/stablehlo/import.h"
 #include "io/formats/text_workload/import.h"
 #include "io/report/topology_facts.h"
+#include "io/study/expression.h"
 #include "io/study/study_cluster.h"
 #include "io/study/suggest.h"
 #include "io/study/traffic_study.h"
@@ -443,6 +445,16 @@ bool run_units(std::string_view bytes) {
   return any;
 }
 
+// A condition of a sweep.
+bool run_expression(std::string_view bytes) {
+  static const std::vector<std::string> names{"tensor", "pipeline", "data", "devices"};
+  return accepts([&] {
+    const io::Expression expression(bytes, "sweep.yaml:3", names);
+    static_cast<void>(expression.holds(std::array{8.0, 4.0, 2.0, 64.0}));
+    static_cast<void>(expression.holds(std::array{1.0, 3.0, -1024.0, 1e300}));
+  });
+}
+
 bool run_command_line(std::string_view bytes) {
   return accepts([&] { static_cast<void>(io::parse_command_line(split(bytes))); });
 }
@@ -464,6 +476,7 @@ constexpr Target kTargets[] = {
     {"kernel_table", run_kernel_table, kernel_table_seeds, kernel_table_words},
     {"kernel_import", run_kernel_import, kernel_import_seeds, kernel_import_words},
     {"units", run_units, unit_seeds, unit_words},
+    {"expression", run_expression, expression_seeds, expression_words},
     {"command_line", run_command_line, command_line_seeds, command_line_words},
 };
 

@@ -24,7 +24,8 @@ std::unique_ptr<model::Topology> network(const std::string& file, std::uint32_t 
 }
 
 TEST(Presets, EveryFabricMakesANetwork) {
-  const std::map<std::string, std::uint32_t> others{{"graph_8_example.yaml", 8},
+  const std::map<std::string, std::uint32_t> others{{"dragonfly_384_example.yaml", 384},
+                                                    {"graph_8_example.yaml", 8},
                                                     {"gb200_nvl72_roce400.yaml", 144}};
   std::size_t fabrics = 0;
   for (const auto& entry : std::filesystem::directory_iterator(kFabrics)) {

@@ -1,0 +1,218 @@
+#include "io/life/sweep_database.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "io/study/suggest.h"
+
+namespace exawarp::io {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kTables =
+    "CREATE TABLE sweep(name TEXT NOT NULL, file TEXT NOT NULL, identity TEXT NOT NULL,"
+    " keys TEXT NOT NULL);"
+    "CREATE TABLE point(number INTEGER PRIMARY KEY, state TEXT NOT NULL,"
+    " starts INTEGER NOT NULL DEFAULT 0, key_values TEXT NOT NULL, reason TEXT, exit_code INTEGER,"
+    " wall_s REAL, digest TEXT, study TEXT, summary TEXT);";
+
+// Far behind all bytes that SQLite locks.
+constexpr off_t kLockedByte = off_t{1} << 60;
+// A process that was killed this moment may have a child that has yet to notice.
+constexpr int kLockAttempts = 20;
+constexpr std::chrono::milliseconds kLockPause{20};
+
+// In one transaction: all of it or nothing.
+template <class Work>
+void together(Database& database, const Work& work) {
+  database.run("BEGIN IMMEDIATE");
+  work();
+  database.run("COMMIT");
+}
+
+std::string key_values(const Sweep& sweep, const std::vector<std::string>& point) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < point.size(); ++i) out[sweep.axes[i].key] = point[i];
+  return out.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+bool has_tables(Database& database) {
+  return database.prepare("SELECT 1 FROM sqlite_schema WHERE name IN ('sweep', 'point')").next();
+}
+
+bool is_empty(Database& database) {
+  return !database.prepare("SELECT 1 FROM sqlite_schema").next();
+}
+
+[[noreturn]] void refuse_foreign(const std::string& path) {
+  throw core::InputError(path, "is no sweep's database; expected one that `exawarp sweep` made");
+}
+
+void read_rows(Database& database, bool with_texts, SweepResults& out) {
+  Statement sweep = database.prepare("SELECT name, keys FROM sweep");
+  if (!sweep.next()) return;
+  out.name = sweep.text(0);
+  out.keys = Json::parse(sweep.text(1)).get<std::vector<std::string>>();
+  Statement rows = database.prepare(
+      "SELECT number, state, starts, key_values, reason, exit_code, wall_s, digest, study, summary "
+      "FROM point ORDER BY number");
+  while (rows.next()) {
+    SweepPoint& point = out.points.emplace_back();
+    point.number = rows.integer(0);
+    point.state = core::value_of<PointState>(rows.text(1)).value_or(PointState::failed);
+    point.starts = rows.integer(2);
+    const Json values = Json::parse(rows.text(3));
+    for (const std::string& key : out.keys) point.values.push_back(values.at(key));
+    point.outcome = {.exit_code = static_cast<int>(rows.integer(5)),
+                     .reason = rows.text(4),
+                     .wall_s = rows.real(6),
+                     .digest = rows.text(7),
+                     .study = with_texts ? rows.text(8) : "",
+                     .summary = rows.text(9)};
+    point.figures = figures_of(point.outcome.summary, out.measures);
+    if (!with_texts) point.outcome.summary.clear();
+  }
+}
+
+}  // namespace
+
+FillLock::FillLock(const std::string& path)
+    : descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) {
+    throw core::SystemError(path + ": cannot write: " + core::system_text(errno));
+  }
+  struct flock lock {
+    .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = kLockedByte, .l_len = 1, .l_pid = 0
+  };
+  for (int attempt = 0; fcntl(descriptor_, F_OFD_SETLK, &lock) != 0; ++attempt) {
+    const int error = errno;
+    const bool taken = error == EACCES || error == EAGAIN;
+    if (taken && attempt < kLockAttempts) {
+      std::this_thread::sleep_for(kLockPause);
+      continue;
+    }
+    close(descriptor_);
+    throw core::SystemError(path + (taken ? ": another process is filling it; one at a time can"
+                                          : ": cannot lock: " + core::system_text(error)));
+  }
+}
+
+FillLock::~FillLock() { close(descriptor_); }
+
+SweepDatabase::SweepDatabase(const std::string& path, const Sweep& sweep)
+    : lock_(path), database_(path, Database::Use::fill) {
+  if (is_empty(database_)) create(sweep);
+  check_same(path, sweep);
+  database_.run("UPDATE point SET state = 'pending' WHERE state = 'running'");
+}
+
+void SweepDatabase::check_same(const std::string& path, const Sweep& sweep) {
+  if (!has_tables(database_)) refuse_foreign(path);
+  Statement known = database_.prepare("SELECT name, identity FROM sweep");
+  if (!known.next()) refuse_foreign(path);
+  if (known.text(1) == sweep.identity) return;
+  throw core::InputError(
+      path, fmt::format("holds another sweep, or other values of it: {}; expected another file, "
+                        "-o FILE.db",
+                        in_quotes(known.text(0))));
+}
+
+void SweepDatabase::create(const Sweep& sweep) {
+  together(database_, [&] {
+    database_.run(kTables);
+    Json keys = Json::array();
+    for (const SweepAxis& axis : sweep.axes) keys.push_back(axis.key);
+    database_.prepare("INSERT INTO sweep VALUES (?, ?, ?, ?)")
+        .bind(1, sweep.name)
+        .bind(2, sweep.text)
+        .bind(3, sweep.identity)
+        .bind(4, keys.dump(-1, ' ', false, Json::error_handler_t::replace))
+        .run();
+    Statement insert =
+        database_.prepare("INSERT INTO point(number, state, key_values) VALUES (?, 'pending', ?)");
+    for (std::size_t i = 0; i < sweep.points.size(); ++i) {
+      insert.bind(1, static_cast<std::int64_t>(i + 1))
+          .bind(2, key_values(sweep, sweep.points[i]))
+          .run();
+    }
+  });
+}
+
+std::vector<std::int64_t> SweepDatabase::pending() {
+  std::vector<std::int64_t> numbers;
+  Statement rows =
+      database_.prepare("SELECT number FROM point WHERE state = 'pending' ORDER BY number");
+  while (rows.next()) numbers.push_back(rows.integer(0));
+  return numbers;
+}
+
+std::int64_t SweepDatabase::count(PointState state) {
+  Statement rows = database_.prepare("SELECT count(*) FROM point WHERE state = ?");
+  rows.bind(1, core::name_of(state));
+  return rows.next() ? rows.integer(0) : 0;
+}
+
+// From the one state that the statement asks for, so that nothing is run or recorded twice.
+void SweepDatabase::move(Statement& change) {
+  change.run();
+  EXAWARP_CHECK(database_.changes() == 1, database_.changes());
+}
+
+void SweepDatabase::begin(std::int64_t number) {
+  Statement change = database_.prepare(
+      "UPDATE point SET state = 'running', starts = starts + 1 WHERE number = ? AND state = "
+      "'pending'");
+  move(change.bind(1, number));
+}
+
+void SweepDatabase::put_back(std::int64_t number) {
+  Statement change = database_.prepare(
+      "UPDATE point SET state = 'pending' WHERE number = ? AND state = 'running'");
+  move(change.bind(1, number));
+}
+
+void SweepDatabase::finish(std::int64_t number, const PointOutcome& outcome) {
+  Statement change = database_.prepare(
+      "UPDATE point SET state = ?, reason = ?, exit_code = ?, wall_s = ?, digest = ?, study = ?, "
+      "summary = ? WHERE number = ? AND state = 'running'");
+  const PointState state = outcome.reason.empty() ? PointState::done : PointState::failed;
+  move(change.bind(1, core::name_of(state))
+           .bind(2, outcome.reason)
+           .bind(3, std::int64_t{outcome.exit_code})
+           .bind(4, outcome.wall_s)
+           .bind(5, outcome.digest)
+           .bind(6, outcome.study)
+           .bind(7, outcome.summary)
+           .bind(8, number));
+}
+
+SweepResults read_sweep_results(const std::string& path, std::vector<Measure> measures,
+                                bool with_texts) {
+  struct stat facts {};
+  if (stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    throw core::InputError(path, "there is no such file" + did_you_mean_file(path) +
+                                     "; expected a database that `exawarp sweep` made");
+  }
+  Database database(path, Database::Use::read);
+  if (!has_tables(database)) refuse_foreign(path);
+  SweepResults out;
+  out.measures = std::move(measures);
+  try {
+    read_rows(database, with_texts, out);
+  } catch (const nlohmann::json::exception&) {  // somebody else wrote into it
+    refuse_foreign(path);
+  }
+  return out;
+}
+
+}  // namespace exawarp::io

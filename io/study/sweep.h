@@ -1,0 +1,64 @@
+// A sweep: one study at many points (configs/sweeps/). docs/guide/sweeps.md explains the file.
+//
+//   sweep: layouts
+//   study: llama3_405b_1k
+//   over:
+//     workload.transformer.parallel.tensor: [2, 4, 8]
+//     workload.transformer.parallel.pipeline: {from: 4, to: 16, factor: 2}
+//   where: ["divides(tensor * pipeline, devices)"]
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/names.h"
+#include "io/study/keys.h"
+
+namespace exawarp::io {
+
+enum class SweepOrder { grid, list, random };
+inline constexpr core::Named<SweepOrder> kSweepOrderNames[] = {
+    {"grid", SweepOrder::grid}, {"list", SweepOrder::list}, {"random", SweepOrder::random}};
+constexpr std::span<const core::Named<SweepOrder>> names_of(SweepOrder) { return kSweepOrderNames; }
+static_assert(core::names_each(kSweepOrderNames));
+
+// A key of the study, and what it is at one point after the other.
+struct SweepAxis {
+  std::string key;                  // "workload.transformer.parallel.tensor"
+  std::vector<std::string> values;  // as --set takes them
+};
+
+struct Sweep {
+  // As written.
+  std::string file;
+  std::string name;                    // safe as the name of a file
+  std::string study_file;              // of every point
+  std::vector<std::string> overrides;  // of every point's study, before its own
+  bool ignore_memory = false;          // simulates what does not fit the accelerator, too
+  std::vector<SweepAxis> axes;
+  SweepOrder order = SweepOrder::grid;
+  std::uint32_t samples = 0;                               // of `random`
+  std::uint64_t seed = 1;                                  // of `random`
+  std::vector<std::string> where;                          // conditions that points have to hold
+  std::vector<std::pair<std::string, std::string>> names;  // for keys, in conditions
+
+  // What follows.
+  std::vector<std::vector<std::string>> points;  // a value for each axis; at least one
+  std::string text;                              // resolved
+  // Of the study and of all points: two sweeps of one identity have the same results.
+  std::string identity;
+};
+
+constexpr std::size_t kSweepCombinationsMax = 1'000'000;
+constexpr std::size_t kSweepPointsMax = 100'000;
+
+// Reads the file and its study, and finds the points. Throws core::InputError.
+Sweep read_sweep(const std::string& path);
+
+// What a point's study replaces, path.to.key=value, in the order of application.
+std::vector<std::string> overrides_of(const Sweep& sweep, const std::vector<std::string>& point);
+
+const Keys<Sweep>& sweep_keys();
+
+}  // namespace exawarp::io
