@@ -83,7 +83,7 @@ TEST_P(EverySchedule, EndsAfterItsWorkAndTheIdleTimeOfItsFormula) {
     const WorkloadGraph graph = workload_of(d);
     EXPECT_TRUE(find_unmatched(graph).empty());
     const auto schedule = ideal_schedule(graph, [&](const Program& program, std::uint32_t node) {
-      const std::string_view name = graph.node_name(program.node(node));
+      const std::string name = graph.node_name(program.node(node));
       return std::uint64_t{name == "ffn_in" || name == "ffn_in.dx" || name == "ffn_in.dw"};
     });
     ASSERT_TRUE(schedule.has_value());
@@ -134,7 +134,7 @@ TEST(PassesTogether, EndAndAreOfDifferentMicroBatches) {
     const WorkloadGraph graph = workload_of(d, true);
     EXPECT_TRUE(find_unmatched(graph).empty());
     const auto schedule = ideal_schedule(graph, [&](const Program& program, std::uint32_t node) {
-      const std::string_view name = graph.node_name(program.node(node));
+      const std::string name = graph.node_name(program.node(node));
       return std::uint64_t{name == "ffn_in" || name == "ffn_in.dx" || name == "ffn_in.dw"};
     });
     EXPECT_TRUE(schedule->finishes) << schedule->waiting;
