@@ -9,6 +9,7 @@
 
 #include "core/digest.h"
 #include "core/error.h"
+#include "io/study/expression.h"
 #include "io/study/file_kinds.h"
 #include "io/study/find_config.h"
 #include "io/study/in_file.h"
@@ -161,7 +162,12 @@ void read_points(const YamlSection& root, Sweep& out, const KeySchema& key) {
 void read_names(const YamlSection& root, Sweep& out, const KeySchema& key) {
   if (!root.has(key.name)) return;
   const YamlSection names = root.section(key.name);
-  for (const std::string& name : names.keys()) out.names.emplace_back(name, names.text(name));
+  for (const std::string& name : names.keys()) {
+    if (!Expression::is_name(name)) {
+      names.fail(name, "is no name; expected a letter, then letters, digits and \"_\"");
+    }
+    out.names.emplace_back(name, names.text(name));
+  }
 }
 
 // What of the table can be checked only when all of it is read.
