@@ -27,6 +27,9 @@ void add_sweep(CLI::App& app, SweepArguments& a, RawSweepOptions& raw) {
   app.add_option("-o,--output", a.database,
                  "the database of the points; goes on with one that is there (default: "
                  "results/<sweep>.db)");
+  app.add_option("--set", a.overrides, "replaces a key at every point: path=value (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--jobs", a.jobs, "points at a time (default: as many as cores allow)")
       ->check(CLI::Range(1u, kJobsMax));
   app.add_option("--threads", a.threads, "of each point (default: 1)")

@@ -251,7 +251,7 @@ std::vector<std::string> overrides_of(const Sweep& sweep, const std::vector<std:
   return all;
 }
 
-Sweep read_sweep(const std::string& path) {
+Sweep read_sweep(const std::string& path, const std::vector<std::string>& overrides) {
   YamlDocument document(path);
   const YamlSection root = document.root();
   expect_kind(FileKind::sweep, root, path);
@@ -259,6 +259,7 @@ Sweep read_sweep(const std::string& path) {
   out.file = path;
   out = sweep_keys().read(root, std::move(out));
   document.finish();
+  out.overrides.insert(out.overrides.end(), overrides.begin(), overrides.end());
   const Study base =
       in_file(out.study_file, [&] { return read_study(out.study_file, overrides_of(out, {})); });
   out.points = points_of(out, base, root.where("where"));

@@ -117,6 +117,12 @@ class Sweep(unittest.TestCase):
                              check=True, capture_output=True)
         self.assertEqual(json.loads(ran.stdout)["digest"], digest)
 
+    def test_a_key_may_be_replaced_at_every_point(self):
+        self.sweep("sweep.yaml", "-o", "a.db", "--set", "network.fidelity=analytical")
+        for summary, in rows(self.folder / "a.db", "summary"):
+            self.assertEqual(json.loads(summary)["network_fidelity"], "analytical")
+        self.assertIn("holds another sweep", self.sweep("sweep.yaml", "-o", "a.db", expected=2))
+
     def test_points_that_fail_are_rows_with_their_reason(self):
         self.write("sweep.yaml", SWEEP.replace("seed: [1, 2]", "seed: [1, -1]"))
         out = self.sweep("sweep.yaml", "-o", "a.db")

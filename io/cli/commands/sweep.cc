@@ -30,7 +30,7 @@ std::string database_of(const SweepArguments& a, const Sweep& sweep) {
 }
 
 int run(const SweepArguments& a, const Console& console) {
-  const Sweep sweep = read_sweep(find_config(a.file, kSweepFolders));
+  const Sweep sweep = read_sweep(find_config(a.file, kSweepFolders), a.overrides);
   const std::string path = database_of(a, sweep);
   const core::StopOnSignals stop;
   bool complete = false;

@@ -18,6 +18,7 @@ struct SweepArguments {
   std::string file;                    // run: the sweep
   std::string database;                // run: empty: results/<sweep>.db
   std::string output;                  // write: empty: standard output
+  std::vector<std::string> overrides;  // run: of every point's study
   std::uint32_t jobs = 0;              // run: points at a time; 0: as many as cores allow
   std::uint32_t threads = 1;           // run: of a point
   std::optional<double> time_limit_s;  // run: of a point
