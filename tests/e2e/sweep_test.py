@@ -168,6 +168,16 @@ class Sweep(unittest.TestCase):
         self.assertTrue(lines[0].startswith("number,workload.transformer.micro_batch_sequences,"))
         self.assertIn("12 points, 12 done", self.sweep("show", database))
 
+    def test_machines_share_a_sweep(self):
+        for part in (1, 2, 3):
+            self.sweep("sweep.yaml", "--share", f"{part}/3")
+        files = [f"results/twelve.{part}_of_3.db" for part in (1, 2, 3)]
+        self.assertIn("4 points, 4 done", self.sweep("show", files[0]))
+        self.assertIn("12 points, 12 done", self.sweep("show", *files))
+        self.sweep("sweep.yaml")
+        best = self.sweep("best", "results/twelve.db", "--by", "step_time")
+        self.assertEqual(self.sweep("best", *files, "--by", "step_time"), best)
+
     def test_a_database_is_of_one_sweep(self):
         self.sweep("sweep.yaml", "-o", "a.db")
         self.write("sweep.yaml", SWEEP.replace("seed: [1, 2]", "seed: [1, 3]"))
@@ -179,6 +189,8 @@ class Sweep(unittest.TestCase):
             (["absent.yaml"], "absent.yaml"),
             ([], "exawarp sweep: SWEEP is required"),
             (["sweep.yaml", "--jobs", "0"], "--jobs"),
+            (["sweep.yaml", "--share", "4/3"], '--share: "4/3" is no share; expected e.g. 3/8'),
+            (["sweep.yaml", "--share", "x"], '--share: "x" is no share; expected e.g. 3/8'),
             (["best", "absent.db"], "absent.db: there is no such file"),
             (["show", "sweep.yaml"], "sweep.yaml: is no database"),
             (["best", "absent.db", "--by", "speed"], '--by: "speed" is no measure'),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/cli/console.h"
+#include "io/life/sweep_database.h"
 #include "io/report/sweep_results.h"
 #include "pdes/transport.h"
 
@@ -17,6 +18,8 @@ struct SweepArguments {
   Action action = Action::run;
   std::string file;                    // run: the sweep
   std::string database;                // run: empty: results/<sweep>.db
+  SweepShare share;                    // run
+  std::vector<std::string> databases;  // of all others: at least one
   std::string output;                  // write: empty: standard output
   std::vector<std::string> overrides;  // run: of every point's study
   std::uint32_t jobs = 0;              // run: points at a time; 0: as many as cores allow
