@@ -1,6 +1,8 @@
 #include "io/cli/sweep_command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
 
 #include "core/error.h"
 #include "io/cli/option_values.h"
@@ -14,9 +16,23 @@ constexpr std::uint32_t kJobsMax = 4'096;
 CLI::App& add_action(CLI::App& app, const char* name, const char* description, SweepArguments& a,
                      SweepArguments::Action action) {
   CLI::App& sub = *app.add_subcommand(name, description);
-  sub.add_option("DB", a.database, "what `exawarp sweep` filled")->required();
+  sub.add_option("DB", a.databases, "what `exawarp sweep` filled; of one that is shared, all files")
+      ->required();
   sub.callback([&a, action] { a.action = action; });
   return sub;
+}
+
+// "3/8".
+SweepShare share_of(const std::string& text) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const auto part = number_from<std::uint32_t>(text.substr(0, slash));
+  const auto of = slash == text.size() ? std::optional<std::uint32_t>{}
+                                       : number_from<std::uint32_t>(text.substr(slash + 1));
+  if (!part || !of || *part < 1 || *part > *of) {
+    throw core::InputError("--share",
+                           in_quotes(text) + " is no share; expected e.g. 3/8, of 1 to 8");
+  }
+  return {.part = *part, .of = *of};
 }
 
 }  // namespace
@@ -27,8 +43,13 @@ void add_sweep(CLI::App& app, SweepArguments& a, RawSweepOptions& raw) {
   app.add_option("-o,--output", a.database,
                  "the database of the points; goes on with one that is there (default: "
                  "results/<sweep>.db)");
+  app.add_option("--set", a.overrides, "replaces a key at every point: path=value (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--jobs", a.jobs, "points at a time (default: as many as cores allow)")
       ->check(CLI::Range(1u, kJobsMax));
+  app.add_option("--share", raw.share,
+                 "PART/OF: each OF-th point alone, from point PART; other machines take the rest");
   app.add_option("--threads", a.threads, "of each point (default: 1)")
       ->check(CLI::Range(1u, kThreadsMax));
   app.add_option("--time-limit", a.time_limit_s,
@@ -59,6 +80,7 @@ void finish_sweep(const RawSweepOptions& raw, SweepArguments& a) {
   if (a.action == SweepArguments::Action::run && a.file.empty()) {
     throw core::InputError("exawarp sweep", "SWEEP is required; see exawarp sweep --help");
   }
+  if (!raw.share.empty()) a.share = share_of(raw.share);
   a.front = !raw.pareto.empty();
   for (const std::string& measure : raw.pareto) a.by.push_back(measure_of("--pareto", measure));
   if (!a.front) a.by.push_back(measure_of("--by", raw.by.empty() ? "tokens_per_s" : raw.by));

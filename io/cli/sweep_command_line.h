@@ -14,7 +14,7 @@ namespace exawarp::io {
 
 // Options that are taken as text where the value is one of some names.
 struct RawSweepOptions {
-  std::string by;
+  std::string by, share;
   std::vector<std::string> pareto;
   bool csv = false;  // the default
 };

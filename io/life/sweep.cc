@@ -131,8 +131,8 @@ bool run_sweep(const Sweep& sweep, SweepDatabase& database, const SweepOptions& 
   const std::vector<std::int64_t> pending = database.pending();
   auto next = pending.begin();
   SweepProgress progress{.done = database.count(PointState::done),
-                         .failed = database.count(PointState::failed),
-                         .all = static_cast<std::int64_t>(sweep.points.size())};
+                         .failed = database.count(PointState::failed)};
+  progress.all = progress.done + progress.failed + static_cast<std::int64_t>(pending.size());
   Running running;
   while ((next != pending.end() || running.count() != 0) && !core::stop_asked()) {
     while (next != pending.end() && running.count() < options.jobs) {

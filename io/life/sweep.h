@@ -14,7 +14,7 @@
 namespace exawarp::io {
 
 struct SweepProgress {
-  std::int64_t done = 0, failed = 0, all = 0;  // points, of earlier runs too
+  std::int64_t done = 0, failed = 0, all = 0;  // points of the database
   std::int64_t ended_here = 0;                 // of this run: its rate is theirs
   std::int64_t running = 0;
   double elapsed_s = 0;  // of this run

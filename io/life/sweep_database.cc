@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -21,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kTables =
     "CREATE TABLE sweep(name TEXT NOT NULL, file TEXT NOT NULL, identity TEXT NOT NULL,"
-    " keys TEXT NOT NULL);"
+    " share TEXT NOT NULL, keys TEXT NOT NULL);"
     "CREATE TABLE point(number INTEGER PRIMARY KEY, state TEXT NOT NULL,"
     " starts INTEGER NOT NULL DEFAULT 0, key_values TEXT NOT NULL, reason TEXT, exit_code INTEGER,"
     " wall_s REAL, digest TEXT, study TEXT, summary TEXT);";
@@ -58,14 +59,22 @@ bool is_empty(Database& database) {
   throw core::InputError(path, "is no sweep's database; expected one that `exawarp sweep` made");
 }
 
-void read_rows(Database& database, bool with_texts, SweepResults& out) {
-  Statement sweep = database.prepare("SELECT name, keys FROM sweep");
-  if (!sweep.next()) return;
-  out.name = sweep.text(0);
-  out.keys = Json::parse(sweep.text(1)).get<std::vector<std::string>>();
+struct Head {
+  std::string name, identity;
+  std::vector<std::string> keys;
+};
+
+Head head_of(Database& database, const std::string& path) {
+  if (!has_tables(database)) refuse_foreign(path);
+  Statement sweep = database.prepare("SELECT name, identity, keys FROM sweep");
+  if (!sweep.next()) refuse_foreign(path);
+  return {sweep.text(0), sweep.text(1), Json::parse(sweep.text(2))};
+}
+
+void add_rows(Database& database, bool with_texts, SweepResults& out) {
   Statement rows = database.prepare(
       "SELECT number, state, starts, key_values, reason, exit_code, wall_s, digest, study, summary "
-      "FROM point ORDER BY number");
+      "FROM point");
   while (rows.next()) {
     SweepPoint& point = out.points.emplace_back();
     point.number = rows.integer(0);
@@ -82,6 +91,13 @@ void read_rows(Database& database, bool with_texts, SweepResults& out) {
     point.figures = figures_of(point.outcome.summary, out.measures);
     if (!with_texts) point.outcome.summary.clear();
   }
+}
+
+void require_file(const std::string& path) {
+  struct stat facts {};
+  if (stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode)) return;
+  throw core::InputError(path, "there is no such file" + did_you_mean_file(path) +
+                                   "; expected a database that `exawarp sweep` made");
 }
 
 }  // namespace
@@ -109,40 +125,51 @@ FillLock::FillLock(const std::string& path)
 
 FillLock::~FillLock() { close(descriptor_); }
 
-SweepDatabase::SweepDatabase(const std::string& path, const Sweep& sweep)
+std::string SweepShare::text() const { return fmt::format("{}/{}", part, of); }
+
+SweepDatabase::SweepDatabase(const std::string& path, const Sweep& sweep, SweepShare share)
     : lock_(path), database_(path, Database::Use::fill) {
-  if (is_empty(database_)) create(sweep);
-  check_same(path, sweep);
+  if (is_empty(database_)) create(sweep, share);
+  check_same(path, sweep, share);
   database_.run("UPDATE point SET state = 'pending' WHERE state = 'running'");
 }
 
-void SweepDatabase::check_same(const std::string& path, const Sweep& sweep) {
+void SweepDatabase::check_same(const std::string& path, const Sweep& sweep,
+                               const SweepShare& share) {
   if (!has_tables(database_)) refuse_foreign(path);
-  Statement known = database_.prepare("SELECT name, identity FROM sweep");
+  Statement known = database_.prepare("SELECT name, identity, share FROM sweep");
   if (!known.next()) refuse_foreign(path);
-  if (known.text(1) == sweep.identity) return;
-  throw core::InputError(
-      path, fmt::format("holds another sweep, or other values of it: {}; expected another file, "
-                        "-o FILE.db",
-                        in_quotes(known.text(0))));
+  if (known.text(1) != sweep.identity) {
+    throw core::InputError(
+        path, fmt::format("holds another sweep, or other values of it: {}; expected another file, "
+                          "-o FILE.db",
+                          in_quotes(known.text(0))));
+  }
+  if (known.text(2) != share.text()) {
+    throw core::InputError(
+        path, fmt::format("holds share {} of the sweep; expected that of --share, which is {}",
+                          known.text(2), share.text()));
+  }
 }
 
-void SweepDatabase::create(const Sweep& sweep) {
+void SweepDatabase::create(const Sweep& sweep, const SweepShare& share) {
   together(database_, [&] {
     database_.run(kTables);
     Json keys = Json::array();
     for (const SweepAxis& axis : sweep.axes) keys.push_back(axis.key);
-    database_.prepare("INSERT INTO sweep VALUES (?, ?, ?, ?)")
+    database_.prepare("INSERT INTO sweep VALUES (?, ?, ?, ?, ?)")
         .bind(1, sweep.name)
         .bind(2, sweep.text)
         .bind(3, sweep.identity)
-        .bind(4, keys.dump(-1, ' ', false, Json::error_handler_t::replace))
+        .bind(4, share.text())
+        .bind(5, keys.dump(-1, ' ', false, Json::error_handler_t::replace))
         .run();
     Statement insert =
         database_.prepare("INSERT INTO point(number, state, key_values) VALUES (?, 'pending', ?)");
-    for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-      insert.bind(1, static_cast<std::int64_t>(i + 1))
-          .bind(2, key_values(sweep, sweep.points[i]))
+    for (std::size_t number = 1; number <= sweep.points.size(); ++number) {
+      if (!share.has(number)) continue;
+      insert.bind(1, static_cast<std::int64_t>(number))
+          .bind(2, key_values(sweep, sweep.points[number - 1]))
           .run();
     }
   });
@@ -196,21 +223,35 @@ void SweepDatabase::finish(std::int64_t number, const PointOutcome& outcome) {
            .bind(8, number));
 }
 
-SweepResults read_sweep_results(const std::string& path, std::vector<Measure> measures,
-                                bool with_texts) {
-  struct stat facts {};
-  if (stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) {
-    throw core::InputError(path, "there is no such file" + did_you_mean_file(path) +
-                                     "; expected a database that `exawarp sweep` made");
-  }
-  Database database(path, Database::Use::read);
-  if (!has_tables(database)) refuse_foreign(path);
+SweepResults read_sweep_results(const std::vector<std::string>& paths,
+                                const std::vector<Measure>& measures, bool with_texts) {
   SweepResults out;
-  out.measures = std::move(measures);
-  try {
-    read_rows(database, with_texts, out);
-  } catch (const nlohmann::json::exception&) {  // somebody else wrote into it
-    refuse_foreign(path);
+  out.measures = measures;
+  std::string identity;
+  for (const std::string& path : paths) {
+    require_file(path);
+    Database database(path, Database::Use::read);
+    try {
+      Head head = head_of(database, path);
+      if (out.keys.empty()) {
+        out.name = std::move(head.name);
+        out.keys = std::move(head.keys);
+        identity = head.identity;
+      } else if (head.identity != identity) {
+        throw core::InputError(path, "holds another sweep than " + paths.front());
+      }
+      add_rows(database, with_texts, out);
+    } catch (const nlohmann::json::exception&) {  // somebody else wrote into it
+      refuse_foreign(path);
+    }
+  }
+  std::ranges::sort(out.points, {}, &SweepPoint::number);
+  const auto twice = std::ranges::adjacent_find(out.points, {}, &SweepPoint::number);
+  if (twice != out.points.end()) {
+    throw core::InputError(paths.back(),
+                           fmt::format("point {} is in several files; expected those of a sweep's "
+                                       "shares, each once",
+                                       twice->number));
   }
   return out;
 }

@@ -262,6 +262,12 @@ bool Expression::holds(std::span<const double> values) const {
   return truth(nodes_.size() - 1, values);
 }
 
+bool Expression::is_name(std::string_view text) {
+  const bool is_word = text == "and" || text == "or" || text == "not";
+  return !is_word && !text.empty() && starts_name(text[0]) &&
+         std::ranges::all_of(text, continues_name);
+}
+
 bool Expression::uses(std::size_t name) const {
   return std::ranges::any_of(nodes_, [name](const Node& node) {
     return node.operation == Operation::name && node.name == name;

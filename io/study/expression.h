@@ -34,7 +34,9 @@ class Expression {
   // division by 0, or a remainder of what is not whole.
   [[nodiscard]] bool holds(std::span<const double> values) const;
 
-  [[nodiscard]] const std::string& text() const { return text_; }
+  // Whether a condition can have a name that is so spelt.
+  [[nodiscard]] static bool is_name(std::string_view text);
+
   // Whether it has the name of that index.
   [[nodiscard]] bool uses(std::size_t name) const;
 

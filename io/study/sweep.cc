@@ -9,6 +9,7 @@
 
 #include "core/digest.h"
 #include "core/error.h"
+#include "io/study/expression.h"
 #include "io/study/file_kinds.h"
 #include "io/study/find_config.h"
 #include "io/study/folder_name.h"
@@ -162,7 +163,12 @@ void read_points(const YamlSection& root, Sweep& out, const KeySchema& key) {
 void read_names(const YamlSection& root, Sweep& out, const KeySchema& key) {
   if (!root.has(key.name)) return;
   const YamlSection names = root.section(key.name);
-  for (const std::string& name : names.keys()) out.names.emplace_back(name, names.text(name));
+  for (const std::string& name : names.keys()) {
+    if (!Expression::is_name(name)) {
+      names.fail(name, "is no name; expected a letter, then letters, digits and \"_\"");
+    }
+    out.names.emplace_back(name, names.text(name));
+  }
 }
 
 // What of the table can be checked only when all of it is read.
@@ -246,7 +252,7 @@ std::vector<std::string> overrides_of(const Sweep& sweep, const std::vector<std:
   return all;
 }
 
-Sweep read_sweep(const std::string& path) {
+Sweep read_sweep(const std::string& path, const std::vector<std::string>& overrides) {
   YamlDocument document(path);
   const YamlSection root = document.root();
   expect_kind(FileKind::sweep, root, path);
@@ -254,6 +260,7 @@ Sweep read_sweep(const std::string& path) {
   out.file = path;
   out = sweep_keys().read(root, std::move(out));
   document.finish();
+  out.overrides.insert(out.overrides.end(), overrides.begin(), overrides.end());
   const Study base =
       in_file(out.study_file, [&] { return read_study(out.study_file, overrides_of(out, {})); });
   out.points = points_of(out, base, root.where("where"));

@@ -53,8 +53,9 @@ struct Sweep {
 constexpr std::size_t kSweepCombinationsMax = 1'000'000;
 constexpr std::size_t kSweepPointsMax = 100'000;
 
-// Reads the file and its study, and finds the points. Throws core::InputError.
-Sweep read_sweep(const std::string& path);
+// Reads the file and its study, and finds the points. `overrides` of the study go behind the file's
+// own. Throws core::InputError.
+Sweep read_sweep(const std::string& path, const std::vector<std::string>& overrides = {});
 
 // What a point's study replaces, path.to.key=value, in the order of application.
 std::vector<std::string> overrides_of(const Sweep& sweep, const std::vector<std::string>& point);

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
 #include "core/error.h"
@@ -28,9 +27,9 @@ struct Name {
   double value = 0;  // without `axis`
 };
 
-std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+constexpr const char* kDevices = "devices";  // of the study as it stands, or its key
 
-constexpr std::string_view kDevices = "devices";  // of the study as it stands, or its key
+std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 
 // The names of all whose number is known: each key in full, then by its last part, which is that of
 // no other. An axis goes before the study's keys.
@@ -47,18 +46,8 @@ class Names {
       if (value && find(setting.key) == nullptr) known_.push_back({setting.key, {}, *value});
     }
     shorten(axes);
-    for (const auto& [name, key] : sweep.names) {
-      const Name* const named = find(key);
-      if (named == nullptr) {
-        throw core::InputError(sweep.file + ": key \"as." + name + "\"",
-                               in_quotes(key) + " is no key that has a number here");
-      }
-      Name alias = *named;
-      alias.name = name;
-      std::erase_if(known_, [&](const Name& other) { return other.name == name; });
-      known_.push_back(std::move(alias));
-    }
-    if (find(std::string(kDevices)) == nullptr) known_.push_back({std::string(kDevices), {}});
+    for (const auto& [name, key] : sweep.names) add_alias(sweep.file, name, key);
+    if (find(kDevices) == nullptr) known_.push_back({kDevices, {}});
   }
 
   [[nodiscard]] const std::vector<Name>& all() const { return known_; }
@@ -89,6 +78,18 @@ class Names {
       if (so_called != 1 || brief.name == kDevices || find(brief.name) != nullptr) continue;
       known_.push_back(std::move(brief));
     }
+  }
+
+  void add_alias(const std::string& file, const std::string& name, const std::string& key) {
+    const Name* const named = find(key);
+    if (named == nullptr) {
+      throw core::InputError(fmt::format("{}: key \"as.{}\"", file, name),
+                             in_quotes(key) + " is no key that has a number here");
+    }
+    Name alias = *named;
+    alias.name = name;
+    std::erase_if(known_, [&](const Name& other) { return other.name == name; });
+    known_.push_back(std::move(alias));
   }
 
   std::vector<Name> known_;
@@ -133,9 +134,7 @@ class Conditions {
   Conditions(const Sweep& sweep, const Study& base, const std::string& place)
       : sweep_(sweep), names_(sweep, base) {
     const std::vector<std::string> texts = names_.texts();
-    for (std::size_t i = 0; i < sweep.where.size(); ++i) {
-      expressions_.emplace_back(sweep.where[i], place, texts);
-    }
+    for (const std::string& text : sweep.where) expressions_.emplace_back(text, place, texts);
     for (std::size_t i = 0; i < texts.size(); ++i) {
       const bool used = std::ranges::any_of(expressions_, [i](const auto& e) { return e.uses(i); });
       if (texts[i] == kDevices && used) count_devices(names_.all()[i], base);

@@ -38,6 +38,7 @@ void write_files(const Workspace& workspace) {
   workspace.write("workload.yaml", small_workload());
   workspace.write("traffic.yaml",
                   "study: t\ndevices: 4\nfabric: net.yaml\ntraffic: {pattern: permutation}\n");
+  workspace.write("sweep.yaml", "sweep: s\nstudy: study.yaml\nover: {seed: [1, 2]}\n");
   workspace.write("net.yaml", kFabric);
   workspace.write("chip.yaml", kChip);
   workspace.write("cluster.yaml", "accelerator: chip.yaml\nfabric: net.yaml\n");
@@ -57,6 +58,13 @@ TEST_P(FileOfAnotherKind, IsCalledByItsName) {
 INSTANTIATE_TEST_SUITE_P(
     Commands, FileOfAnotherKind,
     testing::Values(
+        WrongKind{"RunSweep",
+                  {"run", "sweep.yaml"},
+                  "sweep.yaml: is a sweep; expected a study; run it by "
+                  "`exawarp sweep sweep.yaml`"},
+        WrongKind{"SweepStudy",
+                  {"sweep", "study.yaml"},
+                  "study.yaml: is a study; expected a sweep; run it by `exawarp run study.yaml`"},
         WrongKind{"RunTraffic",
                   {"run", "traffic.yaml"},
                   "traffic.yaml: is a traffic study; expected a study; run it by "

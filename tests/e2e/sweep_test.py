@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 EXAWARP, SOURCES = pathlib.Path(sys.argv.pop(1)).resolve(), pathlib.Path(sys.argv.pop(1)).resolve()
@@ -26,6 +27,18 @@ over:
   seed: [1, 2]
 """
 POINTS = 12
+
+# A point is made to take for ever by its network: packets of 256 bytes.
+FILES = f"""
+sweep: files
+study: {SOURCES}/configs/studies/llama2_7b_8.yaml
+how: list
+over:
+  network: [{", ".join(f"n{i}.yaml" for i in range(1, POINTS + 1))}]
+  workload.transformer.global_batch_sequences: {{from: 8, to: {8 * POINTS}, step: 8}}
+"""
+NETWORK = "fidelity: message\n"
+ENDLESS = "fidelity: packet\ninside_nodes: packet\npacket: {packet_size: 256 B}\n"
 
 
 def rows(database, columns):
@@ -50,6 +63,9 @@ class Sweep(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.write("sweep.yaml", SWEEP)
+        self.write("files.yaml", FILES)
+        for i in range(1, POINTS + 1):
+            self.write(f"n{i}.yaml", NETWORK)
 
     def write(self, name, text):
         (self.folder / name).write_text(text, encoding="utf-8")
@@ -64,49 +80,52 @@ class Sweep(unittest.TestCase):
         self.assertEqual(process.returncode, expected, err)
         return out if expected == 0 else err
 
-    def stop_when(self, points, number, *arguments):
-        """Sends the signal once so many points are done."""
+    def stop_at(self, point, number, *arguments):
+        """Sends the signal while that point is being simulated, and lets it end the next time."""
+        self.write(f"n{point}.yaml", ENDLESS)
         process = self.start(*arguments)
-        while process.poll() is None and len(done(self.folder / "a.db")) < points:
-            pass
-        self.assertIsNone(process.poll(), "ended before it was to be stopped")
+        while (point, "running") not in rows(self.folder / "a.db", "number, state"):
+            self.assertIsNone(process.poll(), "ended before it came to the point")
+            time.sleep(0.01)
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
+        self.write(f"n{point}.yaml", NETWORK)
         return process.returncode, err
 
     def test_killed_three_times_it_comes_to_the_same_and_runs_no_point_twice(self):
+        arguments = ("files.yaml", "-o", "a.db", "--jobs", "1")
         finished = {}
-        for points in (2, 5, 8):
-            code, _ = self.stop_when(points, signal.SIGKILL, "sweep.yaml", "-o", "a.db", "--jobs",
-                                     "1")
+        for point in (3, 6, 9):
+            code, _ = self.stop_at(point, signal.SIGKILL, *arguments)
             self.assertEqual(code, -signal.SIGKILL)
             finished.update(done(self.folder / "a.db"))
-        self.sweep("sweep.yaml", "-o", "a.db", "--jobs", "2")
-        self.sweep("sweep.yaml", "-o", "b.db", "--jobs", "2")
+        self.assertEqual(sorted(finished), [1, 2, 3, 4, 5, 6, 7, 8])
+        self.sweep("files.yaml", "-o", "a.db", "--jobs", "2")
+        self.sweep("files.yaml", "-o", "b.db", "--jobs", "2")
         a, b = self.folder / "a.db", self.folder / "b.db"
         columns = "number, state, key_values, digest, study"
         self.assertEqual(rows(a, columns), rows(b, columns))
         self.assertEqual(len(done(a)), POINTS)
         for number, kept in finished.items():
             self.assertEqual(done(a)[number], kept, f"point {number} was run again")
-        self.assertLessEqual(sum(starts for starts, in rows(a, "starts")), POINTS + 3)
+        self.assertEqual([starts for starts, in rows(a, "starts")],
+                         [2 if point in (3, 6, 9) else 1 for point in range(1, POINTS + 1)])
         before = done(a)
-        self.sweep("sweep.yaml", "-o", "a.db")
+        self.sweep("files.yaml", "-o", "a.db")
         self.assertEqual(done(a), before)
 
     def test_a_signal_ends_it_in_order(self):
-        for number in (signal.SIGTERM, signal.SIGINT):
-            (self.folder / "a.db").unlink(missing_ok=True)
-            code, err = self.stop_when(2, number, "sweep.yaml", "-o", "a.db", "--jobs", "1")
+        for point, number in ((3, signal.SIGTERM), (6, signal.SIGINT), (9, signal.SIGUSR1)):
+            code, err = self.stop_at(point, number, "files.yaml", "-o", "a.db", "--jobs", "1")
             self.assertEqual(code, 75, err)
             name = signal.Signals(number).name
-            self.assertIn(f"sweep.yaml: stopped by {name}; the same command goes on", err)
-            self.assertEqual(sorted(os.listdir(self.folder)), ["a.db", "sweep.yaml"])
-            states = [state for state, in rows(self.folder / "a.db", "state")]
-            self.assertNotIn("running", states)
+            self.assertIn(f"files.yaml: stopped by {name}; the same command goes on", err)
+            self.assertEqual(list(self.folder.glob("a.db-*")), [])
+            self.assertEqual(len(done(self.folder / "a.db")), point - 1)
+            self.assertNotIn(("running",), rows(self.folder / "a.db", "state"))
             for left in self.folder.glob("a.db-*"):  # by a reader that may not write
                 left.unlink()
-        self.sweep("sweep.yaml", "-o", "a.db")
+        self.sweep("files.yaml", "-o", "a.db")
         self.assertEqual(len(done(self.folder / "a.db")), POINTS)
 
     def test_points_are_what_run_makes_of_them(self):
@@ -116,6 +135,12 @@ class Sweep(unittest.TestCase):
         ran = subprocess.run([EXAWARP, *line, "--json", "--out", "ran"], cwd=self.folder,
                              check=True, capture_output=True)
         self.assertEqual(json.loads(ran.stdout)["digest"], digest)
+
+    def test_a_key_may_be_replaced_at_every_point(self):
+        self.sweep("sweep.yaml", "-o", "a.db", "--set", "network.fidelity=analytical")
+        for summary, in rows(self.folder / "a.db", "summary"):
+            self.assertEqual(json.loads(summary)["network_fidelity"], "analytical")
+        self.assertIn("holds another sweep", self.sweep("sweep.yaml", "-o", "a.db", expected=2))
 
     def test_points_that_fail_are_rows_with_their_reason(self):
         self.write("sweep.yaml", SWEEP.replace("seed: [1, 2]", "seed: [1, -1]"))
@@ -162,6 +187,16 @@ class Sweep(unittest.TestCase):
         self.assertTrue(lines[0].startswith("number,workload.transformer.micro_batch_sequences,"))
         self.assertIn("12 points, 12 done", self.sweep("show", database))
 
+    def test_machines_share_a_sweep(self):
+        for part in (1, 2, 3):
+            self.sweep("sweep.yaml", "--share", f"{part}/3")
+        files = [f"results/twelve.{part}_of_3.db" for part in (1, 2, 3)]
+        self.assertIn("4 points, 4 done", self.sweep("show", files[0]))
+        self.assertIn("12 points, 12 done", self.sweep("show", *files))
+        self.sweep("sweep.yaml")
+        best = self.sweep("best", "results/twelve.db", "--by", "step_time")
+        self.assertEqual(self.sweep("best", *files, "--by", "step_time"), best)
+
     def test_a_database_is_of_one_sweep(self):
         self.sweep("sweep.yaml", "-o", "a.db")
         self.write("sweep.yaml", SWEEP.replace("seed: [1, 2]", "seed: [1, 3]"))
@@ -173,17 +208,20 @@ class Sweep(unittest.TestCase):
             (["absent.yaml"], "absent.yaml"),
             ([], "exawarp sweep: SWEEP is required"),
             (["sweep.yaml", "--jobs", "0"], "--jobs"),
+            (["sweep.yaml", "--share", "4/3"], '--share: "4/3" is no share; expected e.g. 3/8'),
+            (["sweep.yaml", "--share", "x"], '--share: "x" is no share; expected e.g. 3/8'),
             (["best", "absent.db"], "absent.db: there is no such file"),
             (["show", "sweep.yaml"], "sweep.yaml: is no database"),
             (["best", "absent.db", "--by", "speed"], '--by: "speed" is no measure'),
             (["best", "absent.db", "--by", "mfu", "--pareto", "mfu"], "excludes"),
             (["export", "absent.db", "--csv", "--json"], "excludes"),
             (["sweep.yaml", "-o", "sweep.yaml"], "sweep.yaml: is no database")]
+        before = sorted(os.listdir(self.folder))
         for arguments, expected in cases:
             err = self.sweep(*arguments, expected=2)
             self.assertIn(expected, err)
             self.assertEqual(err.count("\n"), 1, err)
-        self.assertEqual(sorted(os.listdir(self.folder)), ["sweep.yaml"])
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
         err = self.sweep("sweep.yaml", "-o", "none/a.db", expected=4)
         self.assertEqual(err, "none/a.db: cannot write: No such file or directory\n")
 

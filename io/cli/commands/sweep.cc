@@ -26,16 +26,18 @@ std::string database_of(const SweepArguments& a, const Sweep& sweep) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw core::SystemError("results: cannot make the folder: " + error.message());
-  return (folder / (sweep.name + ".db")).string();
+  const std::string share =
+      a.share.of == 1 ? "" : fmt::format(".{}_of_{}", a.share.part, a.share.of);
+  return (folder / (sweep.name + share + ".db")).string();
 }
 
 int run(const SweepArguments& a, const Console& console) {
-  const Sweep sweep = read_sweep(find_config(a.file, kSweepFolders));
+  const Sweep sweep = read_sweep(find_config(a.file, kSweepFolders), a.overrides);
   const std::string path = database_of(a, sweep);
   const core::StopOnSignals stop;
   bool complete = false;
   {
-    SweepDatabase database(path, sweep);
+    SweepDatabase database(path, sweep, a.share);
     StatusLine status(console);
     SweepOptions options{.jobs = a.jobs, .threads = a.threads, .time_limit_s = a.time_limit_s};
     if (options.jobs == 0) {
@@ -47,7 +49,8 @@ int run(const SweepArguments& a, const Console& console) {
     };
     complete = run_sweep(sweep, database, options);
   }
-  console.out << printable(sweep_text(read_sweep_results(path, {}))) << path << '\n' << std::flush;
+  console.out << printable(sweep_text(read_sweep_results({path}, {}))) << path << '\n'
+              << std::flush;
   if (complete) return kDone;
   console.err << fmt::format("{}: stopped by {}; the same command goes on\n", a.file,
                              core::signal_name(core::stop_signal()))
@@ -65,7 +68,7 @@ std::vector<Measure> with_usual(std::vector<Measure> measures) {
 }
 
 int best(const SweepArguments& a, const Console& console) {
-  const SweepResults results = read_sweep_results(a.database, with_usual(a.by));
+  const SweepResults results = read_sweep_results(a.databases, with_usual(a.by));
   const std::vector<SweepPoint> points =
       a.front ? pareto_points(results, a.by.size()) : best_points(results, a.count);
   console.out << (a.json ? sweep_json(results, points) : printable(points_table(results, points)))
@@ -74,7 +77,7 @@ int best(const SweepArguments& a, const Console& console) {
 }
 
 int write(const SweepArguments& a, const Console& console) {
-  const SweepResults results = read_sweep_results(a.database, with_usual({}), a.json);
+  const SweepResults results = read_sweep_results(a.databases, with_usual({}), a.json);
   const std::string text = a.json ? sweep_json(results, results.points) : sweep_csv(results);
   if (a.output.empty()) {
     console.out << text << std::flush;
@@ -100,7 +103,7 @@ int run_sweep_command(const SweepArguments& a, const Console& console, pdes::Tra
     case SweepArguments::Action::show:
       break;
   }
-  console.out << printable(sweep_text(read_sweep_results(a.database, {}))) << std::flush;
+  console.out << printable(sweep_text(read_sweep_results(a.databases, {}))) << std::flush;
   return kDone;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/cli/console.h"
+#include "io/life/sweep_database.h"
 #include "io/report/sweep_results.h"
 #include "pdes/transport.h"
 
@@ -17,7 +18,10 @@ struct SweepArguments {
   Action action = Action::run;
   std::string file;                    // run: the sweep
   std::string database;                // run: empty: results/<sweep>.db
+  SweepShare share;                    // run
+  std::vector<std::string> databases;  // of all others: at least one
   std::string output;                  // write: empty: standard output
+  std::vector<std::string> overrides;  // run: of every point's study
   std::uint32_t jobs = 0;              // run: points at a time; 0: as many as cores allow
   std::uint32_t threads = 1;           // run: of a point
   std::optional<double> time_limit_s;  // run: of a point

@@ -36,7 +36,7 @@ class SweepRows : public testing::Test {
     }
   }
   [[nodiscard]] SweepResults results() const {
-    return io::read_sweep_results(path_, {io::measure_of("", "tokens_per_s")}, true);
+    return io::read_sweep_results({path_}, {io::measure_of("", "tokens_per_s")}, true);
   }
 
   const std::filesystem::path folder_ =
@@ -97,6 +97,25 @@ TEST_F(SweepRows, AreOfOneSweep) {
             path_ +
                 ": holds another sweep, or other values of it: \"three\"; expected another "
                 "file, -o FILE.db");
+}
+
+TEST_F(SweepRows, MayBeSharedAndAreReadTogether) {
+  const std::vector<std::string> paths{path_, folder_.string() + "/t.db"};
+  EXPECT_EQ(SweepDatabase(paths[0], sweep_, {.part = 1, .of = 2}).pending(),
+            (std::vector<std::int64_t>{1, 3}));
+  EXPECT_EQ(SweepDatabase(paths[1], sweep_, {.part = 2, .of = 2}).pending(),
+            (std::vector<std::int64_t>{2}));
+  const SweepResults all = io::read_sweep_results(paths, {});
+  ASSERT_EQ(all.points.size(), 3U);
+  EXPECT_EQ(all.points[1].values, std::vector<std::string>{"2"});
+  EXPECT_EQ(error_of_opening(), path_ +
+                                    ": holds share 1/2 of the sweep; expected that of --share, "
+                                    "which is 1/1");
+  EXPECT_THROW(static_cast<void>(io::read_sweep_results({path_, path_}, {})), core::InputError);
+  sweep_.identity = "b2";
+  const std::string other = folder_.string() + "/u.db";
+  { const SweepDatabase database(other, sweep_); }
+  EXPECT_THROW(static_cast<void>(io::read_sweep_results({path_, other}, {})), core::InputError);
 }
 
 TEST_F(SweepRows, AreFilledByOneProcess) {

@@ -165,6 +165,8 @@ TEST_F(SweepFile, SaysWhatIsWrong) {
       {"over: {seed: [1]}\nwhere: [seed > 1]\n", "none of 1 combinations of values holds all"},
       {"over: {placement.method: [block]}\nwhere: [method = 1]\n", R"("method" is no key that)"},
       {"over: {seed: [1]}\nas: {s: sed}\n", R"(key "as.s": "sed" is no key that has a number)"},
+      {"over: {seed: [1]}\nas: {a-b: seed}\n", R"(key "as.a-b": is no name; expected a letter)"},
+      {"over: {seed: [1]}\nas: {not: seed}\n", R"(key "as.not": is no name)"},
       {"over: {seed: {from: 1, to: 9999}, devices: {from: 1, to: 999}}\n",
        "has more than 1000000 combinations"},
       {"over: {seed: {from: 1, to: 999}, devices: {from: 1, to: 999}}\n",
