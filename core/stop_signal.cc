@@ -3,6 +3,8 @@
 #include <atomic>
 #include <csignal>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 #include "core/temporary_files.h"
 
@@ -10,8 +12,15 @@ namespace exawarp::core {
 namespace {
 
 std::atomic<int> asked{0};
-int alive = 0;  // of StopOnSignals
 static_assert(std::atomic<int>::is_always_lock_free, "a handler uses it");
+
+// What becomes of a signal again when nobody counts it as a question any more.
+struct Counted {
+  int users = 0;
+  struct sigaction before {};
+};
+std::mutex counting;
+std::map<int, Counted> counted;  // by signal; those with users alone
 
 extern "C" void ask_to_stop(int number) {
   int none = 0;
@@ -21,13 +30,17 @@ extern "C" void ask_to_stop(int number) {
 }  // namespace
 
 StopOnSignals::StopOnSignals(std::initializer_list<int> signals) {
-  if (alive++ == 0) asked = 0;
+  const std::lock_guard lock(counting);
+  if (counted.empty()) asked = 0;
   for (const int signal : signals) {
+    struct sigaction now {};
+    sigaction(signal, nullptr, &now);
+    if (now.sa_handler == SIG_IGN) continue;
+    signals_.push_back(signal);
+    Counted& entry = counted[signal];
+    if (entry.users++ != 0) continue;
+    entry.before = now;
     struct sigaction action {};
-    sigaction(signal, nullptr, &action);
-    if (action.sa_handler == SIG_IGN) continue;
-    before_.push_back({signal, action});
-    action = {};
     action.sa_handler = ask_to_stop;
     action.sa_flags = SA_RESTART;  // nobody who writes or waits is to notice
     sigaction(signal, &action, nullptr);
@@ -35,8 +48,13 @@ StopOnSignals::StopOnSignals(std::initializer_list<int> signals) {
 }
 
 StopOnSignals::~StopOnSignals() {
-  for (const Before& before : before_) sigaction(before.signal, &before.action, nullptr);
-  --alive;
+  const std::lock_guard lock(counting);
+  for (const int signal : signals_) {
+    const auto entry = counted.find(signal);
+    if (--entry->second.users != 0) continue;
+    sigaction(signal, &entry->second.before, nullptr);
+    counted.erase(entry);
+  }
 }
 
 int stop_signal() noexcept { return asked.load(std::memory_order_relaxed); }

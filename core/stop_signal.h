@@ -1,6 +1,6 @@
 // Signals that ask for an end in good order: SIGINT, SIGTERM and SIGUSR1, which batch systems send
 // before the time is over. The first one only asks; a second ends the process at once.
-// Thread safety: the functions from any thread; StopOnSignals from one, the main thread, say.
+// Thread safety: any thread.
 #pragma once
 
 #include <csignal>
@@ -11,7 +11,8 @@
 namespace exawarp::core {
 
 // As long as it lives, these signals ask; before and after, they end the process. Leaves alone what
-// is ignored. One may live within another, and then knows what that was asked.
+// is ignored. Where several live, in one another or side by side, the last one to end counts, and
+// each knows what any of them was asked.
 class StopOnSignals {
  public:
   explicit StopOnSignals(std::initializer_list<int> signals = {SIGINT, SIGTERM, SIGUSR1});
@@ -20,14 +21,10 @@ class StopOnSignals {
   StopOnSignals& operator=(const StopOnSignals&) = delete;
 
  private:
-  struct Before {
-    int signal;
-    struct sigaction action;
-  };
-  std::vector<Before> before_;
+  std::vector<int> signals_;
 };
 
-// The signal that asked since the outermost StopOnSignals was made, or 0.
+// The signal that asked since there was no StopOnSignals, or 0.
 [[nodiscard]] int stop_signal() noexcept;
 [[nodiscard]] inline bool stop_asked() noexcept { return stop_signal() != 0; }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 namespace exawarp::core {
 namespace {
 
@@ -24,6 +26,14 @@ TEST(StopSignal, AnInnerOneKnowsWhatTheOuterOneWasAsked) {
     EXPECT_EQ(stop_signal(), SIGUSR1);
   }
   EXPECT_EQ(stop_signal(), SIGUSR1);
+}
+
+TEST(StopSignal, TheLastOfSeveralCounts) {
+  auto first = std::make_unique<const StopOnSignals>();
+  const StopOnSignals second;
+  first.reset();
+  std::raise(SIGTERM);
+  EXPECT_EQ(stop_signal(), SIGTERM);
 }
 
 TEST(StopSignalDeathTest, OthersThanItsOwnEndTheProcess) {
