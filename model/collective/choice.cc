@@ -69,6 +69,9 @@ Choice default_choice(CollectiveType type) {
 
 std::int64_t carried_bytes(std::uint32_t payload_ppm, std::int64_t bytes) {
   if (payload_ppm == kPayloadWhole) return bytes;
+  // A division of 64 bits where the product fits: several times faster, and messages are small.
+  constexpr std::int64_t kFits = std::numeric_limits<std::int64_t>::max() / kPayloadWhole - 1;
+  if (0 <= bytes && bytes <= kFits) return (bytes * kPayloadWhole + payload_ppm - 1) / payload_ppm;
   __extension__ using Wide = __int128;
   constexpr Wide kMost = std::numeric_limits<std::int64_t>::max();
   const Wide whole =

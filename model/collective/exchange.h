@@ -42,6 +42,10 @@ inline Phase one_each_way(const Collective&, std::uint32_t, std::uint32_t, std::
 inline std::uint32_t position_at(const Collective& c, std::uint64_t position) {
   return static_cast<std::uint32_t>(position % c.members);
 }
+// The same less than once round, without a division. Requires position < 2 members.
+inline std::uint32_t position_near(const Collective& c, std::uint32_t position) {
+  return position < c.members ? position : position - c.members;
+}
 
 // Of `blocks`, from `position` to `peer`.
 Transfer exchanged(const Collective& c, std::uint32_t position, std::uint32_t peer,

@@ -12,6 +12,7 @@
 #include <kj/exception.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <tuple>
 
@@ -203,11 +204,16 @@ void WorkloadGraph::index() {
     axis_name_.clear();
     axis_size_.clear();
     axis_stride_.clear();
+    axis_bits_.clear();
     std::uint32_t stride = 1;
     for (const schema::Axis::Reader axis : root_.getAxes()) {
       axis_name_.push_back(view(axis.getName()));
       axis_size_.push_back(axis.getSize());
       axis_stride_.push_back(stride);
+      axis_bits_.push_back(
+          {.are_all = std::has_single_bit(stride) && std::has_single_bit(axis.getSize()),
+           .shift = static_cast<std::uint8_t>(std::countr_zero(stride)),
+           .mask = axis.getSize() - 1});
       stride *= axis.getSize();
     }
     groups_.clear();
@@ -318,8 +324,10 @@ DeviceId WorkloadGraph::member(std::uint32_t group, DeviceId device, std::uint32
   std::uint32_t id = device.value;
   for (const std::uint8_t axis : table.axes) {
     id -= coordinate(device, axis) * axis_stride_[axis];
-    id += position % axis_size_[axis] * axis_stride_[axis];
-    position /= axis_size_[axis];
+    const std::uint32_t size = axis_size_[axis];
+    const std::uint32_t here = position < size ? position : position % size;
+    id += here * axis_stride_[axis];
+    position = position < size ? 0 : position / size;
   }
   return {id};
 }

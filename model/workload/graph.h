@@ -171,6 +171,8 @@ class WorkloadGraph {
   [[nodiscard]] schema::Training::Reader training() const { return training_; }
   [[nodiscard]] std::uint32_t axis_stride(std::uint32_t axis) const { return axis_stride_[axis]; }
   [[nodiscard]] std::uint32_t coordinate(DeviceId device, std::uint32_t axis) const {
+    const AxisBits& bits = axis_bits_[axis];
+    if (bits.are_all) [[likely]] return device.value >> bits.shift & bits.mask;
     return device.value / axis_stride_[axis] % axis_size_[axis];
   }
   [[nodiscard]] std::uint32_t program_count() const {
@@ -227,7 +229,14 @@ class WorkloadGraph {
   schema::Training::Reader training_;
   std::uint32_t device_count_ = 0;
   std::vector<std::string_view> axis_name_;
+  // Where an axis has a power of two of places, as far apart: a coordinate without divisions.
+  struct AxisBits {
+    bool are_all = false;
+    std::uint8_t shift = 0;
+    std::uint32_t mask = 0;
+  };
   std::vector<std::uint32_t> axis_size_, axis_stride_;
+  std::vector<AxisBits> axis_bits_;
   std::vector<Program> programs_;
   std::vector<GroupTable> groups_;
   std::vector<BoundRange> ranges_;

@@ -55,9 +55,11 @@ SIMULATIONS = {
     "study": ["run", "study.yaml"],
     "phold": ["phold", "--lps", "2048", "--start-events", "2", "--remote", "0.5", "--end", "60"],
     "goal": ["goal", "ring.goal"],
-    "training_4k": ["run", str(STUDIES / "llama3_405b_4k.yaml")],
+    "training_4k": ["run", str(campaign.ROOT / "benchmarks/studies/llama3_405b_4k_1f1b.yaml")],
     "packets_512": ["run", str(STUDIES / "llama3_70b_512_faults.yaml"), "--set",
-                    "network.packet.congestion_control=dcqcn"],
+                    "network.packet.transport=dcqcn", "--set",
+                    "network.packet.packet_size=4 MiB", "--set",
+                    "network.packet.ecn={kmin: 8 MB, kmax: 32 MB}"],
     "phold_large": ["phold", "--lps", "65536", "--start-events", "4", "--remote", "0.5", "--end",
                     "80"],
 }

@@ -17,19 +17,26 @@ TreeKind chain(std::uint32_t) { return {.shape = TreeShape::chain}; }
 class NodeOrder {
  public:
   NodeOrder(const Collective& c, std::uint32_t lane)
-      : members_(c.node_members), turn_(lane % members_) {}
+      : members_(c.node_members), is_power_(std::has_single_bit(members_)), turn_(inside(lane)) {}
 
   [[nodiscard]] std::uint32_t number_of(std::uint32_t position) const {
-    const std::uint32_t inside = position % members_;
-    return position - inside + (inside + members_ - turn_) % members_;
+    const std::uint32_t at = inside(position);
+    return position - at + inside(at + members_ - turn_);
   }
   [[nodiscard]] std::uint32_t position_of(std::uint32_t number) const {
-    const std::uint32_t inside = number % members_;
-    return number - inside + (inside + turn_) % members_;
+    const std::uint32_t at = inside(number);
+    return number - at + inside(at + turn_);
   }
 
  private:
-  std::uint32_t members_, turn_;
+  // Modulo the members of a node, which are most often a power of two: each message asks.
+  [[nodiscard]] std::uint32_t inside(std::uint32_t n) const {
+    return is_power_ ? n & (members_ - 1) : n % members_;
+  }
+
+  std::uint32_t members_;
+  bool is_power_;
+  std::uint32_t turn_;
 };
 
 std::uint32_t phases_of(const Collective& c, std::uint32_t, std::uint32_t) {
@@ -39,13 +46,13 @@ std::uint32_t phases_of(const Collective& c, std::uint32_t, std::uint32_t) {
 Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t lane,
                      std::uint32_t phase, std::uint32_t) {
   const NodeOrder order(c, lane);
-  const std::uint32_t n = c.members, round = phase % (n - 1);
-  const std::uint64_t p = order.number_of(position);
+  const std::uint32_t n = c.members, round = phase < n - 1 ? phase : phase - (n - 1);
+  const std::uint32_t p = order.number_of(position);
   const bool backwards = c.both_ways && lane % 2 == 1;
   const bool gathers = c.type == T::ALL_GATHER || phase >= n - 1;
   const std::uint32_t away = gathers ? round : round + 1;
-  const std::uint32_t peer = position_at(c, backwards ? p + n - 1 : p + 1);
-  const std::uint32_t block = position_at(c, backwards ? p + away : p + n - away);
+  const std::uint32_t peer = position_near(c, backwards ? p + n - 1 : p + 1);
+  const std::uint32_t block = position_near(c, backwards ? p + away : p + n - away);
   return exchanged(c, position, order.position_of(peer), phase,
                    {.first = order.position_of(block), .count = 1});
 }
