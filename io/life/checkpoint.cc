@@ -197,6 +197,12 @@ CheckpointWriter::CheckpointWriter(std::string directory, CheckpointFacts facts,
   agree(transport_, [&] {
     if (transport_.rank().value != 0) return;
     make_directory(directory_);
+    lock_ = std::make_unique<const DirectoryLock>(directory_, DirectoryLock::Kind::exclusive,
+                                                  kPatience);
+    if (!lock_->is_held()) {
+      throw SystemError(directory_ + ": another run writes its checkpoints there; expected its "
+                                     "end, or another directory");
+    }
     const std::vector<std::string> there = checkpoints_in(directory_);
     if (there.empty()) return;
     next_ = *number_of(there.back()) + 1;
@@ -276,22 +282,32 @@ void CheckpointWriter::write(pdes::RankCut&& cut) {
   ++next_;
 }
 
+std::string newest_checkpoint(const std::string& directory, pdes::Transport& transport) {
+  if (directory.empty()) return "";
+  std::array<std::uint64_t, 1> number{0};
+  if (transport.rank().value == 0) {
+    const DirectoryLock lock(directory, DirectoryLock::Kind::shared, kPatience);
+    const std::vector<std::string> there = checkpoints_in(directory);
+    if (!there.empty()) number[0] = *number_of(there.back());
+  }
+  transport.all_reduce_max(number);
+  const std::string path = without_slash(directory);
+  return number[0] == 0 ? path : fmt::format("{}/{}{:06}", path, kWhole, number[0]);
+}
+
 Checkpoint::Checkpoint(const std::string& directory, const std::string& command)
     : path_(without_slash(directory)) {
   const std::vector<std::string> there = checkpoints_in(path_);
+  if (!there.empty()) path_ = there.back();
   std::error_code ignored;
-  if (!there.empty()) {
-    path_ = there.back();
-  } else if (!fs::exists(fs::path(path_) / kManifest, ignored)) {
+  if (!number_of(path_) && !fs::exists(fs::path(path_) / kManifest, ignored)) {
     throw InputError(directory, "holds no checkpoint; expected a directory that --checkpoint "
                                 "was given");
   }
   try {
     read_manifest();
   } catch (const InputError& error) {
-    if (there.size() < 2) throw;
-    const std::string& before = there[there.size() - 2];
-    throw InputError(fmt::format("{}; the one before is {}", error.what(), before));
+    refuse(error);
   }
   if (facts_.command != command) {
     throw InputError(path_, fmt::format("is of `exawarp {0}`; expected `exawarp {0} --restart`",
@@ -368,13 +384,17 @@ void Checkpoint::restore(pdes::Engine& engine, const std::vector<NamedSink>& sin
     }
     engine.go_on_from(totals_);
   } catch (const InputError& error) {
-    const std::string text =
-        error.has_place() ? error.what() : fmt::format("{}: {}", path_, error.what());
-    const std::vector<std::string> all = checkpoints_in(fs::path(path_).parent_path().string());
-    const auto here = std::ranges::find(all, path_);
-    if (here == all.end() || here == all.begin()) throw InputError(text);
-    throw InputError(fmt::format("{}; the one before is {}", text, *(here - 1)));
+    refuse(error);
   }
+}
+
+void Checkpoint::refuse(const InputError& error) const {
+  const std::string text =
+      error.has_place() ? error.what() : fmt::format("{}: {}", path_, error.what());
+  const std::vector<std::string> all = checkpoints_in(fs::path(path_).parent_path().string());
+  const auto here = std::ranges::find(all, path_);
+  if (here == all.end() || here == all.begin()) throw InputError(text);
+  throw InputError(fmt::format("{}; the one before is {}", text, *(here - 1)));
 }
 
 void Checkpoint::restore_part(const Part& part, bool with_sinks, pdes::Engine& engine,

@@ -10,12 +10,16 @@
 // all of it is on the disk; the one before is kept, and older ones go.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/error.h"
 #include "core/time.h"
+#include "io/life/directory_lock.h"
 #include "io/study/settings.h"
 #include "pdes/cut.h"
 #include "pdes/emission.h"
@@ -48,8 +52,9 @@ struct NamedSink {
 // Writes the checkpoints of one run. Owner: the rank's main thread.
 class CheckpointWriter {
  public:
-  // Makes the directory on rank 0. Throws core::SystemError where that cannot be done,
-  // core::InputError where it holds checkpoints of something else. Collective.
+  // Makes the directory on rank 0. Throws core::SystemError where that cannot be done, or another
+  // run writes there and does not end within kPatience, core::InputError where it holds checkpoints
+  // of something else. Collective.
   CheckpointWriter(std::string directory, CheckpointFacts facts, std::vector<NamedSink> sinks,
                    pdes::Transport& transport);
 
@@ -66,10 +71,19 @@ class CheckpointWriter {
   CheckpointFacts facts_;
   std::vector<NamedSink> sinks_;
   pdes::Transport& transport_;
+  std::unique_ptr<const DirectoryLock> lock_;  // on rank 0
   std::uint32_t next_ = 1;
   std::string newest_;
   std::uint64_t bytes_ = 0;
 };
+
+// How long a run waits for one that still writes where it wants to. Ranks that lose another, or
+// their launcher, end within ten seconds, and until then they may write.
+inline constexpr std::chrono::seconds kPatience{15};
+
+// What all ranks go on from: of a directory of checkpoints rank 0's newest, else `directory` as it
+// is, and "" for "". Waits for a run that still writes there. Collective.
+std::string newest_checkpoint(const std::string& directory, pdes::Transport& transport);
 
 // A checkpoint to go on from.
 class Checkpoint {
@@ -100,6 +114,8 @@ class Checkpoint {
     std::uint64_t checksum = 0;  // of its head
   };
   void read_manifest();
+  // The error with a place, and with the checkpoint before this one.
+  [[noreturn]] void refuse(const core::InputError& error) const;
   void restore_part(const Part& part, bool with_sinks, pdes::Engine& engine,
                     const std::vector<NamedSink>& sinks) const;
 

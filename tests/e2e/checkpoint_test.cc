@@ -1,10 +1,14 @@
 // Checkpoints and restarts through the commands: the same digest in any mode, and what is refused.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
+#include "io/life/directory_lock.h"
 #include "tests/e2e/workspace.h"
 
 namespace exawarp::tests {
@@ -79,6 +83,23 @@ TEST_F(Checkpoints, ARunGoesOnInAnyModeToTheSameSummary) {
     EXPECT_EQ(compared.exit_code, 0) << compared.out;
     EXPECT_EQ(again["provenance"]["restarted_from"], newest().front());
   }
+}
+
+TEST_F(Checkpoints, ARunWaitsForOneThatStillWritesThere) {
+  write();
+  const auto started = std::chrono::steady_clock::now();
+  constexpr std::chrono::milliseconds kLonger{300};
+  auto other = std::make_unique<const io::DirectoryLock>(
+      "c", io::DirectoryLock::Kind::exclusive, std::chrono::milliseconds{0});
+  ASSERT_TRUE(other->is_held());
+  const io::DirectoryLock late("c", io::DirectoryLock::Kind::shared, std::chrono::milliseconds{0});
+  EXPECT_FALSE(late.is_held());
+  std::jthread ends([&] {
+    std::this_thread::sleep_for(kLonger);
+    other.reset();
+  });
+  done(Words{"run", "--restart", "c", "--json", "--out", "b"});
+  EXPECT_GE(std::chrono::steady_clock::now() - started, kLonger);
 }
 
 TEST_F(Checkpoints, OfTrafficGoalAndPhold) {

@@ -31,7 +31,7 @@ class Forking {
         console_(console),
         transport_(transport),
         fork_(read_fork_file(find_config(a.variants, kForkFolders))),
-        from_(a.checkpoint, "run"),
+        from_(newest_checkpoint(a.checkpoint, transport), "run"),
         directory_(a.out_directory.empty() ? "results/" + fork_.name : a.out_directory) {
     report_.name = fork_.name;
     report_.checkpoint = from_.path();

@@ -32,9 +32,10 @@ int run_goal(const GoalArguments& a, const Console& console, pdes::Transport& tr
   GoalRun run{.file = a.file};
   RunOptions options = with_console(a.options, console);
   std::optional<Checkpoint> restart;
+  const std::string from = newest_checkpoint(a.restart, transport);
   agree(transport, [&] {
-    if (!a.restart.empty()) {
-      run = goal_run_of(restart.emplace(a.restart, "goal"));
+    if (!from.empty()) {
+      run = goal_run_of(restart.emplace(from, "goal"));
       options.restart = &*restart;
       return;
     }

@@ -34,11 +34,12 @@ int run_phold(const PholdArguments& a, const Console& console, pdes::Transport& 
   PholdRun run{
       .phold = {.lps = a.lps, .start_events = a.start_events, .remote = a.remote}};
   std::optional<Checkpoint> restart;
+  const std::string from = newest_checkpoint(a.restart, transport);
   agree(transport, [&] {
     if (a.restart.empty()) {
       run.end = end_of(a);
     } else {
-      run = phold_run_of(restart.emplace(a.restart, "phold"));
+      run = phold_run_of(restart.emplace(from, "phold"));
     }
   });
   std::unique_ptr<core::OutputFile> stats;

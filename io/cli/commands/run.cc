@@ -102,8 +102,9 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
   const bool first_rank = transport.rank().value == 0;
   Future future;
   std::optional<Checkpoint> restart;
+  const std::string from = newest_checkpoint(a.restart, transport);
   agree(transport, [&] {
-    if (!a.restart.empty()) restart.emplace(a.restart, "run");
+    if (!from.empty()) restart.emplace(from, "run");
     future = study_of(a, restart ? &*restart : nullptr);
   });
   const Study& study = future.study;

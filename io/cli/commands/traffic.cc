@@ -49,9 +49,10 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
   TrafficStudy study;
   std::optional<Checkpoint> restart;
   RunOptions options = with_console(a.options, console);
+  const std::string from = newest_checkpoint(a.restart, transport);
   agree(transport, [&] {
-    if (!a.restart.empty()) {
-      options.restart = &restart.emplace(a.restart, "traffic");
+    if (!from.empty()) {
+      options.restart = &restart.emplace(from, "traffic");
       options.seed = seed_of(*restart, a);
     }
     const std::string file =
