@@ -65,6 +65,9 @@ struct DeviceModel {
   // Devices emit what they draw; while they only communicate, this much above idle power.
   bool traces_power = false;
   std::int32_t communicating_mw = 0;
+  // Some emit what they do when (timeline/timeline.h): those LPs.
+  bool traces_timeline = false;
+  std::vector<bool> timeline = {};
 };
 
 }  // namespace exawarp::model

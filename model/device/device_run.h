@@ -19,6 +19,7 @@
 #include "model/device/stepped.h"
 #include "model/device/streams.h"
 #include "model/device/task_source.h"
+#include "model/timeline/timeline_emission.h"
 
 namespace exawarp::model {
 
@@ -59,6 +60,10 @@ class Device {
   bool start_ring(std::uint32_t stream, const Task& task);
   bool start_steps(std::uint32_t stream, const Task& task);
 
+  void place(TimelineMark mark, std::uint32_t stream, const Task& task);
+
+  // The head of `stream` is over.
+  void complete(std::uint32_t stream);
   // What the head of `stream` waited for is here: it ends.
   void end(std::uint32_t stream, core::Time since, TimeClass counted_as);
   void end_collective(std::uint32_t stream, core::Time at);
@@ -133,7 +138,7 @@ void Device<Source, Port>::on_node_done(const NodeDone& done) {
   if (task.kind == TaskKind::collective || task.kind == TaskKind::stepped) {
     return end(done.stream, frame_.parts.channels[task.channel].last_entry, task.time_class);
   }
-  streams_.complete(done.stream);
+  complete(done.stream);
   settle();
 }
 
@@ -313,14 +318,36 @@ bool Device<Source, Port>::ends_now(std::uint32_t stream, core::Time at) {
 template <class Source, class Port>
 void Device<Source, Port>::end(std::uint32_t stream, core::Time since, TimeClass counted_as) {
   TimeAccount(frame_).split_wait(since, counted_as, streams_.head(stream).time_class);
-  streams_.complete(stream);
+  complete(stream);
   settle();
 }
 
 template <class Source, class Port>
+void Device<Source, Port>::complete(std::uint32_t stream) {
+  if (frame_.model.traces_timeline) [[unlikely]]
+    place(TimelineMark::ends, stream, streams_.head(stream));
+  streams_.complete(stream);
+}
+
+template <class Source, class Port>
 void Device<Source, Port>::settle() {
-  streams_.settle([this](std::uint32_t stream, const Task& task) { return start(stream, task); });
+  streams_.settle([this](std::uint32_t stream, const Task& task) {
+    const bool over = start(stream, task);
+    if (frame_.model.traces_timeline) [[unlikely]] {
+      if (!over) place(TimelineMark::begins, stream, task);
+      if (over && task.kind == TaskKind::receive) place(TimelineMark::at_once, stream, task);
+    }
+    return over;
+  });
   TimeAccount(frame_).close(streams_.doing());
+}
+
+// On the timeline, at this instant. Of what is over at once only receives: messages lead to them.
+template <class Source, class Port>
+void Device<Source, Port>::place(TimelineMark mark, std::uint32_t stream, const Task& task) {
+  if (!frame_.is_on_timeline()) return;
+  const auto index = static_cast<std::uint32_t>(&task - program().tasks.data());
+  emit_timeline(frame_.ctx, mark, {frame_.state.program, stream, index});
 }
 
 // ---- a device on a network whose port needs nothing but the device
