@@ -1,10 +1,8 @@
-// Slices become events, a begin and an end each, in order of time; of one track they keep the order
-// that they have in the timeline, so that an end goes before a begin at the same instant.
 #include "io/report/timeline_file.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -82,8 +80,12 @@ class TracedDevice {
   }
   [[nodiscard]] std::uint32_t streams() const { return job_ == nullptr ? 0 : table_.streams(); }
   [[nodiscard]] const Task& task(std::uint32_t index) const { return table_.tasks[index]; }
-  [[nodiscard]] std::string name_of_task(const Task& task) const {
-    return name_of(*job_->graph, program().node(task.node));
+  [[nodiscard]] std::string name_of_task(std::uint32_t index) const {
+    return name_of(*job_->graph, program().node(task(index).node));
+  }
+  [[nodiscard]] std::string name_of_stream(std::uint32_t stream) const {
+    const std::string name = model::printable(program().stream_name(stream));
+    return name.empty() ? fmt::format("stream {}", stream) : name;
   }
   // The message that a task sends or receives, if its other end is on the timeline, too; else 0.
   [[nodiscard]] std::uint64_t message_of(std::uint32_t task) const {
@@ -122,28 +124,22 @@ class TracedDevice {
 
 class TimelineWriter {
  public:
-  TimelineWriter(const DeviceModel& model, core::OutputFile& file) : model_(model), trace_(file) {
+  TimelineWriter(const DeviceModel& model, core::OutputFile& file)
+      : model_(model), trace_(file), names_(model.programs.size()) {
+    for (std::size_t c = 0; c < model::kTimeClassCount; ++c) {
+      categories_[c] = trace_.add_category(model::kTimeClassNames[c]);
+      class_names_[c] = trace_.add_name(model::kTimeClassNames[c]);
+    }
     for (std::uint32_t lp = 0; lp < model.timeline.size(); ++lp) {
       if (model.timeline[lp]) add({lp});
     }
   }
 
   void write(const std::vector<Timeline::Slice>& slices) {
-    struct Event {
-      core::Time at;
-      std::uint64_t order;  // of the slice, times two; and one: its end
-      auto operator<=>(const Event&) const = default;
-    };
-    std::vector<Event> events;
-    events.reserve(2 * slices.size());
-    for (std::uint64_t i = 0; i < slices.size(); ++i) {
-      events.push_back({slices[i].from, 2 * i});
-      if (slices[i].ends) events.push_back({slices[i].until, 2 * i + 1});
-    }
-    std::ranges::sort(events);
-    for (const Event& event : events) {
-      const Timeline::Slice& slice = slices[event.order / 2];
-      event.order % 2 == 0 ? begin(slice) : end(slice);
+    for (const Timeline::Slice& slice : slices) {
+      const Tracks& tracks = tracks_[place_in_tracks_[slice.lp.value]];
+      trace_.add(slice.stream == Timeline::kDevice ? of_device(tracks, slice)
+                                                   : of_stream(tracks, slice));
     }
     trace_.finish();
   }
@@ -156,45 +152,51 @@ class TimelineWriter {
   };
 
   void add(core::LpId lp) {
-    Tracks& tracks = tracks_.try_emplace(lp.value, Tracks{TracedDevice(model_, lp)}).first->second;
+    place_in_tracks_.resize(lp.value + 1);
+    place_in_tracks_[lp.value] = tracks_.size();
+    Tracks& tracks = tracks_.emplace_back(Tracks{TracedDevice(model_, lp)});
     const std::uint64_t group = trace_.add_group(tracks.device.name());
     tracks.whole = trace_.add_track(group, "whole device");
     for (std::uint32_t s = 0; s < tracks.device.streams(); ++s) {
-      tracks.streams.push_back(
-          trace_.add_track(group, model::printable(tracks.device.program().stream_name(s))));
+      tracks.streams.push_back(trace_.add_track(group, tracks.device.name_of_stream(s)));
     }
   }
 
-  void begin(const Timeline::Slice& slice) {
-    const Tracks& tracks = tracks_.at(slice.lp.value);
-    if (slice.stream == Timeline::kDevice) {
-      const std::string_view what = model::kTimeClassNames[slice.task];
-      return trace_.begin(tracks.whole, {what, what, slice.from, slice.until});
-    }
+  [[nodiscard]] TraceSlice of_device(const Tracks& tracks, const Timeline::Slice& slice) const {
+    return {.track = tracks.whole,
+            .name = class_names_[slice.task],
+            .category = categories_[slice.task],
+            .from = slice.from,
+            .until = slice.until};
+  }
+
+  [[nodiscard]] TraceSlice of_stream(const Tracks& tracks, const Timeline::Slice& slice) {
     const Task& task = tracks.device.task(slice.task);
-    const auto [name, is_new] = names_.try_emplace({slice.program, slice.task});
-    if (is_new) name->second = tracks.device.name_of_task(task);
-    trace_.begin(
-        tracks.streams[slice.stream],
-        {.name = name->second,
-         .category = model::kTimeClassNames[index_of(task.time_class)],
-         .from = slice.from,
-         .until = slice.until,
-         .flow_out = task.kind == TaskKind::send ? tracks.device.message_of(slice.task) : 0});
+    TraceSlice out{.track = tracks.streams[slice.stream],
+                   .name = name_of_task(tracks.device, slice),
+                   .category = categories_[index_of(task.time_class)],
+                   .from = slice.from,
+                   .until = slice.until,
+                   .ends = slice.ends};
+    if (task.kind == TaskKind::send) out.flow_out = tracks.device.message_of(slice.task);
+    if (task.kind == TaskKind::receive) out.flow_in = tracks.device.message_of(slice.task);
+    return out;
   }
 
-  void end(const Timeline::Slice& slice) {
-    const Tracks& tracks = tracks_.at(slice.lp.value);
-    if (slice.stream == Timeline::kDevice) return trace_.end(tracks.whole, slice.until);
-    const bool receives = tracks.device.task(slice.task).kind == TaskKind::receive;
-    trace_.end(tracks.streams[slice.stream], slice.until,
-               receives ? tracks.device.message_of(slice.task) : 0);
+  std::uint64_t name_of_task(const TracedDevice& device, const Timeline::Slice& slice) {
+    std::vector<std::uint64_t>& names = names_[slice.program];
+    if (names.empty()) names.resize(model_.programs[slice.program].tasks.size());
+    std::uint64_t& name = names[slice.task];
+    if (name == 0) name = trace_.add_name(device.name_of_task(slice.task));
+    return name;
   }
 
   const DeviceModel& model_;
   TraceWriter trace_;
-  std::map<std::uint32_t, Tracks> tracks_;                                // by LP
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> names_;  // of program and task
+  std::array<std::uint64_t, model::kTimeClassCount> categories_{}, class_names_{};
+  std::vector<Tracks> tracks_;
+  std::vector<std::size_t> place_in_tracks_;       // by LP
+  std::vector<std::vector<std::uint64_t>> names_;  // by program and task; 0: not yet
 };
 
 }  // namespace

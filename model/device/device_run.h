@@ -60,7 +60,9 @@ class Device {
   bool start_ring(std::uint32_t stream, const Task& task);
   bool start_steps(std::uint32_t stream, const Task& task);
 
-  void place(TimelineMark mark, std::uint32_t stream, const Task& task);
+  void place_begin(std::uint32_t stream, const Task& task, bool over);
+  void place(TimelineMark mark, std::uint32_t stream, const Task& task,
+             core::Time until = core::Time::max());
 
   // The head of `stream` is over.
   void complete(std::uint32_t stream);
@@ -250,6 +252,8 @@ bool Device<Source, Port>::start_compute(std::uint32_t stream, const Task& task)
   if (duration.ps == 0) return true;
   if (model.traces_power) [[unlikely]]
     trace_compute(task, duration);
+  if (model.traces_timeline) [[unlikely]]
+    place(TimelineMark::begins, stream, task, frame_.now() + duration);
   streams_.complete_in(duration, stream);
   return false;
 }
@@ -324,8 +328,10 @@ void Device<Source, Port>::end(std::uint32_t stream, core::Time since, TimeClass
 
 template <class Source, class Port>
 void Device<Source, Port>::complete(std::uint32_t stream) {
-  if (frame_.model.traces_timeline) [[unlikely]]
-    place(TimelineMark::ends, stream, streams_.head(stream));
+  if (frame_.model.traces_timeline) [[unlikely]] {
+    const Task& task = streams_.head(stream);
+    if (task.kind != TaskKind::compute) place(TimelineMark::ends, stream, task);
+  }
   streams_.complete(stream);
 }
 
@@ -333,21 +339,27 @@ template <class Source, class Port>
 void Device<Source, Port>::settle() {
   streams_.settle([this](std::uint32_t stream, const Task& task) {
     const bool over = start(stream, task);
-    if (frame_.model.traces_timeline) [[unlikely]] {
-      if (!over) place(TimelineMark::begins, stream, task);
-      if (over && task.kind == TaskKind::receive) place(TimelineMark::at_once, stream, task);
-    }
+    if (frame_.model.traces_timeline) [[unlikely]]
+      place_begin(stream, task, over);
     return over;
   });
   TimeAccount(frame_).close(streams_.doing());
 }
 
-// On the timeline, at this instant. Of what is over at once only receives: messages lead to them.
+// On the timeline, from this instant on: `task`, which was started. Of what is over at once only
+// receives, as messages lead to them; what computes is there (start_compute()).
 template <class Source, class Port>
-void Device<Source, Port>::place(TimelineMark mark, std::uint32_t stream, const Task& task) {
+void Device<Source, Port>::place_begin(std::uint32_t stream, const Task& task, bool over) {
+  if (task.kind == TaskKind::compute || (over && task.kind != TaskKind::receive)) return;
+  place(TimelineMark::begins, stream, task, over ? frame_.now() : core::Time::max());
+}
+
+template <class Source, class Port>
+void Device<Source, Port>::place(TimelineMark mark, std::uint32_t stream, const Task& task,
+                                 core::Time until) {
   if (!frame_.is_on_timeline()) return;
   const auto index = static_cast<std::uint32_t>(&task - program().tasks.data());
-  emit_timeline(frame_.ctx, mark, {frame_.state.program, stream, index});
+  emit_timeline(frame_.ctx, mark, {frame_.state.program, stream, index, until});
 }
 
 // ---- a device on a network whose port needs nothing but the device

@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <span>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "core/bytes.h"
 #include "core/check.h"
@@ -18,14 +18,61 @@
 #include "core/error.h"
 #include "model/cluster.h"
 #include "model/device/device_model.h"
+#include "model/workload/validate.h"
 #include "pdes/transport.h"
 
 namespace exawarp::model {
 namespace {
 
 constexpr std::int64_t kNoLimit = core::Time::max().ps;
+static_assert(Timeline::kDevice == kStreamsMax);
 
 }  // namespace
+
+// Records by LP and stream, and of these in order of time.
+//
+// All that one LP emits at an instant is of one partition, and each step on the way here keeps the
+// order. Only after a restart, where devices may be on other ranks, can later records come first.
+class Timeline::Tracks {
+ public:
+  Tracks(const std::vector<bool>& lps, const std::vector<Record>& records) {
+    for (const bool is_traced : lps) place_.push_back(is_traced ? devices_++ : kNone);
+    first_.resize(devices_ * kTracks + 2);
+    for (const Record& r : records) {
+      if (is_traced(r)) ++first_[index_of(r.lp, r.stream) + 2];
+    }
+    for (std::size_t i = 2; i < first_.size(); ++i) first_[i] += first_[i - 1];
+    sorted_.resize(first_.back());
+    // Each moves from where its predecessor's records end to where its own do.
+    for (const Record& r : records) {
+      if (is_traced(r)) sorted_[first_[index_of(r.lp, r.stream) + 1]++] = r;
+    }
+  }
+
+  [[nodiscard]] std::span<const Record> records(std::uint32_t lp, std::uint32_t stream) {
+    const std::size_t index = index_of(lp, stream);
+    const auto all = std::span(sorted_).subspan(first_[index], first_[index + 1] - first_[index]);
+    if (!std::ranges::is_sorted(all, {}, &Record::at_ps)) {
+      std::ranges::stable_sort(all, {}, &Record::at_ps);
+    }
+    return all;
+  }
+
+ private:
+  static constexpr std::uint32_t kTracks = kDevice + 1, kNone = 0xffffffff;
+
+  [[nodiscard]] bool is_traced(const Record& r) const {
+    return r.lp < place_.size() && place_[r.lp] != kNone;
+  }
+  [[nodiscard]] std::size_t index_of(std::uint32_t lp, std::uint32_t stream) const {
+    return std::size_t{place_[lp]} * kTracks + stream;
+  }
+
+  std::uint32_t devices_ = 0;
+  std::vector<std::uint32_t> place_;  // by LP, among those traced
+  std::vector<std::size_t> first_;    // by track
+  std::vector<Record> sorted_;
+};
 
 Timeline::Timeline(std::uint32_t partitions, const TimelineOptions& options,
                    pdes::EmissionSink* next)
@@ -84,8 +131,8 @@ void Timeline::trim(Part& part) const {
   part.slices = static_cast<std::uint64_t>(std::ranges::count_if(part.records, is_slice));
 }
 
-std::vector<Timeline::Record> Timeline::all_of(const Part& part) {
-  std::vector<Record> all = part.records;
+std::vector<Timeline::Record> Timeline::all_of(Part part) {
+  std::vector<Record> all = std::move(part.records);
   for (const auto& [track, record] : part.before) all.push_back(record);
   return all;
 }
@@ -133,26 +180,23 @@ Timeline::Part Timeline::sum_of_parts() {
   Part sum;
   for (Part& part : parts_) {
     sum.limit_ps = std::min(sum.limit_ps, part.limit_ps);
-    for (const Record& record : all_of(part)) add(sum, record);
-    part = {};
+    for (const Record& record : all_of(std::exchange(part, {}))) add(sum, record);
   }
   trim(sum);
   return sum;
 }
 
 void Timeline::combine(pdes::Transport& transport) {
-  const Part mine = sum_of_parts();
+  Part mine = sum_of_parts();
   std::array<std::uint64_t, 1> limit{~static_cast<std::uint64_t>(mine.limit_ps)};
   transport.all_reduce_max(limit);
-  static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) == 32);
-  std::vector<Record> records = all_of(mine);
-  const std::vector<std::byte> bytes = transport.gather(std::as_bytes(std::span(records)));
-  EXAWARP_CHECK(bytes.size() % sizeof(Record) == 0, bytes.size());
-  records.resize(bytes.size() / sizeof(Record));
-  if (!bytes.empty()) std::memcpy(records.data(), bytes.data(), bytes.size());
-  all_ = {};
   all_.limit_ps = static_cast<std::int64_t>(~limit[0]);
-  for (const Record& record : records) add(all_, record);
+  static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) == 32);
+  std::vector<Record> records = all_of(std::move(mine));
+  const std::vector<std::byte> bytes = transport.gather(std::as_bytes(std::span(records)));
+  records = {};
+  core::ByteReader reader(bytes);
+  while (!reader.is_at_end()) add(all_, reader.next<Record>());
   trim(all_);
 }
 
@@ -161,61 +205,40 @@ std::optional<core::Time> Timeline::cut() const {
   return core::Time{all_.limit_ps};
 }
 
-// Those of one LP and stream come in the order in which they were emitted: all that one LP emits at
-// an instant is of one partition, and each step on the way here keeps the order.
 void Timeline::finish(const Cluster& cluster, const End& end) {
   const bool whole = end.all_finished && !cut();
   const core::Time last = std::min({end.at, options_.until, core::Time{all_.limit_ps}});
-  std::vector<Record> records = all_of(all_);
-  all_.records.clear();
-  std::ranges::stable_sort(records, {},
-                           [](const Record& r) { return std::tuple(r.lp, r.stream, r.at_ps); });
   const std::vector<bool>& lps = cluster.devices().timeline;
-  auto next = records.begin();
-  const auto take = [&](auto is_wanted) {
-    const auto from = next;
-    next = std::find_if_not(from, records.end(), is_wanted);
-    return std::span<const Record>(from, next);
-  };
+  Tracks tracks(lps, all_of(all_));
+  slices_.reserve(all_.slices);
   for (std::uint32_t lp = 0; lp < lps.size(); ++lp) {
     if (!lps[lp]) continue;
-    while (next != records.end() && next->lp == lp && next->stream != kDevice) {
-      const std::uint16_t stream = next->stream;
-      add_slices(take([&](const Record& r) { return r.lp == lp && r.stream == stream; }), last);
+    for (std::uint16_t stream = 0; stream < kDevice; ++stream) {
+      add_slices(tracks.records(lp, stream), last);
     }
-    add_slices({lp}, take([&](const Record& r) { return r.lp == lp; }), {last, whole});
+    add_slices({lp}, tracks.records(lp, kDevice), {last, whole});
   }
 }
 
-// Of one stream, where an end belongs to the beginning before it. The record before the timeline
-// begins, if there is one, is the first.
+// Of one stream. The record before the timeline begins, if there is one, is the first.
 void Timeline::add_slices(std::span<const Record> of_stream, core::Time end) {
-  const Record* open = nullptr;
-  const auto add_open = [&](core::Time until, bool ends) {
-    slices_.push_back({.lp = {open->lp},
-                       .stream = open->stream,
-                       .program = static_cast<std::uint32_t>(open->b >> 32),
-                       .task = static_cast<std::uint32_t>(open->b),
-                       .from = std::max(options_.from, core::Time{open->at_ps}),
-                       .until = until,
-                       .ends = ends});
-    open = nullptr;
-  };
-  for (const Record& r : of_stream) {
+  for (std::size_t i = 0; i < of_stream.size(); ++i) {
+    const Record& r = of_stream[i];
+    if (r.what() != TimelineMark::begins) continue;
     const core::Time at{r.at_ps};
-    if (r.what() == TimelineMark::ends) {
-      const bool begins_before = open != nullptr && open->at_ps < options_.from.ps;
-      if (open != nullptr && !(begins_before && at == options_.from)) add_open(at, true);
-      open = nullptr;
-      continue;
+    core::Time until = r.until();
+    if (until == core::Time::max() && i + 1 < of_stream.size()) {
+      until = core::Time{of_stream[i + 1].at_ps};  // its end
     }
-    open = &r;
-    if (r.what() == TimelineMark::at_once) {
-      if (options_.from <= at) add_open(at, true);
-      open = nullptr;
-    }
+    if (at < options_.from && until <= options_.from) continue;
+    slices_.push_back({.lp = {r.lp},
+                       .stream = r.stream,
+                       .program = static_cast<std::uint32_t>(r.b >> 32),
+                       .task = static_cast<std::uint32_t>(r.b),
+                       .from = std::max(options_.from, at),
+                       .until = std::min(until, end),
+                       .ends = until <= end});
   }
-  if (open != nullptr) add_open(end, false);
 }
 
 // The time of a device is in one class after the other from the start of its job until it is done;

@@ -56,7 +56,7 @@ class Timeline final : public pdes::EmissionSink {
     core::Time from, until;
     bool ends = true;  // until then; false: it had not when the timeline ended
   };
-  static constexpr std::uint32_t kDevice = 0xff;
+  static constexpr std::uint32_t kDevice = 32;  // after all streams
 
   // When the simulation ended, and whether each device was done by then.
   struct End {
@@ -87,10 +87,10 @@ class Timeline final : public pdes::EmissionSink {
   // An emission, as it is kept, saved and sent.
   struct Record {
     std::int64_t at_ps;  // when it was emitted
-    std::uint64_t b, c;  // its words: program and task; of `spent`, from when until when
+    std::uint64_t b, c;  // its words: program and task, until when; or from when until when
     std::uint32_t lp;
     std::uint16_t stream;
-    std::uint8_t time_class;  // of `spent`
+    std::uint8_t time_class;  // of what is spent
     std::uint8_t mark;
     [[nodiscard]] TimelineMark what() const { return static_cast<TimelineMark>(mark); }
     [[nodiscard]] core::Time from() const { return core::Time{static_cast<std::int64_t>(b)}; }
@@ -100,6 +100,7 @@ class Timeline final : public pdes::EmissionSink {
     std::int64_t limit_ps, from_ps, until_ps;
     std::uint64_t slices_max, devices;
   };
+  class Tracks;
   using Track = std::pair<std::uint32_t, std::uint16_t>;  // LP, stream
   struct alignas(64) Part {                               // of a partition
     std::vector<Record> records;
@@ -114,7 +115,7 @@ class Timeline final : public pdes::EmissionSink {
   [[nodiscard]] Header header() const;
   void add(Part& part, const Record& record) const;
   void trim(Part& part) const;
-  [[nodiscard]] static std::vector<Record> all_of(const Part& part);
+  [[nodiscard]] static std::vector<Record> all_of(Part part);
   [[nodiscard]] Part sum_of_parts();
   void add_slices(std::span<const Record> of_track, core::Time end);
   void add_slices(core::LpId lp, std::span<const Record> of_device, const End& end);

@@ -13,21 +13,21 @@ namespace exawarp::model {
 constexpr std::uint32_t kTimelineChannel = 4;  // of emissions
 
 enum class TimelineMark : std::uint8_t {
-  begins,   // a task of a stream
-  ends,     // the one that began last there
-  at_once,  // a task was over as soon as it was reached
-  spent,    // the time of the device as a whole, from one instant to another, on one class
+  begins,  // a task of a stream
+  ends,    // the one that began last there, if it was not known until when it would take
+  spent,   // the time of the device as a whole, from one instant to another, on one class
 };
 
 struct TimelineTask {
   std::uint32_t program = 0;  // of all jobs, that the device runs
   std::uint32_t stream = 0;
-  std::uint32_t task = 0;  // index into ProgramTable::tasks
+  std::uint32_t task = 0;                // index into ProgramTable::tasks
+  core::Time until = core::Time::max();  // of what begins; max(): not known
 };
 
 inline void emit_timeline(pdes::Context& ctx, TimelineMark mark, const TimelineTask& of) {
   ctx.emit(kTimelineChannel, static_cast<std::uint64_t>(mark) | std::uint64_t{of.stream} << 16,
-           std::uint64_t{of.program} << 32 | of.task, 0);
+           std::uint64_t{of.program} << 32 | of.task, static_cast<std::uint64_t>(of.until.ps));
 }
 
 struct TimelineSpell {

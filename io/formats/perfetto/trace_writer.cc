@@ -5,25 +5,56 @@
 namespace exawarp::io {
 namespace {
 
+using perfetto::Trace;
 using perfetto::TracePacket;
 using perfetto::TrackDescriptor;
 using perfetto::TrackEvent;
 
 constexpr std::uint32_t kSequence = 1;
-constexpr std::uint64_t kRoot = 0;  // the track that all groups are on
+constexpr std::uint64_t kRoot = 0;                  // the track that all groups are on
+constexpr std::uint64_t kStart = 1, kDuration = 2;  // names of annotations
+constexpr int kStartAt = 0, kDurationAt = 1;        // their places
 constexpr std::int64_t kPsPerNs = 1'000;
 constexpr std::size_t kBufferBytes = 1 << 20;
+
+TracePacket& add_packet(Trace& trace, std::uint32_t flags) {
+  TracePacket& packet = *trace.add_packet();
+  packet.set_trusted_packet_sequence_id(kSequence);
+  packet.set_sequence_flags(flags);
+  return packet;
+}
+
+std::uint64_t ns_of(core::Time time) { return static_cast<std::uint64_t>(time.ps / kPsPerNs); }
+
+template <class Entry>
+void name(Entry& entry, std::uint64_t iid, std::string_view text) {
+  entry.set_iid(iid);
+  entry.set_name(std::string(text));
+}
 
 }  // namespace
 
 TraceWriter::TraceWriter(core::OutputFile& file)
-    : file_(file), one_(std::make_unique<perfetto::Trace>()) {
-  TracePacket& first = packet();
-  first.set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED |
-                           TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
-  first.mutable_track_descriptor()->set_uuid(kRoot);
-  first.mutable_track_descriptor()->set_child_ordering(TrackDescriptor::EXPLICIT);
-  put();
+    : file_(file), begin_(std::make_unique<Trace>()), end_(std::make_unique<Trace>()) {
+  Trace first;
+  TracePacket& root = add_packet(
+      first, TracePacket::SEQ_INCREMENTAL_STATE_CLEARED | TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+  root.mutable_track_descriptor()->set_uuid(kRoot);
+  root.mutable_track_descriptor()->set_child_ordering(TrackDescriptor::EXPLICIT);
+  perfetto::InternedData& interned = *root.mutable_interned_data();
+  name(*interned.add_debug_annotation_names(), kStart, "start_ps");
+  name(*interned.add_debug_annotation_names(), kDuration, "duration_ps");
+  put(first);
+
+  TrackEvent& begin =
+      *add_packet(*begin_, TracePacket::SEQ_NEEDS_INCREMENTAL_STATE).mutable_track_event();
+  begin.set_type(TrackEvent::TYPE_SLICE_BEGIN);
+  begin.add_category_iids(0);
+  begin.add_debug_annotations()->set_name_iid(kStart);
+  begin.add_debug_annotations()->set_name_iid(kDuration);
+  TrackEvent& end =
+      *add_packet(*end_, TracePacket::SEQ_NEEDS_INCREMENTAL_STATE).mutable_track_event();
+  end.set_type(TrackEvent::TYPE_SLICE_END);
 }
 
 TraceWriter::~TraceWriter() = default;
@@ -35,81 +66,59 @@ std::uint64_t TraceWriter::add_track(std::uint64_t group, std::string_view name)
 }
 
 std::uint64_t TraceWriter::describe(std::uint64_t parent, std::string_view name) {
-  TrackDescriptor& track = *packet().mutable_track_descriptor();
+  Trace one;
+  TrackDescriptor& track =
+      *add_packet(one, TracePacket::SEQ_NEEDS_INCREMENTAL_STATE).mutable_track_descriptor();
   track.set_uuid(++tracks_);
   track.set_name(std::string(name));
   if (parent != kRoot) track.set_parent_uuid(parent);
   track.set_child_ordering(TrackDescriptor::EXPLICIT);
   track.set_sibling_order_rank(static_cast<std::int32_t>(tracks_));
-  put();
+  put(one);
   return tracks_;
 }
 
-void TraceWriter::begin(std::uint64_t track, const TraceSlice& slice) {
-  TracePacket& p = packet();
-  p.set_timestamp(static_cast<std::uint64_t>(slice.from.ps / kPsPerNs));
-  TrackEvent& event = *p.mutable_track_event();
-  event.set_type(TrackEvent::TYPE_SLICE_BEGIN);
-  event.set_track_uuid(track);
-  event.set_name_iid(intern(names_, Interned::name, slice.name));
-  event.add_category_iids(intern(categories_, Interned::category, slice.category));
-  annotate("start_ps", slice.from.ps);
-  annotate("duration_ps", (slice.until - slice.from).ps);
-  if (slice.flow_out != 0) event.add_flow_ids(slice.flow_out);
-  put();
+std::uint64_t TraceWriter::add_name(std::string_view text) {
+  Trace one;
+  TracePacket& packet = add_packet(one, TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+  name(*packet.mutable_interned_data()->add_event_names(), ++names_, text);
+  put(one);
+  return names_;
 }
 
-void TraceWriter::end(std::uint64_t track, core::Time at, std::uint64_t flow_in) {
-  TracePacket& p = packet();
-  p.set_timestamp(static_cast<std::uint64_t>(at.ps / kPsPerNs));
-  TrackEvent& event = *p.mutable_track_event();
-  event.set_type(TrackEvent::TYPE_SLICE_END);
-  event.set_track_uuid(track);
-  if (flow_in != 0) event.add_terminating_flow_ids(flow_in);
-  put();
+std::uint64_t TraceWriter::add_category(std::string_view text) {
+  Trace one;
+  TracePacket& packet = add_packet(one, TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+  name(*packet.mutable_interned_data()->add_event_categories(), ++categories_, text);
+  put(one);
+  return categories_;
 }
 
-// A new one.
-TracePacket& TraceWriter::packet() {
-  one_->clear_packet();
-  TracePacket& out = *one_->add_packet();
-  out.set_trusted_packet_sequence_id(kSequence);
-  out.set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
-  return out;
+void TraceWriter::add(const TraceSlice& slice) {
+  TracePacket& begins = *begin_->mutable_packet(0);
+  begins.set_timestamp(ns_of(slice.from));
+  TrackEvent& begin = *begins.mutable_track_event();
+  begin.set_track_uuid(slice.track);
+  begin.set_name_iid(slice.name);
+  begin.set_category_iids(0, slice.category);
+  begin.mutable_debug_annotations(kStartAt)->set_int_value(slice.from.ps);
+  begin.mutable_debug_annotations(kDurationAt)->set_int_value((slice.until - slice.from).ps);
+  begin.clear_flow_ids();
+  if (slice.flow_out != 0) begin.add_flow_ids(slice.flow_out);
+  put(*begin_);
+  if (!slice.ends) return;
+
+  TracePacket& ends = *end_->mutable_packet(0);
+  ends.set_timestamp(ns_of(slice.until));
+  TrackEvent& end = *ends.mutable_track_event();
+  end.set_track_uuid(slice.track);
+  end.clear_terminating_flow_ids();
+  if (slice.flow_in != 0) end.add_terminating_flow_ids(slice.flow_in);
+  put(*end_);
 }
 
-void TraceWriter::annotate(std::string_view name, std::int64_t value) {
-  const std::uint64_t iid = intern(annotations_, Interned::annotation, name);
-  auto& annotation = *one_->mutable_packet(0)->mutable_track_event()->add_debug_annotations();
-  annotation.set_name_iid(iid);
-  annotation.set_int_value(value);
-}
-
-// The number of a name, which the packet says if it is the first to use it.
-std::uint64_t TraceWriter::intern(Names& names, Interned kind, std::string_view name) {
-  const auto [at, is_new] = names.try_emplace(std::string(name), names.size() + 1);
-  if (!is_new) return at->second;
-  perfetto::InternedData& data = *one_->mutable_packet(0)->mutable_interned_data();
-  const auto add = [&](auto& entry) {
-    entry.set_iid(at->second);
-    entry.set_name(at->first);
-  };
-  switch (kind) {
-    case Interned::name:
-      add(*data.add_event_names());
-      break;
-    case Interned::category:
-      add(*data.add_event_categories());
-      break;
-    case Interned::annotation:
-      add(*data.add_debug_annotation_names());
-      break;
-  }
-  return at->second;
-}
-
-void TraceWriter::put() {
-  one_->AppendToString(&buffer_);
+void TraceWriter::put(const Trace& packet) {
+  packet.AppendToString(&buffer_);
   if (buffer_.size() >= kBufferBytes) finish();
 }
 
