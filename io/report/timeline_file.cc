@@ -40,8 +40,10 @@ std::string name_of(const model::WorkloadGraph& graph, const model::schema::Node
               ? core::name_of(node.getCollective())
               : core::name_of(node.getKind());
   }
-  if (node.getPhase() != model::schema::Phase::NONE) {
-    out = fmt::format("{} {}", core::name_of(node.getPhase()), out);
+  const std::string_view phase = core::name_of(node.getPhase());
+  const bool says_it = out.find(phase) != std::string::npos;  // "norm.backward"
+  if (node.getPhase() != model::schema::Phase::NONE && !says_it) {
+    out = fmt::format("{} {}", phase, out);
   }
   if (node.getLayer() != model::kNoLayer) out += fmt::format(", layer {}", node.getLayer());
   if (node.getMicroBatch() != model::kNoMicroBatch) {

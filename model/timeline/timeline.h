@@ -41,7 +41,7 @@ constexpr std::uint64_t kTimelineSlicesMax = 10'000'000;  // that may be asked f
 struct TimelineOptions {
   std::vector<std::uint32_t> devices = {};       // by number; empty: the default of timeline_lps()
   core::Time from{0}, until = core::kEndOfTime;  // what is before and after is left out
-  std::uint64_t slices_max = 1'000'000;
+  std::uint64_t slices_max = 1'000'000;  // those of idle devices apart
 };
 
 class Timeline final : public pdes::EmissionSink {
@@ -55,6 +55,7 @@ class Timeline final : public pdes::EmissionSink {
     std::uint32_t task = 0;     // of a stream's: index into ProgramTable::tasks; else the TimeClass
     core::Time from, until;
     bool ends = true;  // until then; false: it had not when the timeline ended
+    friend bool operator==(const Slice&, const Slice&) = default;
   };
   static constexpr std::uint32_t kDevice = 32;  // after all streams
 
