@@ -106,7 +106,7 @@ class TracedDevice {
       const bool sends = task.kind == TaskKind::send;
       if (!sends && task.kind != TaskKind::receive) continue;
       const std::uint32_t peer = table_.peer_of(task, place_.rank).value;
-      if (peer >= model_.timeline.size() || !model_.timeline[peer]) continue;
+      if (peer >= model_.timeline.size() || model_.timeline[peer] == 0) continue;
       core::Hasher message;
       message.word(sends ? lp_.value : peer);
       message.word(sends ? peer : lp_.value);
@@ -133,7 +133,7 @@ class TimelineWriter {
       class_names_[c] = trace_.add_name(model::kTimeClassNames[c]);
     }
     for (std::uint32_t lp = 0; lp < model.timeline.size(); ++lp) {
-      if (model.timeline[lp]) add({lp});
+      if (model.timeline[lp] != 0) add({lp});
     }
   }
 

@@ -23,7 +23,7 @@ struct DeviceFrame {
     return program.ranks == nullptr ? self() : state.get_rank();
   }
 
-  [[nodiscard]] bool is_on_timeline() const { return model.timeline[ctx.self().value]; }
+  [[nodiscard]] bool is_on_timeline() const { return model.timeline[ctx.self().value] != 0; }
 
   const DeviceModel& model;
   DeviceState& state;

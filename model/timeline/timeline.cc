@@ -35,8 +35,8 @@ static_assert(Timeline::kDevice == kStreamsMax);
 // order. Only after a restart, where devices may be on other ranks, can later records come first.
 class Timeline::Tracks {
  public:
-  Tracks(const std::vector<bool>& lps, const std::vector<Record>& records) {
-    for (const bool is_traced : lps) place_.push_back(is_traced ? devices_++ : kNone);
+  Tracks(const std::vector<std::uint8_t>& lps, const std::vector<Record>& records) {
+    for (const std::uint8_t is_traced : lps) place_.push_back(is_traced != 0 ? devices_++ : kNone);
     first_.resize(devices_ * kTracks + 2);
     for (const Record& r : records) {
       if (is_traced(r)) ++first_[index_of(r.lp, r.stream) + 2];
@@ -131,9 +131,10 @@ void Timeline::trim(Part& part) const {
   part.slices = static_cast<std::uint64_t>(std::ranges::count_if(part.records, is_slice));
 }
 
-std::vector<Timeline::Record> Timeline::all_of(Part part) {
-  std::vector<Record> all = std::move(part.records);
-  for (const auto& [track, record] : part.before) all.push_back(record);
+// The records, those before the timeline begins among them; they are gone from the part.
+std::vector<Timeline::Record> Timeline::taken_from(Part& part) {
+  std::vector<Record> all = std::exchange(part.records, {});
+  for (const auto& [track, record] : std::exchange(part.before, {})) all.push_back(record);
   return all;
 }
 
@@ -150,7 +151,8 @@ std::vector<std::byte> Timeline::saved() const {
   std::vector<std::byte> bytes;
   core::append_bytes(bytes, header());
   for (const Part& part : parts_) {
-    for (const Record& record : all_of(part)) core::append_bytes(bytes, record);
+    for (const Record& record : part.records) core::append_bytes(bytes, record);
+    for (const auto& [track, record] : part.before) core::append_bytes(bytes, record);
   }
   return bytes;
 }
@@ -177,10 +179,10 @@ void Timeline::restore(std::span<const std::byte> saved) {
 
 // Of this rank; the parts are empty afterwards.
 Timeline::Part Timeline::sum_of_parts() {
-  Part sum;
-  for (Part& part : parts_) {
+  Part sum = std::move(parts_.front());
+  for (Part& part : std::span(parts_).subspan(1)) {
     sum.limit_ps = std::min(sum.limit_ps, part.limit_ps);
-    for (const Record& record : all_of(std::exchange(part, {}))) add(sum, record);
+    for (const Record& record : taken_from(part)) add(sum, record);
   }
   trim(sum);
   return sum;
@@ -188,11 +190,15 @@ Timeline::Part Timeline::sum_of_parts() {
 
 void Timeline::combine(pdes::Transport& transport) {
   Part mine = sum_of_parts();
+  if (transport.ranks() == 1) {
+    all_ = std::move(mine);
+    return;
+  }
   std::array<std::uint64_t, 1> limit{~static_cast<std::uint64_t>(mine.limit_ps)};
   transport.all_reduce_max(limit);
   all_.limit_ps = static_cast<std::int64_t>(~limit[0]);
   static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) == 32);
-  std::vector<Record> records = all_of(std::move(mine));
+  std::vector<Record> records = taken_from(mine);
   const std::vector<std::byte> bytes = transport.gather(std::as_bytes(std::span(records)));
   records = {};
   core::ByteReader reader(bytes);
@@ -208,11 +214,11 @@ std::optional<core::Time> Timeline::cut() const {
 void Timeline::finish(const Cluster& cluster, const End& end) {
   const bool whole = end.all_finished && !cut();
   const core::Time last = std::min({end.at, options_.until, core::Time{all_.limit_ps}});
-  const std::vector<bool>& lps = cluster.devices().timeline;
-  Tracks tracks(lps, all_of(all_));
+  const std::vector<std::uint8_t>& lps = cluster.devices().timeline;
+  Tracks tracks(lps, taken_from(all_));
   slices_.reserve(all_.slices);
   for (std::uint32_t lp = 0; lp < lps.size(); ++lp) {
-    if (!lps[lp]) continue;
+    if (lps[lp] == 0) continue;
     for (std::uint16_t stream = 0; stream < kDevice; ++stream) {
       add_slices(tracks.records(lp, stream), last);
     }

@@ -41,7 +41,7 @@ constexpr std::uint64_t kTimelineSlicesMax = 10'000'000;  // that may be asked f
 struct TimelineOptions {
   std::vector<std::uint32_t> devices = {};       // by number; empty: the default of timeline_lps()
   core::Time from{0}, until = core::kEndOfTime;  // what is before and after is left out
-  std::uint64_t slices_max = 1'000'000;  // those of idle devices apart
+  std::uint64_t slices_max = 1'000'000;          // those of idle devices apart
 };
 
 class Timeline final : public pdes::EmissionSink {
@@ -116,7 +116,7 @@ class Timeline final : public pdes::EmissionSink {
   [[nodiscard]] Header header() const;
   void add(Part& part, const Record& record) const;
   void trim(Part& part) const;
-  [[nodiscard]] static std::vector<Record> all_of(Part part);
+  [[nodiscard]] static std::vector<Record> taken_from(Part& part);
   [[nodiscard]] Part sum_of_parts();
   void add_slices(std::span<const Record> of_track, core::Time end);
   void add_slices(core::LpId lp, std::span<const Record> of_device, const End& end);

@@ -28,16 +28,17 @@ std::vector<core::DeviceId> first_pipeline_of(const WorkloadGraph& graph) {
 
 }  // namespace
 
-std::vector<bool> timeline_lps(const DeviceModel& model, std::span<const std::uint32_t> asked) {
+std::vector<std::uint8_t> timeline_lps(const DeviceModel& model,
+                                       std::span<const std::uint32_t> asked) {
   const std::uint32_t devices = model.allocation->devices();
   const Fold* const fold = model.fold.get();
-  std::vector<bool> lps(fold != nullptr ? fold->size() : devices);
+  std::vector<std::uint8_t> lps(fold != nullptr ? fold->size() : devices);
   const auto add = [&](core::DeviceId device) {
     // A folded job is alone, and its ranks are all of the devices.
     if (fold == nullptr) {
-      lps[device.value] = true;
+      lps[device.value] = 1;
     } else if (const auto seat = model.allocation->seat_of(device)) {
-      lps[fold->ranks().device_of({seat->rank}).value] = true;
+      lps[fold->ranks().device_of({seat->rank}).value] = 1;
     }
   };
   for (const std::uint32_t device : asked) {

@@ -13,6 +13,7 @@ namespace exawarp::model {
 // devices are folded. None asked for: of the first job the first device of each stage of its first
 // pipeline, or, where it has no stages, its first eight devices. Throws core::InputError where
 // there is no such device.
-std::vector<bool> timeline_lps(const DeviceModel& model, std::span<const std::uint32_t> asked);
+std::vector<std::uint8_t> timeline_lps(const DeviceModel& model,
+                                       std::span<const std::uint32_t> asked);
 
 }  // namespace exawarp::model

@@ -196,6 +196,17 @@ TEST_F(TimelineOfARun, SaysWhereItEndsForBeingTooLong) {
   EXPECT_GE(viewed().slices.size(), 30u);
 }
 
+// A link that fails for good: the receive of the second stage never ends.
+TEST_F(TimelineOfARun, ShowsWhatADeadlockWaitsFor) {
+  const Ran ran = workspace.run(
+      {"run", "study.yaml", "--quiet", "--timeline", "all.pftrace", "--set",
+       "faults.links=[{links: [\"d0 s0\"], down: [{from: 0 s}]}]"});
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  std::size_t open = 0;
+  for (const Viewed::Slice& slice : viewed().slices) open += !slice.ends;
+  EXPECT_GE(open, 1u);
+}
+
 TEST_F(TimelineOfARun, GoesOnWhereACheckpointDoes) {
   const json whole = summary_of({});
   const std::string expected = workspace.read("all.pftrace");

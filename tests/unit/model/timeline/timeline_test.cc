@@ -170,7 +170,7 @@ std::vector<std::uint32_t> traced(const model::WorkloadGraph& graph,
   const model::Cluster cluster(graph, round_accelerator(), round_fabric(), options);
   std::vector<std::uint32_t> lps;
   for (std::uint32_t lp = 0; lp < cluster.devices().timeline.size(); ++lp) {
-    if (cluster.devices().timeline[lp]) lps.push_back(lp);
+    if (cluster.devices().timeline[lp] != 0) lps.push_back(lp);
   }
   return lps;
 }
