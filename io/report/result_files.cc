@@ -79,7 +79,7 @@ void ResultFiles::write(const RunReport& report, const std::string& text,
   }
   if (power_ && report.power != nullptr) write_power(*report.power, *power_);
   if (timeline_ && report.timeline != nullptr) {
-    write_timeline(*report.cluster, *report.timeline, *timeline_);
+    write_timeline(*report.cluster, *report.timeline, report.counters.get(), *timeline_);
   }
   if (stats_) write_stats(report.result.series, *stats_);
 }

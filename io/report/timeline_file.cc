@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "core/digest.h"
 #include "core/names.h"
 #include "io/formats/perfetto/trace_writer.h"
+#include "io/report/results.h"
 #include "model/device/device.h"
 #include "model/workload/names.h"
 
@@ -143,25 +145,91 @@ class TimelineWriter {
       trace_.add(slice.stream == Timeline::kDevice ? of_device(tracks, slice)
                                                    : of_stream(tracks, slice));
     }
-    trace_.finish();
   }
+
+  // Ports of devices on the timeline, and those that lead to them.
+  void write(const model::PacketNetwork& network, const model::PortCounters& counters,
+             const model::TimelineOptions& options) {
+    std::optional<CountedPort> port;
+    core::Time filled;
+    for (const model::PortCounters::Row& row : counters.rows()) {
+      const core::Time from = row.index * counters.width(), until = from + counters.width();
+      if (until <= options.from || options.until <= from) continue;
+      const bool is_new = !port || port->lp != row.lp || port->port != row.port;
+      // Buckets in which nothing happened are left out.
+      if (port && (is_new || filled < from)) count(*port, filled, {0, 0});
+      if (is_new) port = counted(network, row);
+      count(*port, from, load_of(*port, row.bucket, counters.width()));
+      filled = until;
+    }
+    if (port) count(*port, filled, {0, 0});
+  }
+
+  void finish() { trace_.finish(); }
 
  private:
   struct Tracks {
     TracedDevice device;
     std::uint64_t whole = 0;  // of the device
+    std::uint64_t group = 0;
     std::vector<std::uint64_t> streams = {};
+  };
+  struct CountedPort {
+    core::LpId lp;
+    std::uint32_t port = 0;
+    std::uint64_t group = 0;  // 0: it is not on the timeline
+    std::uint64_t use = 0, queue = 0;
+    std::int64_t bytes_per_s = 0;
+  };
+  struct Load {
+    std::int64_t use_percent = 0, queue_bytes = 0;
   };
 
   void add(core::LpId lp) {
     place_in_tracks_.resize(lp.value + 1);
     place_in_tracks_[lp.value] = tracks_.size();
     Tracks& tracks = tracks_.emplace_back(Tracks{TracedDevice(model_, lp)});
-    const std::uint64_t group = trace_.add_group(tracks.device.name());
-    tracks.whole = trace_.add_track(group, "whole device");
+    tracks.group = trace_.add_group(tracks.device.name());
+    tracks.whole = trace_.add_track(tracks.group, "whole device");
     for (std::uint32_t s = 0; s < tracks.device.streams(); ++s) {
-      tracks.streams.push_back(trace_.add_track(group, tracks.device.name_of_stream(s)));
+      tracks.streams.push_back(trace_.add_track(tracks.group, tracks.device.name_of_stream(s)));
     }
+  }
+
+  [[nodiscard]] std::uint64_t group_of(model::VertexId v) const {
+    const bool is_traced = v.value < model_.timeline.size() && model_.timeline[v.value] != 0;
+    return is_traced ? tracks_[place_in_tracks_[v.value]].group : 0;
+  }
+
+  CountedPort counted(const model::PacketNetwork& network, const model::PortCounters::Row& row) {
+    const model::Topology& topology = network.topology();
+    const model::VertexId v = network.vertex_of(row.lp);
+    const model::Link link = topology.link(v, row.port);
+    CountedPort out{.lp = row.lp,
+                    .port = row.port,
+                    .group = group_of(v) != 0 ? group_of(v) : group_of(link.peer),
+                    .bytes_per_s = topology.link_kinds()[link.kind].bandwidth_bytes_per_s};
+    if (out.group == 0) return out;
+    const std::string way = fmt::format("{} port {} to {}", vertex_name(topology, v), row.port,
+                                        vertex_name(topology, link.peer));
+    out.use = trace_.add_counter(out.group, way + ": use", "%");
+    out.queue = trace_.add_counter(out.group, way + ": longest queue", "bytes");
+    return out;
+  }
+
+  static Load load_of(const CountedPort& port, const model::PortCounters::Bucket& bucket,
+                      core::Time width) {
+    __extension__ using Wide = __int128;
+    return {
+        .use_percent = 100 * bucket.busy_ps / width.ps,
+        .queue_bytes = static_cast<std::int64_t>(static_cast<Wide>(bucket.queue_peak_ps) *
+                                                 port.bytes_per_s / core::kPicosecondsPerSecond)};
+  }
+
+  void count(const CountedPort& port, core::Time at, const Load& load) {
+    if (port.group == 0) return;
+    trace_.count(port.use, at, load.use_percent);
+    trace_.count(port.queue, at, load.queue_bytes);
   }
 
   [[nodiscard]] TraceSlice of_device(const Tracks& tracks, const Timeline::Slice& slice) const {
@@ -204,8 +272,11 @@ class TimelineWriter {
 }  // namespace
 
 void write_timeline(const model::Cluster& cluster, const model::Timeline& timeline,
-                    core::OutputFile& file) {
-  TimelineWriter(cluster.devices(), file).write(timeline.slices());
+                    const model::PortCounters* counters, core::OutputFile& file) {
+  TimelineWriter writer(cluster.devices(), file);
+  writer.write(timeline.slices());
+  if (counters != nullptr) writer.write(cluster.packet_network(), *counters, timeline.options());
+  writer.finish();
   file.commit();
 }
 

@@ -79,6 +79,7 @@ class Timeline final : public pdes::EmissionSink {
   // as a whole fill all of its time.
   void finish(const Cluster& cluster, const End& end);
 
+  [[nodiscard]] const TimelineOptions& options() const { return options_; }
   // After finish(): by device, stream (the device as a whole last) and time.
   [[nodiscard]] const std::vector<Slice>& slices() const { return slices_; }
   // Where there were too many slices: when the timeline ends for that reason.

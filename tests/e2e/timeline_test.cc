@@ -45,12 +45,17 @@ struct Viewed {
       const auto& track = packet.track_descriptor();
       if (!track.has_parent_uuid() && track.uuid() != 0) devices.push_back(track.name());
       if (packet.has_track_descriptor()) {
+        if (track.has_counter()) last_counts[track.uuid()] = -1;
         tracks[track.uuid()] =
             (track.has_parent_uuid() ? tracks[track.parent_uuid()] + ": " : "") + track.name();
       }
       if (!packet.has_track_event()) continue;
       const TrackEvent& event = packet.track_event();
-      if (event.type() == TrackEvent::TYPE_SLICE_BEGIN) {
+      if (event.type() == TrackEvent::TYPE_COUNTER) {
+        last_counts.at(event.track_uuid()) = event.counter_value();
+        most = std::max(most, event.counter_value());
+        ++counted;
+      } else if (event.type() == TrackEvent::TYPE_SLICE_BEGIN) {
         EXPECT_TRUE(open.emplace(event.track_uuid(), slices.size()).second);
         slices.push_back({.track = tracks.at(event.track_uuid()),
                           .name = names.at(event.name_iid()),
@@ -67,6 +72,9 @@ struct Viewed {
   }
   std::vector<std::string> devices;
   std::vector<Slice> slices;
+  std::map<std::uint64_t, std::int64_t> last_counts;  // by track
+  std::int64_t most = 0;
+  std::size_t counted = 0;
 };
 
 class TimelineOfARun : public testing::Test {
@@ -183,6 +191,16 @@ TEST_F(TimelineOfARun, ShowsThePartThatWasAskedFor) {
   EXPECT_GT(viewed().slices.size(), 10u);
 }
 
+TEST_F(TimelineOfARun, HasThePortsOfItsDevicesWhereTheyAreCounted) {
+  summary_of({"--counters", "ports.csv", "--set", "network.fidelity=packet"});
+  const Viewed all = viewed();
+  // Use and queue, out and in, of both devices.
+  EXPECT_EQ(all.last_counts.size(), 2u * 2 * 2);
+  for (const auto& [track, last] : all.last_counts) EXPECT_EQ(last, 0);
+  EXPECT_GT(all.counted, 30u);
+  EXPECT_GT(all.most, 10);
+}
+
 TEST_F(TimelineOfARun, SaysWhereItEndsForBeingTooLong) {
   const Ran ran = workspace.run(
       {"run", "study.yaml", "--quiet", "--timeline", "all.pftrace", "--timeline-slices", "50"});
@@ -198,9 +216,8 @@ TEST_F(TimelineOfARun, SaysWhereItEndsForBeingTooLong) {
 
 // A link that fails for good: the receive of the second stage never ends.
 TEST_F(TimelineOfARun, ShowsWhatADeadlockWaitsFor) {
-  const Ran ran = workspace.run(
-      {"run", "study.yaml", "--quiet", "--timeline", "all.pftrace", "--set",
-       "faults.links=[{links: [\"d0 s0\"], down: [{from: 0 s}]}]"});
+  const Ran ran = workspace.run({"run", "study.yaml", "--quiet", "--timeline", "all.pftrace",
+                                 "--set", "faults.failed_links=[{links: [d0 s0], from: 20 us}]"});
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
   std::size_t open = 0;
   for (const Viewed::Slice& slice : viewed().slices) open += !slice.ends;

@@ -35,7 +35,10 @@ void name(Entry& entry, std::uint64_t iid, std::string_view text) {
 }  // namespace
 
 TraceWriter::TraceWriter(core::OutputFile& file)
-    : file_(file), begin_(std::make_unique<Trace>()), end_(std::make_unique<Trace>()) {
+    : file_(file),
+      begin_(std::make_unique<Trace>()),
+      end_(std::make_unique<Trace>()),
+      count_(std::make_unique<Trace>()) {
   Trace first;
   TracePacket& root = add_packet(
       first, TracePacket::SEQ_INCREMENTAL_STATE_CLEARED | TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
@@ -55,17 +58,27 @@ TraceWriter::TraceWriter(core::OutputFile& file)
   TrackEvent& end =
       *add_packet(*end_, TracePacket::SEQ_NEEDS_INCREMENTAL_STATE).mutable_track_event();
   end.set_type(TrackEvent::TYPE_SLICE_END);
+  TrackEvent& count =
+      *add_packet(*count_, TracePacket::SEQ_NEEDS_INCREMENTAL_STATE).mutable_track_event();
+  count.set_type(TrackEvent::TYPE_COUNTER);
 }
 
 TraceWriter::~TraceWriter() = default;
 
-std::uint64_t TraceWriter::add_group(std::string_view name) { return describe(kRoot, name); }
-
-std::uint64_t TraceWriter::add_track(std::uint64_t group, std::string_view name) {
-  return describe(group, name);
+std::uint64_t TraceWriter::add_group(std::string_view name) {
+  return describe(kRoot, name, nullptr);
 }
 
-std::uint64_t TraceWriter::describe(std::uint64_t parent, std::string_view name) {
+std::uint64_t TraceWriter::add_track(std::uint64_t group, std::string_view name) {
+  return describe(group, name, nullptr);
+}
+
+std::uint64_t TraceWriter::add_counter(std::uint64_t group, std::string_view name,
+                                       const char* unit) {
+  return describe(group, name, unit);
+}
+
+std::uint64_t TraceWriter::describe(std::uint64_t parent, std::string_view name, const char* unit) {
   Trace one;
   TrackDescriptor& track =
       *add_packet(one, TracePacket::SEQ_NEEDS_INCREMENTAL_STATE).mutable_track_descriptor();
@@ -74,6 +87,7 @@ std::uint64_t TraceWriter::describe(std::uint64_t parent, std::string_view name)
   if (parent != kRoot) track.set_parent_uuid(parent);
   track.set_child_ordering(TrackDescriptor::EXPLICIT);
   track.set_sibling_order_rank(static_cast<std::int32_t>(tracks_));
+  if (unit != nullptr) track.mutable_counter()->set_unit_name(unit);
   put(one);
   return tracks_;
 }
@@ -115,6 +129,14 @@ void TraceWriter::add(const TraceSlice& slice) {
   end.clear_terminating_flow_ids();
   if (slice.flow_in != 0) end.add_terminating_flow_ids(slice.flow_in);
   put(*end_);
+}
+
+void TraceWriter::count(std::uint64_t counter, core::Time at, std::int64_t value) {
+  TracePacket& packet = *count_->mutable_packet(0);
+  packet.set_timestamp(ns_of(at));
+  packet.mutable_track_event()->set_track_uuid(counter);
+  packet.mutable_track_event()->set_counter_value(value);
+  put(*count_);
 }
 
 void TraceWriter::put(const Trace& packet) {

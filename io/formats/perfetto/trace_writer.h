@@ -1,5 +1,5 @@
 // Writes a Perfetto trace (perfetto.proto), which ui.perfetto.dev opens: tracks, slices on them,
-// and arrows between slices.
+// arrows between slices, and counters.
 //
 //   TraceWriter trace(file);
 //   const std::uint64_t device = trace.add_group("device 0");
@@ -47,6 +47,8 @@ class TraceWriter {
   // A group shows its tracks in the order in which they are added, and groups are shown so, too.
   std::uint64_t add_group(std::string_view name);
   std::uint64_t add_track(std::uint64_t group, std::string_view name);
+  // A track of numbers in `unit`, e.g. "%".
+  std::uint64_t add_counter(std::uint64_t group, std::string_view name, const char* unit);
   // Each name once, please: nobody looks whether it is there.
   std::uint64_t add_name(std::string_view name);
   std::uint64_t add_category(std::string_view name);
@@ -54,16 +56,19 @@ class TraceWriter {
   // Those of one track in turn, without overlap; tracks in any order, as viewers sort by time.
   void add(const TraceSlice& slice);
 
+  // A counter has this value from then on; in order of time.
+  void count(std::uint64_t counter, core::Time at, std::int64_t value);
+
   // Writes what has not been written yet.
   void finish();
 
  private:
-  std::uint64_t describe(std::uint64_t parent, std::string_view name);
+  std::uint64_t describe(std::uint64_t parent, std::string_view name, const char* unit);
   void put(const perfetto::Trace& packet);
 
   core::OutputFile& file_;
   // Packets that most are like, so that nothing is built anew for a slice.
-  std::unique_ptr<perfetto::Trace> begin_, end_;
+  std::unique_ptr<perfetto::Trace> begin_, end_, count_;
   std::string buffer_;
   std::uint64_t tracks_ = 0, names_ = 0, categories_ = 0;
 };

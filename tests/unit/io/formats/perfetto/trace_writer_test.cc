@@ -122,6 +122,19 @@ TEST_F(WrittenTrace, LeavesOpenWhatDoesNotEnd) {
   EXPECT_EQ(read_back.packet(5).track_event().type(), TrackEvent::TYPE_SLICE_BEGIN);
 }
 
+TEST_F(WrittenTrace, HasCounters) {
+  const auto counter = trace.add_counter(trace.add_group("d"), "use", "%");
+  trace.count(counter, Time{5'000}, 40);
+  const perfetto::Trace read_back = read();
+  ASSERT_EQ(read_back.packet_size(), 4);
+  EXPECT_EQ(read_back.packet(2).track_descriptor().counter().unit_name(), "%");
+  EXPECT_FALSE(read_back.packet(1).track_descriptor().has_counter());
+  EXPECT_EQ(read_back.packet(3).timestamp(), 5u);
+  EXPECT_EQ(read_back.packet(3).track_event().type(), TrackEvent::TYPE_COUNTER);
+  EXPECT_EQ(read_back.packet(3).track_event().track_uuid(), counter);
+  EXPECT_EQ(read_back.packet(3).track_event().counter_value(), 40);
+}
+
 TEST_F(WrittenTrace, IsWrittenAsItGrows) {
   const auto track = trace.add_track(trace.add_group("d"), "s");
   const auto name = trace.add_name("m"), category = trace.add_category("c");
