@@ -36,8 +36,8 @@ class TimeAccount {
     if (frame_.model.traces_power) [[unlikely]]
       trace(after, middle);
     if (frame_.model.traces_timeline) [[unlikely]] {
-      place(TimeClass::waiting, account.since, middle);
-      place(after, middle, ctx.now());
+      put_on_timeline(TimeClass::waiting, account.since, middle);
+      put_on_timeline(after, middle, ctx.now());
     }
     ctx.set(account.since, ctx.now());
   }
@@ -80,7 +80,7 @@ class TimeAccount {
       if (frame_.model.traces_power) [[unlikely]]
         trace(before, account.since);
       if (frame_.model.traces_timeline) [[unlikely]]
-        place(before, account.since, ctx.now());
+        put_on_timeline(before, account.since, ctx.now());
     }
     if (has_passed) ctx.set(account.since, ctx.now());
     ctx.set(frame_.state.time_class, now_in);
@@ -100,7 +100,7 @@ class TimeAccount {
   }
 
   // On the timeline: what the device as a whole spent its time on.
-  void place(TimeClass spent_in, core::Time from, core::Time until) {
+  void put_on_timeline(TimeClass spent_in, core::Time from, core::Time until) {
     if (from == until || !frame_.is_on_timeline()) return;
     emit_timeline(frame_.ctx, {.spent_in = spent_in, .from = from, .until = until});
   }

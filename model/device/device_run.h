@@ -60,9 +60,9 @@ class Device {
   bool start_ring(std::uint32_t stream, const Task& task);
   bool start_steps(std::uint32_t stream, const Task& task);
 
-  void place_begin(std::uint32_t stream, const Task& task, bool over);
-  void place(TimelineMark mark, std::uint32_t stream, const Task& task,
-             core::Time until = core::Time::max());
+  void put_begin_on_timeline(std::uint32_t stream, const Task& task, bool over);
+  void put_on_timeline(TimelineMark mark, std::uint32_t stream, const Task& task,
+                       core::Time until = core::Time::max());
 
   // The head of `stream` is over.
   void complete(std::uint32_t stream);
@@ -253,7 +253,7 @@ bool Device<Source, Port>::start_compute(std::uint32_t stream, const Task& task)
   if (model.traces_power) [[unlikely]]
     trace_compute(task, duration);
   if (model.traces_timeline) [[unlikely]]
-    place(TimelineMark::begins, stream, task, frame_.now() + duration);
+    put_on_timeline(TimelineMark::begins, stream, task, frame_.now() + duration);
   streams_.complete_in(duration, stream);
   return false;
 }
@@ -330,7 +330,7 @@ template <class Source, class Port>
 void Device<Source, Port>::complete(std::uint32_t stream) {
   if (frame_.model.traces_timeline) [[unlikely]] {
     const Task& task = streams_.head(stream);
-    if (task.kind != TaskKind::compute) place(TimelineMark::ends, stream, task);
+    if (task.kind != TaskKind::compute) put_on_timeline(TimelineMark::ends, stream, task);
   }
   streams_.complete(stream);
 }
@@ -340,7 +340,7 @@ void Device<Source, Port>::settle() {
   streams_.settle([this](std::uint32_t stream, const Task& task) {
     const bool over = start(stream, task);
     if (frame_.model.traces_timeline) [[unlikely]]
-      place_begin(stream, task, over);
+      put_begin_on_timeline(stream, task, over);
     return over;
   });
   TimeAccount(frame_).close(streams_.doing());
@@ -349,14 +349,15 @@ void Device<Source, Port>::settle() {
 // On the timeline, from this instant on: `task`, which was started. Of what is over at once only
 // receives, as messages lead to them; what computes is there (start_compute()).
 template <class Source, class Port>
-void Device<Source, Port>::place_begin(std::uint32_t stream, const Task& task, bool over) {
+void Device<Source, Port>::put_begin_on_timeline(std::uint32_t stream, const Task& task,
+                                                 bool over) {
   if (task.kind == TaskKind::compute || (over && task.kind != TaskKind::receive)) return;
-  place(TimelineMark::begins, stream, task, over ? frame_.now() : core::Time::max());
+  put_on_timeline(TimelineMark::begins, stream, task, over ? frame_.now() : core::Time::max());
 }
 
 template <class Source, class Port>
-void Device<Source, Port>::place(TimelineMark mark, std::uint32_t stream, const Task& task,
-                                 core::Time until) {
+void Device<Source, Port>::put_on_timeline(TimelineMark mark, std::uint32_t stream,
+                                           const Task& task, core::Time until) {
   if (!frame_.is_on_timeline()) return;
   const auto index = static_cast<std::uint32_t>(&task - program().tasks.data());
   emit_timeline(frame_.ctx, mark, {frame_.state.program, stream, index, until});

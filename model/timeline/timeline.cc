@@ -17,7 +17,7 @@
 #include "core/digest.h"
 #include "core/error.h"
 #include "model/cluster.h"
-#include "model/device/device_model.h"
+#include "model/device/device.h"
 #include "model/workload/validate.h"
 #include "pdes/transport.h"
 
@@ -219,28 +219,34 @@ void Timeline::finish(const Cluster& cluster, const End& end) {
   slices_.reserve(all_.slices);
   for (std::uint32_t lp = 0; lp < lps.size(); ++lp) {
     if (lps[lp] == 0) continue;
-    for (std::uint16_t stream = 0; stream < kDevice; ++stream) {
-      add_slices(tracks.records(lp, stream), last);
+    const std::uint32_t program = place_of(cluster.devices(), {lp}).program;
+    const ProgramTable& table = cluster.devices().programs[program];
+    for (std::uint32_t stream = 0; stream < table.streams(); ++stream) {
+      add_slices(tracks.records(lp, stream), {program, table.tasks.size()}, last);
     }
     add_slices({lp}, tracks.records(lp, kDevice), {last, whole});
   }
 }
 
-// Of one stream. The record before the timeline begins, if there is one, is the first.
-void Timeline::add_slices(std::span<const Record> of_stream, core::Time end) {
+// Of one stream. The record before the timeline begins, if there is one, is the first. What no
+// device of the program can have emitted, from a checkpoint that was tampered with, is left out.
+void Timeline::add_slices(std::span<const Record> of_stream, const Tasks& of, core::Time end) {
   for (std::size_t i = 0; i < of_stream.size(); ++i) {
     const Record& r = of_stream[i];
     if (r.what() != TimelineMark::begins) continue;
+    const auto program = static_cast<std::uint32_t>(r.b >> 32);
+    const auto task = static_cast<std::uint32_t>(r.b);
     const core::Time at{r.at_ps};
     core::Time until = r.until();
     if (until == core::Time::max() && i + 1 < of_stream.size()) {
       until = core::Time{of_stream[i + 1].at_ps};  // its end
     }
+    if (program != of.program || task >= of.count || until < at || end < at) continue;
     if (at < options_.from && until <= options_.from) continue;
     slices_.push_back({.lp = {r.lp},
                        .stream = r.stream,
-                       .program = static_cast<std::uint32_t>(r.b >> 32),
-                       .task = static_cast<std::uint32_t>(r.b),
+                       .program = program,
+                       .task = task,
                        .from = std::max(options_.from, at),
                        .until = std::min(until, end),
                        .ends = until <= end});

@@ -9,8 +9,8 @@
 //   for (const Timeline::Slice& slice : timeline.slices()) ...
 //
 // Size: where there are more than `slices_max` slices, the timeline ends before the instant at
-// which that is so (cut()). Memory: until combine() at most 64 bytes a slice and partition, on rank
-// 0 then a rank.
+// which that is so (cut()). Memory: about 64 bytes a slice, of which each partition keeps at most
+// `slices_max`, and each rank when they are gathered.
 //
 // Thread safety: deliver() as EmissionSink says; everything else after the run.
 #pragma once
@@ -102,6 +102,10 @@ class Timeline final : public pdes::EmissionSink {
     std::int64_t limit_ps, from_ps, until_ps;
     std::uint64_t slices_max, devices;
   };
+  struct Tasks {  // of a program
+    std::uint32_t program;
+    std::size_t count;
+  };
   class Tracks;
   using Track = std::pair<std::uint32_t, std::uint16_t>;  // LP, stream
   struct alignas(64) Part {                               // of a partition
@@ -119,7 +123,7 @@ class Timeline final : public pdes::EmissionSink {
   void trim(Part& part) const;
   [[nodiscard]] static std::vector<Record> taken_from(Part& part);
   [[nodiscard]] Part sum_of_parts();
-  void add_slices(std::span<const Record> of_track, core::Time end);
+  void add_slices(std::span<const Record> of_stream, const Tasks& of, core::Time end);
   void add_slices(core::LpId lp, std::span<const Record> of_device, const End& end);
 
   TimelineOptions options_;

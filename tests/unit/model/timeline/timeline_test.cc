@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/error.h"
@@ -162,6 +163,19 @@ TEST_F(OfAClusterOf12, GoesOnWithNothingElse) {
   std::vector<std::byte> cut_off = of_all.saved();
   cut_off.pop_back();
   EXPECT_THROW(of_all.restore(cut_off), core::InputError);
+}
+
+TEST_F(OfAClusterOf12, LeavesOutWhatNoDeviceCanHaveEmitted) {
+  Timeline first(1, {}, nullptr), second(1, {}, nullptr);
+  for (const auto& [partition, emission] : emitted.all) first.deliver({0}, emission);
+  std::vector<std::byte> bytes = first.saved();
+  // Programs, tasks and times of each record; it has 32 bytes, after a header of 40.
+  for (std::size_t record = 40; record < bytes.size(); record += 32) {
+    std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(record + 8), 8, std::byte{0x7f});
+  }
+  second.restore(bytes);
+  finish(second, cluster, end);
+  for (const Timeline::Slice& slice : second.slices()) EXPECT_EQ(slice.stream, Timeline::kDevice);
 }
 
 // The LPs on the timeline of a cluster with `options`.
