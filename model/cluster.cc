@@ -18,6 +18,7 @@
 #include "model/device/supported.h"
 #include "model/switch/packet_switch.h"
 #include "model/switch/switch.h"
+#include "model/timeline/timeline_devices.h"
 
 namespace exawarp::model {
 namespace {
@@ -281,6 +282,10 @@ Cluster::Cluster(const std::vector<Job>& jobs, const Accelerator& accelerator,
       ranges_{{LpId{0}, device_lps_of(*devices_), kDeviceType}},
       atom_shift_(devices_->fold != nullptr ? 0 : devices_->network.layout().atom_shift()),
       device_count_(devices_->allocation->devices()) {
+  if (options_.timeline) {
+    devices_->traces_timeline = true;
+    devices_->timeline = timeline_lps(*devices_, *options_.timeline);
+  }
   if (devices_->packets == nullptr) {
     add_switches();
   } else {

@@ -70,6 +70,9 @@ struct ClusterOptions {
   std::optional<std::uint32_t> only_job = {};  // all others' devices stay idle; its start is 0
   Folding folding = Folding::off;
   bool trace_power = false;  // devices emit what they draw (energy/power_emission.h)
+  // Devices of which it is traced when they do what (timeline/timeline.h); empty: the default of
+  // timeline_lps().
+  std::optional<std::vector<std::uint32_t>> timeline = {};
 };
 
 // Who synchronises with whom, as a symmetric weighted graph of atoms in CSR form. At packet

@@ -19,6 +19,7 @@
 #include "io/cli/kernels_command_line.h"
 #include "io/cli/option_values.h"
 #include "io/cli/sweep_command_line.h"
+#include "io/cli/timeline_command_line.h"
 #include "io/cli/workload_command_line.h"
 #include "io/study/suggest.h"
 
@@ -35,6 +36,7 @@ struct RawOptions {
   // Accepted as ASTRA-sim does, without effect.
   std::string logging_configuration, logging_folder, compute_scale, comm_scale;
   std::vector<std::string> lists;
+  RawTimelineOptions timeline;
 };
 
 StatsArguments parse_stats(const RawOptions& raw) {
@@ -111,6 +113,7 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
       ->check(kShareRange);
   add_counters(app, a.counters);
   app.add_option("--power", a.power, "writes what is drawn over time there (CSV)");
+  add_timeline(app, a, raw.timeline);
   app.add_flag("--compare-alone", a.compare_alone,
                "runs each job by itself, too, and tells how much slower it is beside the others");
   app.add_flag("--steady-step", a.steady_step,
@@ -516,6 +519,7 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     a.run.placement = parse_choice<PlacementMethod>("--placement", raw.placement);
   }
   finish_stats(raw, a.run.stats, a.run.options);
+  finish_timeline(raw.timeline, a.run);
   return a.run;
 }
 

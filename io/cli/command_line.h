@@ -37,6 +37,7 @@ struct RunArguments {
   StatsArguments stats;
   std::string counters;  // file of the ports' counters over time, at packet fidelity; empty: none
   std::string power;     // file of the power over time; empty: none
+  std::string timeline;  // file of options.timeline; empty: none
   bool ignore_memory = false;  // goes on where the workload does not fit the accelerator
   bool compare_alone = false;  // runs each job by itself, too
   bool steady_step = false;    // runs with one more step, too

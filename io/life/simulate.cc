@@ -170,6 +170,7 @@ std::vector<NamedSink> sinks_of(const RunReport& report, const RunOptions& optio
   std::vector<NamedSink> sinks;
   if (options.count_ports) sinks.push_back({"--counters", report.counters.get()});
   if (report.power != nullptr) sinks.push_back({"--power", report.power.get()});
+  if (report.timeline != nullptr) sinks.push_back({"--timeline", report.timeline.get()});
   return sinks;
 }
 
@@ -260,6 +261,7 @@ std::unique_ptr<const Study> with_options(const Study& study, const RunOptions& 
   out->engine = with_options(study.engine, options);
   if (options.count_ports) out->packets.count_ports = true;
   out->trace_power = options.trace_power;
+  if (options.timeline) out->timeline_devices = options.timeline->devices;
   for (StudyChange& change : out->changes) change.study = with_options(*change.study, options);
   return out;
 }
@@ -289,6 +291,18 @@ void finish_power(RunReport& report, pdes::Transport& transport) {
   report.power.reset();
 }
 
+// Collective. Also of a run that did not finish: it shows what devices wait for.
+void finish_timeline(RunReport& report, const model::Cluster& cluster,
+                     pdes::Transport& transport) {
+  if (report.timeline == nullptr) return;
+  report.timeline->combine(transport);
+  if (transport.rank().value != 0) return;
+  const bool finished = report.status == RunStatus::finished;
+  report.timeline->finish(cluster, {.at = finished ? report.outcome->simulated_time()
+                                                   : report.result.last_event,
+                                    .all_finished = finished});
+}
+
 }  // namespace
 
 RunReport simulate(const Study& study, const RunOptions& options, pdes::Transport& transport) {
@@ -303,8 +317,14 @@ RunReport simulate(const Study& study, const RunOptions& options, pdes::Transpor
   Prepared p = prepared(options, limit, report, transport);
   const double prepared_s = seconds_since(start);
   report.power = power_trace(report, p, transport);
-  report.counters = std::make_unique<model::PortCounters>(
-      p.placement.partitions(), report.study->counters, report.power.get());
+  pdes::EmissionSink* next = report.power.get();
+  if (options.timeline) {
+    report.timeline = std::make_unique<model::Timeline>(p.placement.partitions(),
+                                                        *options.timeline, next);
+    next = report.timeline.get();
+  }
+  report.counters = std::make_unique<model::PortCounters>(p.placement.partitions(),
+                                                          report.study->counters, next);
   p.engine.time_limit_s = limit.left_s();
   pdes::Engine engine(model_of(*report.cluster, report.changed.get()), p.placement, p.engine,
                       transport, report.counters.get());
@@ -326,6 +346,7 @@ RunReport simulate(const Study& study, const RunOptions& options, pdes::Transpor
   }
   set_facts(report, p.engine, report.study->engine.time_limit_s, transport);
   finish_power(report, transport);
+  finish_timeline(report, last, transport);
   if (options.count_ports) {
     report.counters->combine(transport);
   } else {

@@ -23,6 +23,7 @@
 #include "io/report/traffic_report.h"
 #include "io/study/study.h"
 #include "io/study/traffic_study.h"
+#include "model/timeline/timeline.h"
 #include "pdes/phold.h"
 #include "pdes/transport.h"
 
@@ -42,6 +43,7 @@ struct RunOptions {
   double sample_interval_s = 0;  // of the time series, in host seconds; 0: none
   bool count_ports = false;      // of a packet network
   bool trace_power = false;      // of a study whose accelerator's power is known
+  std::optional<model::TimelineOptions> timeline = {};  // of a study; none
   bool compare_alone = false;    // of a study: simulates each job by itself, too
   bool steady_step = false;      // of a study with one transformer: simulates one more step, too
   CheckpointOptions checkpoints = {};  // to write

@@ -11,6 +11,7 @@
 #include "io/report/port_counters_file.h"
 #include "io/report/power_file.h"
 #include "io/report/stats_file.h"
+#include "io/report/timeline_file.h"
 
 namespace exawarp::io {
 
@@ -55,6 +56,7 @@ ResultFiles::ResultFiles(const Paths& paths, const Study& study)
   if (!paths.stats.empty()) stats_ = open_table(paths.stats);
   if (!paths.counters.empty()) counters_ = open_table(paths.counters);
   if (!paths.power.empty()) power_ = open_table(paths.power);
+  if (!paths.timeline.empty()) timeline_ = open_table(paths.timeline);
 }
 
 ResultFiles::~ResultFiles() {
@@ -76,6 +78,9 @@ void ResultFiles::write(const RunReport& report, const std::string& text,
     write_port_counters(report.cluster->packet_network(), *report.counters, *counters_);
   }
   if (power_ && report.power != nullptr) write_power(*report.power, *power_);
+  if (timeline_ && report.timeline != nullptr) {
+    write_timeline(*report.cluster, *report.timeline, report.counters.get(), *timeline_);
+  }
   if (stats_) write_stats(report.result.series, *stats_);
 }
 

@@ -1,6 +1,6 @@
-// The files of `exawarp run`: the two summaries and the resolved study in their directory, and the
-// tables of --stats, --counters and --power. All of them are tried before the first event, so that
-// one which cannot be written is found then.
+// The files of `exawarp run`: the two summaries and the resolved study in their directory, the
+// tables of --stats, --counters and --power, and the trace of --timeline. All of them are tried
+// before the first event, so that one which cannot be written is found then.
 //
 // Results never take the place of those of another study: a directory that holds such leads to the
 // one of its name with ".2" at the end, or ".3", and so on. Those of the same study, whose resolved
@@ -19,7 +19,7 @@ class ResultFiles {
  public:
   struct Paths {
     std::string directory;  // of the summaries
-    std::string stats, counters, power;  // empty: none
+    std::string stats, counters, power, timeline;  // empty: none
     bool replace = false;                // what another study left in the directory
   };
 
@@ -40,7 +40,7 @@ class ResultFiles {
  private:
   std::string directory_;
   bool made_directory_;
-  std::unique_ptr<core::OutputFile> stats_, counters_, power_;
+  std::unique_ptr<core::OutputFile> stats_, counters_, power_, timeline_;
 };
 
 }  // namespace exawarp::io

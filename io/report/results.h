@@ -12,6 +12,7 @@
 #include "io/report/ran.h"
 #include "io/study/study_cluster.h"
 #include "model/energy/power_trace.h"
+#include "model/timeline/timeline.h"
 #include "model/network/packet/port_counters.h"
 #include "model/outcome.h"
 #include "partition/quality.h"
@@ -27,6 +28,7 @@ struct RunReport : Ran {
   std::optional<model::Outcome> outcome;
   std::unique_ptr<model::PortCounters> counters;  // of all ranks, on rank 0; null: not asked for
   std::unique_ptr<model::PowerTrace> power;  // finished, on rank 0; null: not asked for, or no end
+  std::unique_ptr<model::Timeline> timeline;  // finished, on rank 0; null: not asked for
   std::vector<core::Time> alone;  // each job's duration by itself; empty: not asked for
   std::optional<core::Time> steady_step;  // what one more step adds; none: not asked for, no end
   std::optional<partition::Quality> quality;  // of the placement; none: there is one partition

@@ -80,7 +80,8 @@ std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs&
       .devices = devices_of(study, loaded),
       .only_job = only_job,
       .folding = study.folding,
-      .trace_power = study.trace_power};
+      .trace_power = study.trace_power,
+      .timeline = study.timeline_devices};
   if (study.network_fidelity == NetworkFidelity::packet) {
     options.packets = study.packets;
     options.packets->routing.seed = study.engine.seed;

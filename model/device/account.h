@@ -6,6 +6,7 @@
 
 #include "model/device/device_frame.h"
 #include "model/energy/power_emission.h"
+#include "model/timeline/timeline_emission.h"
 
 namespace exawarp::model {
 
@@ -34,6 +35,10 @@ class TimeAccount {
     if (middle != ctx.now()) ctx.set(communicated, communicated + (ctx.now() - middle));
     if (frame_.model.traces_power) [[unlikely]]
       trace(after, middle);
+    if (frame_.model.traces_timeline) [[unlikely]] {
+      put_on_timeline(TimeClass::waiting, account.since, middle);
+      put_on_timeline(after, middle, ctx.now());
+    }
     ctx.set(account.since, ctx.now());
   }
 
@@ -74,6 +79,8 @@ class TimeAccount {
       ctx.set(spent, spent + (ctx.now() - account.since));
       if (frame_.model.traces_power) [[unlikely]]
         trace(before, account.since);
+      if (frame_.model.traces_timeline) [[unlikely]]
+        put_on_timeline(before, account.since, ctx.now());
     }
     if (has_passed) ctx.set(account.since, ctx.now());
     ctx.set(frame_.state.time_class, now_in);
@@ -90,6 +97,12 @@ class TimeAccount {
                             .program = frame_.state.program,
                             .from = from,
                             .until = frame_.now()});
+  }
+
+  // On the timeline: what the device as a whole spent its time on.
+  void put_on_timeline(TimeClass spent_in, core::Time from, core::Time until) {
+    if (from == until || !frame_.is_on_timeline()) return;
+    emit_timeline(frame_.ctx, {.spent_in = spent_in, .from = from, .until = until});
   }
 
   DeviceFrame& frame_;

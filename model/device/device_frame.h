@@ -23,6 +23,8 @@ struct DeviceFrame {
     return program.ranks == nullptr ? self() : state.get_rank();
   }
 
+  [[nodiscard]] bool is_on_timeline() const { return model.timeline[ctx.self().value] != 0; }
+
   const DeviceModel& model;
   DeviceState& state;
   pdes::Context& ctx;

@@ -65,6 +65,10 @@ struct DeviceModel {
   // Devices emit what they draw; while they only communicate, this much above idle power.
   bool traces_power = false;
   std::int32_t communicating_mw = 0;
+  // Some devices emit when they do what (timeline/timeline.h): those whose byte, by LP, is not 0. A
+  // byte each, as devices beside them read it at every task, too.
+  bool traces_timeline = false;
+  std::vector<std::uint8_t> timeline = {};
 };
 
 }  // namespace exawarp::model

@@ -19,6 +19,7 @@
 #include "model/device/stepped.h"
 #include "model/device/streams.h"
 #include "model/device/task_source.h"
+#include "model/timeline/timeline_emission.h"
 
 namespace exawarp::model {
 
@@ -59,6 +60,12 @@ class Device {
   bool start_ring(std::uint32_t stream, const Task& task);
   bool start_steps(std::uint32_t stream, const Task& task);
 
+  void put_begin_on_timeline(std::uint32_t stream, const Task& task, bool over);
+  void put_on_timeline(TimelineMark mark, std::uint32_t stream, const Task& task,
+                       core::Time until = core::Time::max());
+
+  // The head of `stream` is over.
+  void complete(std::uint32_t stream);
   // What the head of `stream` waited for is here: it ends.
   void end(std::uint32_t stream, core::Time since, TimeClass counted_as);
   void end_collective(std::uint32_t stream, core::Time at);
@@ -133,7 +140,7 @@ void Device<Source, Port>::on_node_done(const NodeDone& done) {
   if (task.kind == TaskKind::collective || task.kind == TaskKind::stepped) {
     return end(done.stream, frame_.parts.channels[task.channel].last_entry, task.time_class);
   }
-  streams_.complete(done.stream);
+  complete(done.stream);
   settle();
 }
 
@@ -245,6 +252,8 @@ bool Device<Source, Port>::start_compute(std::uint32_t stream, const Task& task)
   if (duration.ps == 0) return true;
   if (model.traces_power) [[unlikely]]
     trace_compute(task, duration);
+  if (model.traces_timeline) [[unlikely]]
+    put_on_timeline(TimelineMark::begins, stream, task, frame_.now() + duration);
   streams_.complete_in(duration, stream);
   return false;
 }
@@ -313,14 +322,45 @@ bool Device<Source, Port>::ends_now(std::uint32_t stream, core::Time at) {
 template <class Source, class Port>
 void Device<Source, Port>::end(std::uint32_t stream, core::Time since, TimeClass counted_as) {
   TimeAccount(frame_).split_wait(since, counted_as, streams_.head(stream).time_class);
-  streams_.complete(stream);
+  complete(stream);
   settle();
 }
 
 template <class Source, class Port>
+void Device<Source, Port>::complete(std::uint32_t stream) {
+  if (frame_.model.traces_timeline) [[unlikely]] {
+    const Task& task = streams_.head(stream);
+    if (task.kind != TaskKind::compute) put_on_timeline(TimelineMark::ends, stream, task);
+  }
+  streams_.complete(stream);
+}
+
+template <class Source, class Port>
 void Device<Source, Port>::settle() {
-  streams_.settle([this](std::uint32_t stream, const Task& task) { return start(stream, task); });
+  streams_.settle([this](std::uint32_t stream, const Task& task) {
+    const bool over = start(stream, task);
+    if (frame_.model.traces_timeline) [[unlikely]]
+      put_begin_on_timeline(stream, task, over);
+    return over;
+  });
   TimeAccount(frame_).close(streams_.doing());
+}
+
+// On the timeline, from this instant on: `task`, which was started. Of what is over at once only
+// receives, as messages lead to them; what computes is there (start_compute()).
+template <class Source, class Port>
+void Device<Source, Port>::put_begin_on_timeline(std::uint32_t stream, const Task& task,
+                                                 bool over) {
+  if (task.kind == TaskKind::compute || (over && task.kind != TaskKind::receive)) return;
+  put_on_timeline(TimelineMark::begins, stream, task, over ? frame_.now() : core::Time::max());
+}
+
+template <class Source, class Port>
+void Device<Source, Port>::put_on_timeline(TimelineMark mark, std::uint32_t stream,
+                                           const Task& task, core::Time until) {
+  if (!frame_.is_on_timeline()) return;
+  const auto index = static_cast<std::uint32_t>(&task - program().tasks.data());
+  emit_timeline(frame_.ctx, mark, {frame_.state.program, stream, index, until});
 }
 
 // ---- a device on a network whose port needs nothing but the device

@@ -88,6 +88,7 @@ class Forking {
                                        .stats = {},
                                        .counters = {},
                                        .power = {},
+                                       .timeline = {},
                                        .replace = a_.force},
                     study);
     };

@@ -58,11 +58,17 @@ Future study_of(const RunArguments& a, const Checkpoint* restart) {
 void open_results(const RunArguments& a, const Study& study, const Notify& notify,
                   std::optional<ResultFiles>& files) {
   const bool printed = a.json && a.out_directory.empty() && a.stats.path.empty() &&
-                       a.counters.empty() && a.power.empty();
+                       a.counters.empty() && a.power.empty() && a.timeline.empty();
   const std::string directory =
       a.out_directory.empty() ? "results/" + study.name : a.out_directory;
   try {
-    files.emplace(ResultFiles::Paths{directory, a.stats.path, a.counters, a.power, a.force}, study);
+    files.emplace(ResultFiles::Paths{.directory = directory,
+                                     .stats = a.stats.path,
+                                     .counters = a.counters,
+                                     .power = a.power,
+                                     .timeline = a.timeline,
+                                     .replace = a.force},
+                  study);
   } catch (const core::SystemError& error) {
     if (!printed) throw;
     notify(std::string(error.what()) + "; the results are printed only");
@@ -86,6 +92,12 @@ void publish(const RunReport& report, const RunArguments& a, std::optional<Resul
                       console.out << text << std::flush;
                     }
                   });
+  if (report.timeline != nullptr && report.timeline->cut()) {
+    console.err << fmt::format("{}: ends at {}, where it has {} slices; expected fewer devices, "
+                               "less time, or more --timeline-slices\n",
+                               a.timeline, core::format_time(*report.timeline->cut()),
+                               a.options.timeline->slices_max);
+  }
   if (report.status == RunStatus::deadlocked) {
     console.err << printable(deadlock_text(report)) << std::flush;
   }
