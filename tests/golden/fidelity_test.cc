@@ -39,6 +39,7 @@ std::uint32_t devices_of(const std::string& fabric) {
   if (fabric == "gb200_nvl72_roce400") return 144;
   if (fabric == "a100_hgx_hdr200") return 640;
   if (fabric == "fat_tree_16_roce400") return 256;
+  if (fabric == "dragonfly_384_example") return 384;
   if (fabric == "fat_tree_32_roce400") return 512;
   if (fabric.ends_with("hgx_roce400") || fabric == "fat_tree_radix64_example") return 2048;
   if (fabric == "rail_optimised_h100" || fabric == "rail_only_h100") return 512;
