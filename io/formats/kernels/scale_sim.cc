@@ -74,7 +74,7 @@ std::uint64_t outputs(std::uint64_t input, std::uint64_t filter, std::uint64_t s
 
 // By position: names differ from file to file.
 void add_convolution(const CsvRow& row, std::vector<SystolicLayer>& out) {
-  enum Column : std::size_t {
+  enum Field : std::size_t {
     name,
     height,
     width,
@@ -85,7 +85,7 @@ void add_convolution(const CsvRow& row, std::vector<SystolicLayer>& out) {
     stride,
     stride_width
   };
-  const auto fit = [&](Column input, Column filter) {
+  const auto fit = [&](Field input, Field filter) {
     if (row.count(filter) > row.count(input)) row.fail(filter, "no more than of the input");
   };
   fit(height, filter_height);
