@@ -216,7 +216,7 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                   std::move(backgrounds), nullptr, {}});
   model->overlapped_ppm = std::llround(accelerator.overlap_slowdown * kUsualPace);
   const PowerSpec& power = accelerator.power;
-  model->traces_power = options.trace_power && power.known();
+  model->traces_power = model->traces = options.trace_power && power.known();
   constexpr std::int64_t kMwMax = std::numeric_limits<std::int32_t>::max();
   model->communicating_mw = static_cast<std::int32_t>(
       std::clamp(power.communicating_mw - power.idle_mw, -kMwMax, kMwMax));
@@ -283,7 +283,7 @@ Cluster::Cluster(const std::vector<Job>& jobs, const Accelerator& accelerator,
       atom_shift_(devices_->fold != nullptr ? 0 : devices_->network.layout().atom_shift()),
       device_count_(devices_->allocation->devices()) {
   if (options_.timeline) {
-    devices_->traces_timeline = true;
+    devices_->traces_timeline = devices_->traces = true;
     devices_->timeline = timeline_lps(*devices_, *options_.timeline);
   }
   if (devices_->packets == nullptr) {

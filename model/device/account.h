@@ -33,11 +33,9 @@ class TimeAccount {
     core::Time& communicated = account.spent[index_of(after)];
     if (middle != account.since) ctx.set(waited, waited + (middle - account.since));
     if (middle != ctx.now()) ctx.set(communicated, communicated + (ctx.now() - middle));
-    if (frame_.model.traces_power) [[unlikely]]
-      trace(after, middle);
-    if (frame_.model.traces_timeline) [[unlikely]] {
-      put_on_timeline(TimeClass::waiting, account.since, middle);
-      put_on_timeline(after, middle, ctx.now());
+    if (frame_.model.traces) [[unlikely]] {
+      trace(TimeClass::waiting, account.since, middle);
+      trace(after, middle, ctx.now());
     }
     ctx.set(account.since, ctx.now());
   }
@@ -77,31 +75,27 @@ class TimeAccount {
     if (before != TimeClass::idle && has_passed) {
       core::Time& spent = account.spent[index_of(before)];
       ctx.set(spent, spent + (ctx.now() - account.since));
-      if (frame_.model.traces_power) [[unlikely]]
-        trace(before, account.since);
-      if (frame_.model.traces_timeline) [[unlikely]]
-        put_on_timeline(before, account.since, ctx.now());
+      if (frame_.model.traces) [[unlikely]]
+        trace(before, account.since, ctx.now());
     }
     if (has_passed) ctx.set(account.since, ctx.now());
     ctx.set(frame_.state.time_class, now_in);
     if (now_in == TimeClass::idle) ctx.set(account.finish, ctx.now());
   }
 
-  // What the device drew since `from`, doing nothing but `spent_in`; waiting is idle power, and
-  // computing is traced by itself.
-  void trace(TimeClass spent_in, core::Time from) {
+  // What the device spent its time on, for its timeline, and what it drew meanwhile: waiting is
+  // idle power, and computing is traced by itself.
+  [[gnu::cold]] void trace(TimeClass spent_in, core::Time from, core::Time until) {
+    if (from == until) return;
+    const DeviceModel& model = frame_.model;
     const bool communicates = spent_in >= TimeClass::tensor && spent_in <= TimeClass::other;
-    const std::int32_t mw = frame_.model.communicating_mw;
-    if (!communicates || mw == 0 || from == frame_.now()) return;
-    emit_power(frame_.ctx, {.above_idle_mw = mw,
-                            .program = frame_.state.program,
-                            .from = from,
-                            .until = frame_.now()});
-  }
-
-  // On the timeline: what the device as a whole spent its time on.
-  void put_on_timeline(TimeClass spent_in, core::Time from, core::Time until) {
-    if (from == until || !frame_.is_on_timeline()) return;
+    if (model.traces_power && communicates && model.communicating_mw != 0) {
+      emit_power(frame_.ctx, {.above_idle_mw = model.communicating_mw,
+                              .program = frame_.state.program,
+                              .from = from,
+                              .until = until});
+    }
+    if (!model.traces_timeline || !frame_.is_on_timeline()) return;
     emit_timeline(frame_.ctx, {.spent_in = spent_in, .from = from, .until = until});
   }
 

@@ -56,13 +56,13 @@ class Device {
 
   bool start(std::uint32_t stream, const Task& task);
   bool start_compute(std::uint32_t stream, const Task& task);
-  void trace_compute(const Task& task, core::Time duration);
+  [[gnu::cold]] void trace_compute(std::uint32_t stream, const Task& task, core::Time duration);
   bool start_ring(std::uint32_t stream, const Task& task);
   bool start_steps(std::uint32_t stream, const Task& task);
 
-  void put_begin_on_timeline(std::uint32_t stream, const Task& task, bool over);
-  void put_on_timeline(TimelineMark mark, std::uint32_t stream, const Task& task,
-                       core::Time until = core::Time::max());
+  [[gnu::cold]] void put_begin_on_timeline(std::uint32_t stream, const Task& task, bool over);
+  [[gnu::cold]] void put_on_timeline(TimelineMark mark, std::uint32_t stream, const Task& task,
+                                     core::Time until = core::Time::max());
 
   // The head of `stream` is over.
   void complete(std::uint32_t stream);
@@ -250,17 +250,20 @@ bool Device<Source, Port>::start_compute(std::uint32_t stream, const Task& task)
     duration = overlapped(duration, model.overlapped_ppm);
   }
   if (duration.ps == 0) return true;
-  if (model.traces_power) [[unlikely]]
-    trace_compute(task, duration);
-  if (model.traces_timeline) [[unlikely]]
-    put_on_timeline(TimelineMark::begins, stream, task, frame_.now() + duration);
+  if (model.traces) [[unlikely]]
+    trace_compute(stream, task, duration);
   streams_.complete_in(duration, stream);
   return false;
 }
 
-// The task's energy, over as long as it takes here.
+// The task on the timeline, and its energy, over as long as it takes here.
 template <class Source, class Port>
-void Device<Source, Port>::trace_compute(const Task& task, core::Time duration) {
+void Device<Source, Port>::trace_compute(std::uint32_t stream, const Task& task,
+                                         core::Time duration) {
+  if (frame_.model.traces_timeline) {
+    put_on_timeline(TimelineMark::begins, stream, task, frame_.now() + duration);
+  }
+  if (!frame_.model.traces_power) return;
   const std::int64_t mw =
       program().above_idle_mw[static_cast<std::size_t>(&task - program().tasks.data())];
   __extension__ using Wide = __int128;
