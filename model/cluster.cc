@@ -81,7 +81,7 @@ std::unique_ptr<const MessageFaults> make_message_faults(const Fabric& fabric,
                                                          std::uint32_t devices,
                                                          const ClusterOptions& options) {
   // Packets meet faults on their way, link by link.
-  if (options.packets) return nullptr;
+  if (options.packets && options.packets_inside_nodes) return nullptr;
   if (options.link_faults.empty() && options.latency_jitter.mean.ps == 0) return nullptr;
   return std::make_unique<const MessageFaults>(make_topology(fabric, devices),
                                                 options.link_faults, options.latency_jitter,

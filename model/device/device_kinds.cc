@@ -10,7 +10,9 @@ DeviceHandlers choose_parts(const DeviceModel& model) {
   if (model.fold != nullptr) return folded_device();
   if (model.analytical) return analytical_device();
   if (model.packets != nullptr) {
-    return packet_device({.inside_nodes = model.packets->inside_nodes, .background = background});
+    return packet_device({.inside_nodes = model.packets->inside_nodes,
+                          .faulty_links = model.message_faults != nullptr,
+                          .background = background});
   }
   return message_device(
       {.faulty_links = model.message_faults != nullptr, .background = background});

@@ -9,9 +9,10 @@ struct MessageParts {
   bool faulty_links = false;
   bool background = false;  // background_traffic.h
 };
-// Troubled links are the packet network's own business.
+// Troubled links across nodes are the packet network's own business.
 struct PacketParts {
   bool inside_nodes = false;  // packets there as well
+  bool faulty_links = false;  // of messages inside nodes
   bool background = false;
 };
 

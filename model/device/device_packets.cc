@@ -192,8 +192,9 @@ DeviceHandlers with_reach(bool background) {
 }  // namespace
 
 DeviceHandlers packet_device(const PacketParts& parts) {
-  return parts.inside_nodes ? with_reach<Everywhere>(parts.background)
-                            : with_reach<AcrossNodes>(parts.background);
+  if (parts.inside_nodes) return with_reach<Everywhere>(parts.background);
+  return parts.faulty_links ? with_reach<AcrossNodes<FaultyLinks>>(parts.background)
+                            : with_reach<AcrossNodes<WellLinks>>(parts.background);
 }
 
 }  // namespace exawarp::model

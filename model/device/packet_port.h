@@ -10,28 +10,33 @@
 
 namespace exawarp::model {
 
-// Messages inside a node stay with the clocks.
+// Messages inside a node stay with the clocks, and so meet there what is wrong with Links.
+template <class NodeLinks>
 struct AcrossNodes {
+  using Links = NodeLinks;
   [[nodiscard]] static constexpr bool leaves_to_clock(Interface interface) {
     return interface == Interface::node;
   }
 };
 // All messages go packet by packet.
 struct Everywhere {
+  using Links = WellLinks;
   [[nodiscard]] static constexpr bool leaves_to_clock(Interface) { return false; }
 };
 
 template <class Reach>
-class PacketPort : public MessagePort<WellLinks> {
+class PacketPort : public MessagePort<typename Reach::Links> {
+  using Clocks = MessagePort<typename Reach::Links>;
+
  public:
-  PacketPort(DeviceFrame& frame, Endpoint& endpoint) : MessagePort(frame), endpoint_(endpoint) {}
+  PacketPort(DeviceFrame& frame, Endpoint& endpoint) : Clocks(frame), endpoint_(endpoint) {}
 
   [[nodiscard]] core::Time wire_of(std::int64_t bytes, Interface interface) const {
-    return has_clock(interface) ? MessagePort::wire_of(bytes, interface) : core::Time{bytes};
+    return has_clock(interface) ? Clocks::wire_of(bytes, interface) : core::Time{bytes};
   }
 
   core::Time send_chunk(const Outgoing& out, const ChannelState& channel, const Chunk& chunk) {
-    if (has_clock(interface_of(out.tier))) return MessagePort::send_chunk(out, channel, chunk);
+    if (has_clock(interface_of(out.tier))) return Clocks::send_chunk(out, channel, chunk);
     count_leaving(packets_of(channel));
     post(out.to, out.wire.ps,
          {.time_ps = chunk.entry_ps,
@@ -42,7 +47,7 @@ class PacketPort : public MessagePort<WellLinks> {
     return kSaidLater;
   }
   std::optional<core::Time> send_message(const Outgoing& out, std::uint32_t stream) {
-    if (has_clock(interface_of(out.tier))) return MessagePort::send_message(out, stream);
+    if (has_clock(interface_of(out.tier))) return Clocks::send_message(out, stream);
     post(out.to, out.wire.ps,
          {.time_ps = frame_.now().ps,
           .first = out.connection,
@@ -51,16 +56,16 @@ class PacketPort : public MessagePort<WellLinks> {
     return {};
   }
   void send_request(core::DeviceId to, std::uint32_t tag, std::uint32_t stream) {
-    if (has_clock(interface_to(to))) return MessagePort::send_request(to, tag, stream);
+    if (has_clock(interface_to(to))) return Clocks::send_request(to, tag, stream);
     post(to, control_bytes(),
          {.time_ps = frame_.now().ps, .first = tag, .second = stream, .kind = Carried::request});
   }
   void send_ready(core::DeviceId to, std::uint32_t stream) {
-    if (has_clock(interface_to(to))) return MessagePort::send_ready(to, stream);
+    if (has_clock(interface_to(to))) return Clocks::send_ready(to, stream);
     post(to, control_bytes(), {.second = stream, .kind = Carried::ready});
   }
   void send_background(const Outgoing& out, const BackgroundMessage& message) {
-    if (has_clock(interface_of(out.tier))) return MessagePort::send_background(out, message);
+    if (has_clock(interface_of(out.tier))) return Clocks::send_background(out, message);
     const auto bytes = static_cast<std::int64_t>(message.bytes);
     post(out.to, bytes, {.time_ps = bytes, .kind = Carried::background});
   }
@@ -71,7 +76,7 @@ class PacketPort : public MessagePort<WellLinks> {
   }
   [[nodiscard]] core::Time steps_end(const ProgramTable& program, const Task& task,
                                      core::DeviceId rank) const {
-    return std::max(MessagePort::steps_end(program, task, rank),
+    return std::max(Clocks::steps_end(program, task, rank),
                     left_at(frame_.parts.channel_packets[task.channel]));
   }
   bool post_step(std::uint8_t channel, Interface interface, const OutgoingMessage& message) {
@@ -82,6 +87,9 @@ class PacketPort : public MessagePort<WellLinks> {
   }
 
  private:
+  using Clocks::frame_;
+  using Clocks::network;
+
   [[nodiscard]] static constexpr bool has_clock(Interface interface) {
     return Reach::leaves_to_clock(interface);
   }

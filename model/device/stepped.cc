@@ -296,7 +296,8 @@ template class Stepped<AnalyticalPort>;
 template class Stepped<FoldedPort>;
 template class Stepped<MessagePort<WellLinks>>;
 template class Stepped<MessagePort<FaultyLinks>>;
-template class Stepped<PacketPort<AcrossNodes>>;
+template class Stepped<PacketPort<AcrossNodes<WellLinks>>>;
+template class Stepped<PacketPort<AcrossNodes<FaultyLinks>>>;
 template class Stepped<PacketPort<Everywhere>>;
 
 }  // namespace exawarp::model

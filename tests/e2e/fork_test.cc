@@ -69,16 +69,18 @@ TEST_F(Forks, AreTheRunsThatKnewOfTheChangeFromTheStart) {
 }
 
 TEST_F(Forks, OfPacketsMayTakeOtherRoutes) {
-  write({"--set", "network.fidelity=packet"});
+  const json usual = write({"--set", "network.fidelity=packet"});
   for (const std::string change :
-       {"network.packet.routing=ecmp", "network.packet.ecn={kmin: 10 kB, kmax: 20 kB}",
-        "faults.slow_links=[{links: [\"d0:0\"], factor: 3}]"}) {
+       {"network.packet.routing=destination", "network.packet.ecn={kmin: 1 kB, kmax: 2 kB}",
+        "faults.slow_links=[{links: [\"d0:0\"], factor: 3}]",
+        "faults.slow_switches=[{switches: [s0], factor: 3}]"}) {
     SCOPED_TRACE(change);
     const json fork =
-        done({"run", "--restart", "c", "--set", change, "--json", "--out", "fork", "--force"});
+        done({"run", "--restart", oldest(), "--set", change, "--json", "--out", "fork", "--force"});
     const json whole =
         done({"run", "fork/study.resolved.yaml", "--json", "--out", "whole", "--force"});
     EXPECT_EQ(fork["digest"], whole["digest"]);
+    EXPECT_NE(fork["digest"], usual["digest"]);
   }
 }
 

@@ -141,6 +141,8 @@ LinkFaults::LinkFaults(const Topology& topology, std::span<const LinkFaultSpec> 
   std::ranges::sort(entries_);
   entries_.erase(std::unique(entries_.begin(), entries_.end()), entries_.end());
   EXAWARP_CHECK(entries_.size() % 2 == 0, entries_.size());  // both ends of each link
+  touched_.resize(topology.devices() + topology.switches());
+  for (const Entry& entry : entries_) touched_[entry.vertex] = true;
   for (const Rule& rule : rules_) {
     if (rule.factor_ppm != 0) continue;
     changes_.push_back(rule.from);
@@ -156,8 +158,6 @@ std::span<const LinkFaults::Entry> LinkFaults::of(VertexId v, std::uint32_t port
   while (last != entries_.end() && last->vertex == v.value && last->port == port) ++last;
   return {first, last};
 }
-
-bool LinkFaults::touches(VertexId v, std::uint32_t port) const { return !of(v, port).empty(); }
 
 bool LinkFaults::down(VertexId v, std::uint32_t port, Time at) const {
   return down_from(v, port, at) == at;

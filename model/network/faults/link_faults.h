@@ -52,7 +52,9 @@ class LinkFaults {
   LinkFaults(const Topology& topology, std::span<const LinkFaultSpec> specs);
 
   // Whether the link at this port is ever slow or down.
-  [[nodiscard]] bool touches(VertexId v, std::uint32_t port) const;
+  [[nodiscard]] bool touches(VertexId v, std::uint32_t port) const {
+    return touched_[v.value] && !of(v, port).empty();
+  }
   [[nodiscard]] bool down(VertexId v, std::uint32_t port, core::Time at) const;
   // The first instant from `at` on at which it is down; Time::max(): there is none.
   [[nodiscard]] core::Time down_from(VertexId v, std::uint32_t port, core::Time at) const;
@@ -88,6 +90,7 @@ class LinkFaults {
   [[nodiscard]] Pace pace(VertexId v, std::uint32_t port, core::Time at, bool failures) const;
 
   std::vector<Entry> entries_;       // ascending
+  std::vector<bool> touched_;        // by vertex: packets ask at each hop, and most meet no fault
   std::vector<Rule> rules_;          // by spec
   std::vector<core::Time> changes_;  // ascending: from and until of what is down
 };

@@ -56,7 +56,7 @@ Time Forwarder::eligible_at(const Packet& packet, std::uint32_t out) const {
   if (!network_.options().cut_through) return at;
   const PortState& in = ports_.port(packet.in_port);
   const PortState& line = ports_.port(out);
-  if (in.kind == line.kind && in.faulty == 0) return at;
+  if (in.kind == line.kind && !ports_.faulty(packet.in_port)) return at;
   const Time set_out = std::max(Time{0}, ctx_.now() - network_.figures(in.kind).latency);
   const Time behind = ports_.time_on_line(packet.in_port, packet.bytes, set_out) -
                       ports_.time_on_line(out, packet.bytes, at);

@@ -34,8 +34,6 @@ void Ports::connect(const PacketNetwork& network, VertexId at, PortState* ports,
     port.peer_port = static_cast<std::uint16_t>(link.peer_port);
     port.kind = link.kind;
     port.connected = 1;
-    const LinkFaults* faults = network.faults();
-    port.faulty = faults != nullptr && faults->touches(at, p) ? 1 : 0;
   }
   if (!network.has_queues()) return;
   for (std::uint32_t b = 0; b < count * network.channels(); ++b) {
@@ -91,7 +89,7 @@ void Ports::use_credit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes) {
 
 Time Ports::time_on_line(std::uint32_t p, std::int64_t bytes, Time start) const {
   const Time usual = wire(p, bytes);
-  if (ports_[p].faulty == 0) return usual;
+  if (!faulty(p)) return usual;
   return network_.faults()->end_if_up(at_, p, start, usual) - start;
 }
 
@@ -115,7 +113,7 @@ Time Ports::commit(std::uint32_t p, Packet packet, Time eligible, Time extra_del
   PortState& port = ports_[p];
   Time start = std::max(port.free, eligible);
   Time end = core::sum_to_end(start, wire(p, packet.bytes));
-  if (port.faulty != 0) [[unlikely]] {
+  if (faulty(p)) [[unlikely]] {
     if (meets_failure(p, packet.bytes, start)) {
       end = core::sum_to_end(start, time_on_line(p, packet.bytes, start));
       ctx_.set(port.free, end);

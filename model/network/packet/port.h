@@ -35,7 +35,7 @@ struct PortState {
   std::uint8_t wake_set = 0;    // a wake is under way
   std::uint8_t turn = 0;        // channel that is served next
   std::uint8_t connected = 0;
-  std::uint8_t faulty = 0;      // the link is slow or down at times
+  std::uint8_t unused = 0;
 };
 static_assert(sizeof(PortState) == 64);
 
@@ -124,13 +124,17 @@ class Ports {
   [[nodiscard]] bool has_credit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes);
   void use_credit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes);
 
+  // Whether its link is ever slow or down, as the model that handles this event has it.
+  [[nodiscard]] bool faulty(std::uint32_t p) const {
+    return network_.faults() != nullptr && network_.faults()->touches(at_, p);
+  }
   // How long `bytes` take on the line of port p from `start` on, slow links included.
   [[nodiscard]] core::Time time_on_line(std::uint32_t p, std::int64_t bytes,
                                         core::Time start) const;
   // Whether a packet given to the line now, not to start before `eligible`, meets a failure there
   // and is lost.
   [[nodiscard]] bool loses(std::uint32_t p, std::int64_t bytes, core::Time eligible) const {
-    return ports_[p].faulty != 0 && meets_failure(p, bytes, std::max(ports_[p].free, eligible));
+    return faulty(p) && meets_failure(p, bytes, std::max(ports_[p].free, eligible));
   }
   // Counts a packet that is lost at port p.
   void drop(std::uint32_t p);
