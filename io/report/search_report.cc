@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kTokens = 0, kMemory = 1;  // of search_measures()
 constexpr std::size_t kFrontMeasures = 3;        // tokens, memory, devices
+constexpr std::size_t kUsualCount = 10;
 constexpr std::size_t kFailuresListed = 5;
 constexpr std::size_t kFailureBytesMax = 160;
 
@@ -94,7 +95,8 @@ std::vector<std::pair<double, double>> pairs_of(const SearchOutcome& search,
 // Verified figures go beside those of the same layout.
 std::string best_text(const SearchOutcome& search) {
   SweepResults table = search.folded;
-  std::vector<SweepPoint> best = best_points(search.folded, std::max<std::size_t>(search.best, 1));
+  const std::size_t count = search.best == 0 ? kUsualCount : search.best;
+  std::vector<SweepPoint> best = best_points(search.folded, count);
   if (!search.verified) return "\nthe best\n" + points_table(table, best);
   const std::vector<std::pair<double, double>> pairs = pairs_of(search, best);
   table.measures.push_back({.name = search.fidelity + " tokens_per_s", .path = "", .unit = ""});

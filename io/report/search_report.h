@@ -20,7 +20,7 @@ struct SearchOutcome {
   std::map<std::string, std::size_t> impossible;  // of these, by what forbids them
   std::string data_key;                           // of the axis that follows from the others
   SweepResults folded;
-  std::size_t best = 0;                  // layouts to list
+  std::size_t best = 0;                  // layouts to list; 0: ten all the same
   std::string fidelity;                  // of `verified`
   std::optional<SweepResults> verified;  // the best, numbered from 1 as they come in the list
 };

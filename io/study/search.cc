@@ -90,10 +90,7 @@ const Axis* axis_by_path(const std::string& path) {
 const SectionSchema& layouts_schema() {
   static const SectionSchema schema{
       .name = "search.over",
-      .meaning =
-          "What layouts differ in, each a list of values: `tensor`, `pipeline`, `context`, "
-          "`expert`, `expert_tensor`, `sharding`, `order`, `schedule`, `virtual_stages`, "
-          "`micro_batch_sequences`, `recompute`, or `path.to.key` of the study.",
+      .meaning = "What layouts differ in, by a name (docs/guide/search.md) or `path.to.key`.",
       .keys = {},
       .others = {ValueShape::list_of(ValueShape::text())}};
   return schema;
