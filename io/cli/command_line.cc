@@ -421,6 +421,7 @@ struct CommandArguments {
   DoctorArguments doctor;
   SweepArguments sweep;
   RawSweepOptions raw_sweep;
+  SearchArguments search;
   std::string completion;
 };
 
@@ -431,6 +432,8 @@ void add_commands(CLI::App& app, CommandArguments& a) {
   add_run(add("run", "simulates a study"), a.run, a.raw);
   add_sweep(add("sweep", "simulates a study at many points, and lists the best"), a.sweep,
             a.raw_sweep);
+  add_search(add("search", "simulates every layout of a training job, and lists the best"),
+             a.search);
   add_workload(add("workload", "makes and examines workload graphs"), a.workload, a.raw_workload);
   add_topology(add("topology", "shows the network of a study"), a.topology, a.raw);
   add_traffic(add("traffic", "runs synthetic traffic over a packet network"), a.traffic, a.raw);
@@ -507,6 +510,7 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     finish_kernels(a.raw_kernels, a.kernels);
     return a.kernels;
   }
+  if (app.got_subcommand("search")) return a.search;
   if (app.got_subcommand("sweep")) {
     finish_sweep(a.raw_sweep, a.sweep);
     return a.sweep;

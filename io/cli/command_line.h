@@ -13,6 +13,7 @@
 #include "io/cli/commands/doctor.h"
 #include "io/cli/commands/fork.h"
 #include "io/cli/commands/kernels.h"
+#include "io/cli/commands/search.h"
 #include "io/cli/commands/sweep.h"
 #include "io/cli/commands/validate.h"
 #include "io/formats/chakra/import.h"
@@ -127,7 +128,8 @@ struct Information {
 using Command = std::variant<Information, RunArguments, WorkloadArguments, TopologyArguments,
                              TrafficArguments, PholdArguments, GoalArguments, AstraArguments,
                              ValidateArguments, CalibrateArguments, CompareArguments,
-                             ForkArguments, KernelsArguments, DoctorArguments, SweepArguments>;
+                             ForkArguments, KernelsArguments, DoctorArguments, SweepArguments,
+                             SearchArguments>;
 
 // `arguments` without the program's name. Throws core::InputError. `given`, where there is one,
 // gets the command and what each of its options is given: what has to be the same on every rank,

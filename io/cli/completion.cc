@@ -25,6 +25,7 @@ struct NamedArgument {
 };
 constexpr NamedArgument kNamedArguments[] = {{" run", kStudyFolders},
                                              {" sweep", kSweepFolders},
+                                             {" search", kSearchFolders},
                                              {" traffic", kTrafficFolders},
                                              {" topology show", kNetworkFolders},
                                              {" workload generate", kWorkloadFolders}};

@@ -19,6 +19,7 @@
 #include "io/cli/commands/kernels.h"
 #include "io/cli/commands/phold.h"
 #include "io/cli/commands/run.h"
+#include "io/cli/commands/search.h"
 #include "io/cli/commands/sweep.h"
 #include "io/cli/commands/topology.h"
 #include "io/cli/commands/traffic.h"
@@ -79,6 +80,9 @@ struct Dispatch {
   int operator()(const DoctorArguments& a) const { return run_doctor(a, console, transport); }
   int operator()(const CalibrateArguments& a) const { return run_calibrate(a, console, transport); }
   int operator()(const SweepArguments& a) const { return run_sweep_command(a, console, transport); }
+  int operator()(const SearchArguments& a) const {
+    return run_search_command(a, console, transport);
+  }
   int operator()(const KernelsArguments& a) const { return run_kernels(a, console, transport); }
   int operator()(const ValidateArguments& a) const { return run_validate(a, console, transport); }
   int operator()(const TrafficArguments& a) const { return run_traffic(a, console, transport); }

@@ -76,6 +76,25 @@ void add_sweep(CLI::App& app, SweepArguments& a, RawSweepOptions& raw) {
   write.add_option("-o,--output", a.output, "a file (default: standard output)");
 }
 
+void add_search(CLI::App& app, SearchArguments& a) {
+  app.add_option("SEARCH", a.file,
+                 "search: a file, or a name in configs/searches, e.g. llama2_7b_64")
+      ->required();
+  app.add_option("-o,--output", a.database,
+                 "the database of the layouts; goes on with one that is there (default: "
+                 "results/<search>.db)");
+  app.add_option("--set", a.overrides, "replaces a key of the study: path=value (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--jobs", a.jobs, "layouts at a time (default: as many as there are cores)")
+      ->check(CLI::Range(1u, kJobsMax));
+  app.add_option("--best", a.best, "layouts that are simulated device by device, too; 0: none")
+      ->check(CLI::Range(0u, 1000u));
+  app.add_option("--time-limit", a.time_limit_s,
+                 "of each layout, in host seconds; one that takes longer fails")
+      ->check(CLI::Validator(real_in({.min = 0, .min_excluded = true}), ""));
+}
+
 void finish_sweep(const RawSweepOptions& raw, SweepArguments& a) {
   if (a.action == SweepArguments::Action::run && a.file.empty()) {
     throw core::InputError("exawarp sweep", "SWEEP is required; see exawarp sweep --help");

@@ -1,9 +1,10 @@
-// The options of `exawarp sweep`, a part of command_line.cc.
+// The options of `exawarp sweep` and `exawarp search`, a part of command_line.cc.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "io/cli/commands/search.h"
 #include "io/cli/commands/sweep.h"
 
 namespace CLI {
@@ -23,5 +24,8 @@ struct RawSweepOptions {
 // and throws core::InputError.
 void add_sweep(CLI::App& app, SweepArguments& arguments, RawSweepOptions& raw);
 void finish_sweep(const RawSweepOptions& raw, SweepArguments& arguments);
+
+// The same of a search, which needs nothing settled.
+void add_search(CLI::App& app, SearchArguments& arguments);
 
 }  // namespace exawarp::io

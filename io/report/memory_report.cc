@@ -116,9 +116,9 @@ void check_memory(const model::WorkloadGraph& graph, const model::Accelerator& a
   if (most == nullptr || fits_in(*most->memory(), accelerator)) return;
   throw core::InputError(
       place,
-      fmt::format("program \"{}\" needs {} of memory a device: {}; expected at most {} ({}): split "
-                  "the model further, recompute, shard, or go on with --ignore-memory",
-                  model::printable(most->name()), gigabytes(most->memory()->peak()),
+      fmt::format("program \"{}\" needs {}{}{}; expected at most {} ({}): split the model further, "
+                  "recompute, shard, or go on with --ignore-memory",
+                  model::printable(most->name()), gigabytes(most->memory()->peak()), kLacksMemory,
                   parts_text(*most->memory()), gigabytes(accelerator.memory_bytes),
                   accelerator.name));
 }

@@ -23,6 +23,9 @@ std::string memory_summary(const model::WorkloadGraph& graph,
 // The capacity is 0 where the accelerator does not say.
 nlohmann::ordered_json memory_json(const Study& study, const LoadedJobs& loaded);
 
+// What the text of every error of check_memory() has, and no other.
+inline constexpr const char* kLacksMemory = " of memory a device: ";
+
 // Throws core::InputError at `place` where a program needs more than `accelerator` has; one without
 // memory_capacity has any.
 void check_memory(const model::WorkloadGraph& graph, const model::Accelerator& accelerator,

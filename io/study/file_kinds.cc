@@ -21,6 +21,7 @@ struct KindOfFile {
 // The first that fits: a study may hold what the later ones do.
 const std::array kKinds{
     KindOfFile{FileKind::sweep, "a sweep", "run it by `exawarp sweep {}`", {"sweep"}},
+    KindOfFile{FileKind::search, "a search", "run it by `exawarp search {}`", {"search"}},
     KindOfFile{
         FileKind::traffic_study, "a traffic study", "run it by `exawarp traffic {}`", {"traffic"}},
     KindOfFile{

@@ -8,6 +8,7 @@ namespace exawarp::io {
 
 enum class FileKind {
   sweep,
+  search,
   study,
   traffic_study,
   fork,

@@ -19,6 +19,7 @@ namespace exawarp::io {
 // Folders of configs/ that a command reads from.
 inline constexpr std::string_view kStudyFolders[] = {"studies"};
 inline constexpr std::string_view kSweepFolders[] = {"sweeps"};
+inline constexpr std::string_view kSearchFolders[] = {"searches"};
 inline constexpr std::string_view kTrafficFolders[] = {"traffic"};
 inline constexpr std::string_view kForkFolders[] = {"forks"};
 inline constexpr std::string_view kNetworkFolders[] = {"studies", "traffic"};

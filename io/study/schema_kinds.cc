@@ -5,6 +5,7 @@
 #include "io/study/fork_file.h"
 #include "io/study/schema.h"
 #include "io/study/schema_sections.h"
+#include "io/study/search.h"
 #include "io/study/study.h"
 #include "io/study/sweep.h"
 #include "io/study/system_config.h"
@@ -18,6 +19,7 @@ std::span<const SchemaKind> schema_kinds() {
   static const std::array kKinds{
       SchemaKind{"study", "configs/studies/", &study_keys().schema()},
       SchemaKind{"sweep", "configs/sweeps/", &sweep_keys().schema()},
+      SchemaKind{"search", "configs/searches/", &search_keys().schema()},
       SchemaKind{"traffic", "configs/traffic/", &traffic_study_keys().schema()},
       SchemaKind{"fork", "configs/forks/", &fork_keys().schema()},
       SchemaKind{"workload", "configs/workloads/", &workload_keys().schema()},

@@ -96,25 +96,17 @@ const SectionSchema& names_schema() {
 }
 
 // A file beside the sweep's own, where there is one; else as it is.
-std::string from_here(const Sweep& sweep, const std::string& value) {
+std::string from_here(const std::string& file, const std::string& value) {
   if (!value.ends_with(".yaml") && !value.ends_with(".xwg")) return value;
-  const std::filesystem::path beside = std::filesystem::path(sweep.file).parent_path() / value;
+  const std::filesystem::path beside = std::filesystem::path(file).parent_path() / value;
   std::error_code ignored;
   return std::filesystem::exists(beside, ignored) ? beside.lexically_normal().string() : value;
-}
-
-// The same of path.to.key=value.
-void read_settings(const YamlSection& root, Sweep& out, const KeySchema& key) {
-  for (const std::string& setting : root.texts(key.name, std::vector<std::string>{})) {
-    const std::size_t value = setting.find('=') + 1;  // 0 where there is none, for --set to refuse
-    out.overrides.push_back(setting.substr(0, value) + from_here(out, setting.substr(value)));
-  }
 }
 
 void add_value(const YamlSection& section, const std::string& key, const std::string& value,
                const Sweep& sweep, SweepAxis& axis) {
   if (value.empty()) section.fail(key, "has an empty value; expected what --set takes");
-  axis.values.push_back(from_here(sweep, value));
+  axis.values.push_back(from_here(sweep.file, value));
 }
 
 void read_axes(const YamlSection& root, Sweep& out, const KeySchema& key) {
@@ -183,31 +175,35 @@ void check_order(const YamlSection& root, Sweep& out) {
                         other->values.size(), in_quotes(out.axes.front().key), points));
 }
 
-// The path of a file, from the sweep's own, or a name in configs/studies.
-void read_study_name(const YamlSection& root, Sweep& out, const KeySchema& key) {
-  const std::string beside = root.path(key.name);
-  std::error_code ignored;
-  out.study_file = std::filesystem::is_regular_file(beside, ignored)
-                       ? beside
-                       : find_config(root.text(key.name), kStudyFolders);
-}
-
-// Of all that decides what the points are.
-std::string identity_of(const Sweep& sweep, const std::string& study_hash) {
-  core::Hasher hash;
-  const auto add = [&hash](const std::string& text) { hash.bytes(text.data(), text.size()); };
-  add(study_hash);
-  for (const std::vector<std::string>& point : sweep.points) {
-    for (const std::string& setting : overrides_of(sweep, point)) add(setting);
-  }
-  return core::to_hex({hash.value()});
-}
-
 }  // namespace
+
+std::string study_file_at(const YamlSection& root, const std::string& key) {
+  const std::string beside = root.path(key);
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(beside, ignored)
+             ? beside
+             : find_config(root.text(key), kStudyFolders);
+}
+
+std::vector<std::string> settings_at(const YamlSection& root, const std::string& key,
+                                     const std::string& file) {
+  std::vector<std::string> out;
+  for (const std::string& setting : root.texts(key, std::vector<std::string>{})) {
+    const std::size_t value = setting.find('=') + 1;  // 0 where there is none, for --set to refuse
+    out.push_back(setting.substr(0, value) + from_here(file, setting.substr(value)));
+  }
+  return out;
+}
 
 const Keys<Sweep>& sweep_keys() {
   using S = Sweep;
   using K = Keys<S>;
+  static const auto study = [](const YamlSection& root, S& out, const KeySchema& key) {
+    out.study_file = study_file_at(root, key.name);
+  };
+  static const auto set = [](const YamlSection& root, S& out, const KeySchema& key) {
+    out.overrides = settings_at(root, key.name, out.file);
+  };
   static const K keys(
       "sweep", "One study at many points, for `exawarp sweep`: docs/guide/sweeps.md.",
       {K::custom("sweep", {ValueShape::text()}, "its name: letters, digits, `_`, `-`, `.`",
@@ -216,11 +212,10 @@ const Keys<Sweep>& sweep_keys() {
                  })
            .required(),
        K::note("description"), K::note("source"),
-       K::custom("study", {ValueShape::text()}, "a file, or a name in configs/studies",
-                 read_study_name)
+       K::custom("study", {ValueShape::text()}, "a file, or a name in configs/studies", study)
            .required(),
        K::custom("set", {ValueShape::list_of(ValueShape::text())},
-                 "replace keys at every point: `path.to.key=value`", read_settings),
+                 "replace keys at every point: `path.to.key=value`", set),
        K::custom("over", {ValueShape::mapping(axes_schema())}, "what points differ in", read_axes),
        K::custom("points", {ValueShape::list_of(ValueShape::mapping(point_schema()))},
                  "the same, point by point: each has all keys", read_points),
@@ -252,6 +247,16 @@ std::vector<std::string> overrides_of(const Sweep& sweep, const std::vector<std:
   return all;
 }
 
+std::string sweep_identity(const Sweep& sweep, const std::string& study_hash) {
+  core::Hasher hash;
+  const auto add = [&hash](const std::string& text) { hash.bytes(text.data(), text.size()); };
+  add(study_hash);
+  for (const std::vector<std::string>& point : sweep.points) {
+    for (const std::string& setting : overrides_of(sweep, point)) add(setting);
+  }
+  return core::to_hex({hash.value()});
+}
+
 Sweep read_sweep(const std::string& path, const std::vector<std::string>& overrides) {
   YamlDocument document(path);
   const YamlSection root = document.root();
@@ -265,7 +270,7 @@ Sweep read_sweep(const std::string& path, const std::vector<std::string>& overri
       in_file(out.study_file, [&] { return read_study(out.study_file, overrides_of(out, {})); });
   out.points = points_of(out, base, root.where("where"));
   out.text = document.resolved().text;
-  out.identity = identity_of(out, base.resolved.hash);
+  out.identity = sweep_identity(out, base.resolved.hash);
   return out;
 }
 

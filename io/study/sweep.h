@@ -60,6 +60,15 @@ Sweep read_sweep(const std::string& path, const std::vector<std::string>& overri
 // What a point's study replaces, path.to.key=value, in the order of application.
 std::vector<std::string> overrides_of(const Sweep& sweep, const std::vector<std::string>& point);
 
+// Of all that decides what the points are; `study_hash`: of the study without what points replace.
+std::string sweep_identity(const Sweep& sweep, const std::string& study_hash);
+
+// Of the mapping at `root`: the file of a study, from the mapping's own or by its name in
+// configs/studies; and settings, path.to.key=value, whose values may name files beside `file`.
+std::string study_file_at(const YamlSection& root, const std::string& key);
+std::vector<std::string> settings_at(const YamlSection& root, const std::string& key,
+                                     const std::string& file);
+
 const Keys<Sweep>& sweep_keys();
 
 }  // namespace exawarp::io

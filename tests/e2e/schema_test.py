@@ -23,7 +23,7 @@ import yaml
 
 EXAWARP, SOURCES = sys.argv[1], pathlib.Path(sys.argv[2])
 CONFIGS = SOURCES / "configs"
-FOLDERS = {"studies": "study", "sweeps": "sweep", "traffic": "traffic", "workloads": "workload", "models": "model",
+FOLDERS = {"studies": "study", "sweeps": "sweep", "searches": "search", "traffic": "traffic", "workloads": "workload", "models": "model",
            "systems": "system", "accelerators": "accelerator", "fabrics": "fabric",
            "collectives": "collectives", "calibrations": "calibration"}
 FAILURES = []

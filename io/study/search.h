@@ -1,0 +1,53 @@
+// A search: all layouts of a training job on a number of devices (configs/searches/).
+// docs/guide/search.md explains the file.
+//
+//   search: llama
+//   study: llama3_70b_512
+//   devices: [512]
+//   over:
+//     tensor: [2, 4, 8]
+//     pipeline: [1, 2, 4]
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/names.h"
+#include "io/study/sweep.h"
+
+namespace exawarp::io {
+
+enum class VerifyFidelity { message, packet };
+inline constexpr core::Named<VerifyFidelity> kVerifyFidelityNames[] = {
+    {"message", VerifyFidelity::message}, {"packet", VerifyFidelity::packet}};
+constexpr std::span<const core::Named<VerifyFidelity>> names_of(VerifyFidelity) {
+  return kVerifyFidelityNames;
+}
+static_assert(core::names_each(kVerifyFidelityNames));
+
+struct Search {
+  // As written. Of `sweep`: name, study_file, overrides, where, names; its axes are those of
+  // `over`.
+  Sweep sweep;
+  std::vector<std::uint32_t> devices;  // numbers of devices to lay the job out on; at least one
+  std::uint32_t best = 10;             // layouts that are verified; 0: none
+  VerifyFidelity fidelity = VerifyFidelity::message;
+
+  // What follows. `sweep` then has one point for each layout that can be, and one axis more:
+  // parallel.data, which the other axes and the number of devices leave no choice of.
+  std::size_t combinations = 0;                   // of all values
+  std::map<std::string, std::size_t> impossible;  // how many of them cannot be, by what forbids it
+};
+
+// Reads the file and its study, and finds the layouts. `overrides` of the study go behind the
+// file's own. Throws core::InputError, also where no layout is possible.
+Search read_search(const std::string& path, const std::vector<std::string>& overrides = {});
+
+// These points of the search's sweep, each device simulated at the search's fidelity.
+Sweep verification_of(const Search& search, const std::vector<std::vector<std::string>>& points);
+
+const Keys<Search>& search_keys();
+
+}  // namespace exawarp::io
