@@ -124,8 +124,8 @@ class NetworkTest(unittest.TestCase):
                 with tempfile.TemporaryDirectory() as folder:
                     program = Path(folder) / "program"
                     program.write_text(
-                        "#!/bin/sh\necho '{\"committed_events\": 1, \"run_s\": 1, "
-                        "\"words\": \"'$*'\"}'\n")
+                        "#!/bin/sh\necho '{\"committed_events\": 1, \"rolled_back_events\": 0, "
+                        "\"run_s\": 1, \"words\": \"'$*'\"}'\n")
                     program.chmod(0o755)
                     words = side.run(SEQUENTIAL, Programs(program, None))["words"].split()
                 self.assertEqual(words[0], first)

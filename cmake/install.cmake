@@ -5,6 +5,7 @@
 #   lib/libexawarp_ROOM.a           core, pdes, partition, model
 #   lib/cmake/exawarp/              find_package(exawarp COMPONENTS pdes partition model)
 #   share/exawarp/configs/          what `exawarp run NAME` finds (io/study/find_config.h)
+#   lib/python3/dist-packages/exawarp/  the Python package (docs/guide/python.md)
 #   share/man/man1/, share/bash-completion/completions/   made from the program's help
 #
 # A build needs these targets for it: exawarp exawarp_partition exawarp_model.
@@ -13,6 +14,8 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS exawarp RUNTIME)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/configs DESTINATION share/exawarp)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/io/python/exawarp DESTINATION lib/python3/dist-packages
+  FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION share/doc/exawarp RENAME copyright)
 
 # --- libraries and headers: one set of targets for each component ---------------------------------

@@ -14,8 +14,9 @@ namespace exawarp::core {
 template <class T>
 void append_bytes(std::vector<std::byte>& bytes, const T& value) {
   static_assert(std::has_unique_object_representations_v<T>, "padding would be written");
-  const auto* from = reinterpret_cast<const std::byte*>(&value);
-  bytes.insert(bytes.end(), from, from + sizeof value);
+  const std::size_t end = bytes.size();
+  bytes.resize(end + sizeof value);
+  std::memcpy(bytes.data() + end, &value, sizeof value);
 }
 
 // What is left of a run of bytes. Throws InputError, without a place, where that is not enough.

@@ -170,6 +170,12 @@ std::uint32_t replicas_of(const WorkloadGraph& graph) {
   return replicas;
 }
 
+std::int64_t lag_ppb_of(const ClusterOptions& options, const WorkloadGraph& graph) {
+  const std::int64_t lag = slowest_lag_ppb(options.rank_noise, replicas_of(graph));
+  constexpr std::int64_t kBillion = 1'000'000'000;
+  return (kBillion + lag) / options.faster.compute - kBillion;
+}
+
 std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                                           const Accelerator& accelerator, const Fabric& fabric,
                                           const ClusterOptions& options) {
@@ -185,6 +191,7 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
   auto allocation = std::make_unique<const Allocation>(
       ClusterShape{devices, node, leaf_devices_of(fabric)}, requests);
   Network network(fabric, devices, options.packets ? PortRates::any : PortRates::one);
+  network.make_faster(options.faster.bandwidth, options.faster.latency);
   auto packets = make_packets(network, fabric, options, devices);
   std::vector<PlacedJob> all = placed(jobs, *allocation, options.only_job);
   std::vector<ProgramTable> programs;
@@ -197,8 +204,7 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                                        {packets && packets->carries(Interface::node),
                                         packets && packets->carries(Interface::scale_out)},
                                        packets ? &packets->network : nullptr,
-                                       slowest_lag_ppb(options.rank_noise,
-                                                       replicas_of(*job.graph))});
+                                       lag_ppb_of(options, *job.graph)});
     std::ranges::move(tables, std::back_inserter(programs));
   }
   if (allocation->idle_devices() != 0 || options.only_job) programs.push_back(idle_program());
@@ -282,9 +288,11 @@ Cluster::Cluster(const std::vector<Job>& jobs, const Accelerator& accelerator,
       ranges_{{LpId{0}, device_lps_of(*devices_), kDeviceType}},
       atom_shift_(devices_->fold != nullptr ? 0 : devices_->network.layout().atom_shift()),
       device_count_(devices_->allocation->devices()) {
-  if (options_.timeline) {
+  if (options_.timeline || options_.timeline_of_all) {
     devices_->traces_timeline = devices_->traces = true;
-    devices_->timeline = timeline_lps(*devices_, *options_.timeline);
+    devices_->timeline = options_.timeline_of_all
+                             ? std::vector<std::uint8_t>(device_lps(), 1)
+                             : timeline_lps(*devices_, *options_.timeline);
   }
   if (devices_->packets == nullptr) {
     add_switches();

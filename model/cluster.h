@@ -32,6 +32,7 @@
 #include "model/network/faults/link_faults.h"
 #include "model/network/latency_jitter.h"
 #include "model/network/packet/packet_network.h"
+#include "model/network/packet/traffic_graph.h"
 #include "model/variation.h"
 #include "model/workload/graph.h"
 #include "pdes/logical_process.h"
@@ -50,6 +51,11 @@ constexpr std::span<const core::Named<Folding>> names_of(Folding) {
   return kFoldingNames;
 }
 static_assert(core::names_each(kFoldingNames));
+
+// So many times as fast as the system says, each at least 1; what messages take as packets is not.
+struct FasterBy {
+  std::int64_t compute = 1, bandwidth = 1, latency = 1;
+};
 
 struct ClusterOptions {
   ComputeChoice compute = {};
@@ -73,15 +79,8 @@ struct ClusterOptions {
   // Devices of which it is traced when they do what (timeline/timeline.h); empty: the default of
   // timeline_lps().
   std::optional<std::vector<std::uint32_t>> timeline = {};
-};
-
-// Who synchronises with whom, as a symmetric weighted graph of atoms in CSR form. At packet
-// fidelity packets count, along one shortest way each.
-struct Traffic {
-  std::vector<std::uint64_t> work;         // per atom: events that its LPs will execute
-  std::vector<std::uint64_t> first_edge;   // atom a's edges are [first_edge[a], first_edge[a + 1])
-  std::vector<std::uint32_t> neighbour;    // atom at the other end, ascending within an atom
-  std::vector<std::uint64_t> weight;       // collectives of both, and four for each send
+  FasterBy faster = {};
+  bool timeline_of_all = false;  // of each device, whatever `timeline` says
 };
 
 struct DeviceModel;

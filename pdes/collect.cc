@@ -5,6 +5,7 @@
 // records may wait behind a later one; nothing depends on when they go, save emissions, which
 // are picked from the whole log so that they leave in order of time.
 #include <algorithm>
+#include <utility>
 
 #include "core/check.h"
 #include "pdes/partition.h"
@@ -13,8 +14,9 @@
 namespace exawarp::pdes {
 
 void Partition::collect(Time gvt) {
+  gvt = std::max(gvt, frontier_);
   Log<Record>& records = history_.records;
-  if (!extras_.empty()) deliver_emissions(gvt);
+  if (!extras_.empty() || !certain_.empty()) deliver_emissions(gvt);
   std::uint64_t tail = records.tail();
   while (tail != records.head()) {
     const Record& record = records[tail];
@@ -30,18 +32,21 @@ void Partition::collect(Time gvt) {
   history_.drop_before(tail);
 }
 
-void Partition::deliver_emissions(Time gvt) {
-  std::vector<Emission> ready;
+void Partition::deliver_emissions(Time up_to) {
+  const auto comes_before = [](const Emission* a, const Emission* b) {
+    return a->key != b->key ? a->key < b->key : a->ordinal < b->ordinal;
+  };
+  const std::vector<Emission> certain = std::exchange(certain_, {});
+  std::vector<const Emission*> ready;
+  for (const Emission& emission : certain) ready.push_back(&emission);
   for (Extra& extra : extras_) {
-    if (extra.kind != Extra::Kind::emission || extra.emission.key.time > gvt) continue;
-    ready.push_back(extra.emission);
+    if (extra.kind != Extra::Kind::emission || extra.emission.key.time > up_to) continue;
+    ready.push_back(&extra.emission);
     extra.kind = Extra::Kind::settled;
   }
-  std::stable_sort(ready.begin(), ready.end(),
-                   [](const Emission& a, const Emission& b) {
-                     return a.key != b.key ? a.key < b.key : a.ordinal < b.ordinal;
-                   });
-  for (const Emission& emission : ready) deliver(emission);
+  // What was undone comes out of order, and what has no record before what has.
+  if (!std::ranges::is_sorted(ready, comes_before)) std::ranges::sort(ready, comes_before);
+  for (const Emission* emission : ready) deliver(*emission);
 }
 
 void Partition::settle_extras(std::uint64_t new_tail) {

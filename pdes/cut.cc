@@ -132,7 +132,6 @@ void Partition::restore(const Event& event) {
 }
 
 void Partition::go_on() {
-  if (setup_.records_history) context_.undo_ = &history_.undo;
   least_ = pending_.least();
 }
 

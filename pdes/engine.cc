@@ -8,7 +8,8 @@
 //     adapt the window
 //
 // Modes differ in two settings. Sequential: one partition, no history, endless window.
-// Conservative: no history, window = lookahead. Optimistic: history, adaptive window.
+// Conservative: no history, window = lookahead. Optimistic: history of what lies beyond the
+// lookahead, adaptive window.
 //
 // GVT: messages lie in mailboxes, or are on their way between ranks, and their senders' votes
 // report the least time of those. So the least vote bounds every event that is unprocessed
@@ -91,7 +92,10 @@ struct Engine::Parts {
         window({.lookahead = the_model.lookahead(),
                 .fixed = the_options.window,
                 .conservative = the_options.sync != Sync::optimistic,
-                .partitions = placement.partitions()}),
+                .partitions = placement.partitions(),
+                .workers = placement.ranks *
+                           std::min(the_options.threads, placement.partitions_per_rank),
+                .among_ranks = placement.ranks > 1}),
         outgoing(placement.ranks) {
     EXAWARP_CHECK(placement.ranks == transport.ranks(), placement.ranks, transport.ranks());
     EXAWARP_CHECK(model.lookahead() >= Time{1}, model.lookahead().ps);
@@ -247,7 +251,11 @@ void Engine::Parts::account_lost_time(Clock::time_point epoch_started) {
 void Engine::Parts::run_epoch(Time gvt) {
   ++epochs;
   mailboxes.next_epoch();
+  // Audited runs look at every event alike.
+  const Time safe =
+      options.audit_probability > 0 ? gvt : saturating_add(gvt, model.lookahead());
   const EpochOrder order{.gvt = gvt,
+                         .safe = safe,
                          .horizon = std::min({saturating_add(gvt, window.span()), options.end,
                                               next_cut}),
                          .event_limit = window.event_limit()};

@@ -1,9 +1,15 @@
 // Executing: the loop that every mode spends its time in.
 //
 //   pop the first pending event before the horizon
-//   append a record to the history, unless nothing is ever undone
+//   append a record to the history, unless it can't be undone any more
 //   call the handler; its sends go to the pending set, or to a mailbox
 //   add the event to the digest
+//
+// An epoch of an optimistic run has two parts. What comes before GVT plus lookahead is certain:
+// messages that are still to come arrive later, and within the partition events execute in order.
+// So it needs no record, as in a conservative run, and where a lookahead has many events an
+// optimistic run is one. All that lies before the latest such event, the frontier, is certain as
+// well. What comes after it is speculation, and has records.
 //
 // A send inside the partition is in order by construction, unless it is earlier than the furthest
 // event executed here: only then can it be a straggler, and only then is its LP looked at.
@@ -11,6 +17,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "core/check.h"
 #include "pdes/whereabouts.h"
@@ -44,7 +51,6 @@ void Partition::initialise(const Model& model) {
     context_.emissions_ = 0;
     model.initialise(lp, state_of(slot.header), context_);
   });
-  if (setup_.records_history) context_.undo_ = &history_.undo;
   least_ = std::min(pending_.least(), least_sent_);
 }
 
@@ -62,11 +68,17 @@ void Partition::run_epoch(const EpochOrder& order) {
     make_room(order.gvt);
   }
   const std::uint64_t collected_ns = now_ns();
-  std::uint64_t event_limit = order.event_limit;
+  EpochOrder limited = order;
   if (setup_.rebuild_events != 0) [[unlikely]] {
-    event_limit = std::min(event_limit, rebuild_if_due(order.gvt));
+    limited.event_limit = std::min(limited.event_limit, rebuild_if_due(order.gvt));
+    limited.safe = std::min(limited.safe, order.gvt);
   }
-  run_until(order.horizon, event_limit);
+  if (!setup_.records_history) {
+    run_until(limited.horizon, limited.event_limit);
+  } else {
+    run_safely(limited);
+    run_ahead(limited);
+  }
   least_ = std::min(pending_.least(), least_sent_);
 
   statistics_.exchange_ns += drained_ns - start_ns;
@@ -91,11 +103,21 @@ void Partition::take_in(const Event& event) {
   pending_.push(mine);
 }
 
+void Partition::run_safely(const EpochOrder& order) {
+  records_ = false;
+  context_.undo_ = nullptr;
+  run_until(std::min(order.safe, order.horizon), std::numeric_limits<std::uint64_t>::max());
+  if (!certain_.empty()) deliver_emissions(frontier_);
+}
+
+void Partition::run_ahead(const EpochOrder& order) {
+  records_ = true;
+  context_.undo_ = &history_.undo;
+  const std::uint64_t held = std::min(history_.records.size(), setup_.history_limit);
+  run_until(order.horizon, std::min(order.event_limit, setup_.history_limit - held));
+}
+
 void Partition::run_until(Time horizon, std::uint64_t event_limit) {
-  if (setup_.records_history) {
-    const std::uint64_t held = std::min(history_.records.size(), setup_.history_limit);
-    event_limit = std::min(event_limit, setup_.history_limit - held);
-  }
   while (event_limit != 0) {
     Event* event = pending_.pop_before(horizon);
     if (event == nullptr) break;
@@ -169,13 +191,15 @@ void Partition::execute_recorded(Event* event, LpSlot slot) {
 void Partition::execute(Event* event) {
   const LpSlot slot = directory_.find(event->destination);
   ++statistics_.processed_events;
-  if (!setup_.records_history) {
-    EXAWARP_DCHECK(event->receive_time >= furthest_, event->receive_time.ps, furthest_.ps);
-    furthest_ = event->receive_time;
-    last_committed_ = furthest_;
+  if (!records_) {
+    EXAWARP_DCHECK(event->receive_time >= frontier_, event->receive_time.ps, frontier_.ps);
+    frontier_ = event->receive_time;
+    furthest_ = std::max(furthest_, frontier_);
+    last_committed_ = std::max(last_committed_, frontier_);
     call_handler(*event, slot);
     digest_.add(digest_of(*event));
     events_.release(event);
+    if (!suspects_.empty()) [[unlikely]] settle_suspects();
     return;
   }
   if (setup_.audit_probability > 0 && is_audited(*event))
@@ -197,7 +221,7 @@ void Partition::call_handler(const Event& event, LpSlot slot) {
 void Partition::execute_audited(Event* event, LpSlot slot) { execute_recorded(event, slot); }
 
 void Partition::schedule_here(Event& event) {
-  if (setup_.records_history) history_.sent.push(SentRef::local(&event));
+  if (records_) history_.sent.push(SentRef::local(&event));
   if (event.receive_time <= furthest_) [[unlikely]]
     suspects_.push_back(&event);
   else
@@ -215,7 +239,7 @@ Event& Partition::departure_to(std::uint32_t owner) {
 void Partition::send_away(const Event& event) {
   ++statistics_.remote_events;
   least_sent_ = std::min(least_sent_, event.receive_time);
-  if (setup_.records_history) {
+  if (records_) {
     history_.sent.push(SentRef::remote(history_.remote.head()));
     history_.remote.push({event.receive_time, event.source, event.sequence, event.destination,
                           event.incarnation});
@@ -241,6 +265,7 @@ void Partition::settle_suspects() {
 
 void Partition::emit(const Emission& emission) {
   if (!setup_.records_history) return deliver(emission);
+  if (!records_) return certain_.push_back(emission);
   extras_.push_back({history_.records.head() - 1, Extra::Kind::emission, 0, nullptr, emission});
 }
 

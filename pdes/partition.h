@@ -2,7 +2,8 @@
 //
 // Owner:     one worker at a time (the executor's barrier hands it over).
 // Invariant: within the partition events execute in order, except that an LP that was rolled back
-//            catches up; a record in the history is executed and not undone, or dead.
+//            catches up; a record in the history is executed and not undone, or dead; what lies
+//            before the frontier is never undone, whether it has a record or not.
 // Files:     partition.cc (executing), rollback.cc (undoing), collect.cc (committing), cut.cc
 //            (cuts, and going on from them), audit.cc (the check of undoing), rebuild.cc (that of
 //            descriptions).
@@ -42,8 +43,9 @@ struct PartitionSetup {
 
 struct EpochOrder {
   Time gvt;
+  Time safe;                  // nothing that is sent from now on arrives before this
   Time horizon;               // execute events before this
-  std::uint64_t event_limit;  // at most so many
+  std::uint64_t event_limit;  // at most so many of those that may have to be undone
 };
 
 class Partition {
@@ -120,6 +122,8 @@ class Partition {
   void make_room(Time gvt);
   // Apart from the rest of an epoch, the loop keeps what it uses at every event in registers.
   [[gnu::noinline]] void run_until(Time horizon, std::uint64_t event_limit);
+  void run_safely(const EpochOrder& order);
+  void run_ahead(const EpochOrder& order);
   bool annihilates(Event* event);
   [[nodiscard]] Event* next_left();
   void execute(Event* event);
@@ -149,7 +153,7 @@ class Partition {
   void cancel(SentRef sent);
   void work_off_cancellations();
 
-  void deliver_emissions(Time gvt);
+  void deliver_emissions(Time up_to);
   void settle_extras(std::uint64_t new_tail);
   void deliver(const Emission& emission);
 
@@ -164,10 +168,13 @@ class Partition {
   BlockPool blocks_;
   History history_;
   std::vector<Extra> extras_;        // ascending by record
+  std::vector<Emission> certain_;    // emissions of events without a record, to be delivered
   std::vector<Event*> suspects_;     // sent by the running handler into the executed past
   std::vector<Event*> cancellations_;  // processed events to be cancelled
 
+  bool records_ = false;     // what is executed now may have to be undone
   Time gvt_{0};              // as this partition last heard
+  Time frontier_{-1};        // of the latest event that was executed without a record
   Time furthest_{-1};        // latest event ever executed
   Time last_committed_{-1};
   Time least_;

@@ -158,6 +158,7 @@ void Partition::make_room(Time gvt) {
 // Records not later than `gvt` stay, wherever they lie in the log: they are committed in all but
 // name, and what they sent may be committed already elsewhere.
 void Partition::give_up_beyond(Time gvt) {
+  gvt = std::max(gvt, frontier_);
   for (std::uint64_t i = history_.records.head(); i-- != history_.records.tail();) {
     if (i >= history_.records.head()) continue;  // trimmed by a rollback below
     Event* event = history_.records[i].event;

@@ -7,6 +7,8 @@
 // are also kept short enough for a partition's history to stay in cache, or, while more than a
 // fifth of the workers' time is lost, up to eight times as long: then cache misses cost less than
 // epochs do. While more than half of it is lost, as it is between machines, they grow further.
+// Where the lookahead alone has events enough for an epoch, it is the window: then nothing is ever
+// undone, and no history is kept (partition.cc).
 // Invariant: every rank computes the same window, from the same votes. It never affects results.
 #pragma once
 
@@ -21,6 +23,8 @@ struct WindowSetup {
   core::Time fixed{0};           // 0: adapt
   bool conservative = false;
   std::uint32_t partitions = 1;  // over all ranks
+  std::uint32_t workers = 1;     // the same
+  bool among_ranks = false;      // there are several
 };
 
 // Over all ranks, since the start of the run.
@@ -43,6 +47,7 @@ class Window {
 
  private:
   void aim_at(std::uint64_t busy_ns, std::uint64_t lost_ns);
+  [[nodiscard]] bool lookahead_is_enough(std::uint64_t executed) const;
 
   WindowSetup setup_;
   core::Time span_;

@@ -100,4 +100,6 @@ class Traffic(Configured):
 
     def run(self, mode, programs):
         result = json_of(self.command(programs, mode, "traffic", "traffic"))
-        return {**result, "events_per_s": result["committed_events"] / max(1e-9, result["run_s"])}
+        return {**result,
+                "processed_events": result["committed_events"] + result["rolled_back_events"],
+                "events_per_s": result["committed_events"] / max(1e-9, result["run_s"])}

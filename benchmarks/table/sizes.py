@@ -46,6 +46,7 @@ _PHOLD_1M = Phold(1_048_576, 1, "0.5", "8")
 _4K = Study("llama3_405b_4k_1f1b")
 _32K = Study("llama3_405b_32k_1f1b")
 _CREDIT = ("packet.flow_control=credit", "packet.buffer=256 KiB")
+_PACKETS_64K = ("network.fidelity=packet", "network.packet.packet_size=64 KiB")
 _PFC = ("packet.flow_control=pfc",)
 
 FULL = Sizes(
@@ -53,7 +54,10 @@ FULL = Sizes(
            (Phold(65_536, 16, "0.5", "8"), 1.7)),
     setup=_PHOLD_1M,
     optimism=(_PHOLD_64K, _4K),
-    threads=((_4K, 1.6), (_32K, 1.6), (_PHOLD_64K_CALM, 1.6), (_PHOLD_64K, 1.4)),
+    threads=((_4K, 1.6), (_32K, 1.6), (_PHOLD_64K_CALM, 1.6), (_PHOLD_64K, 1.4),
+             (Traffic("permutation_8k", settings=("traffic.size=2 MiB",)), 1.6),
+             (Study("gradient_reduction_32k_packet"), 1.6),
+             (Study("llama3_70b_512", settings=_PACKETS_64K), 1.6)),
     side_by_side=(_4K, _PHOLD_64K_CALM, _PHOLD_64K),
     ranks=((_4K, 1.5), (_32K, 1.5), (_PHOLD_64K_CALM, 1.5), (_PHOLD_64K, 1.5)),
     rank_cost=(_PHOLD_64K_CALM, Study("llama3_405b_1k_1f1b")),
@@ -80,7 +84,8 @@ QUICK = Sizes(
     phold=((Phold(256, 1, "0.5", "20"), 1.2), (_TINY_PHOLD, 1.6)),
     setup=_TINY_PHOLD,
     optimism=(_TINY_PHOLD, _TINY_STUDY),
-    threads=((_TINY_STUDY, 1.6), (_TINY_PHOLD, 1.4)),
+    threads=((_TINY_STUDY, 1.6), (_TINY_PHOLD, 1.4),
+             (Traffic("permutation_1k", settings=("traffic.size=4 KiB",)), 1.6)),
     side_by_side=(_TINY_STUDY, _TINY_PHOLD),
     ranks=((_TINY_STUDY, 1.5), (_TINY_PHOLD, 1.5)),
     rank_cost=(_TINY_PHOLD,),

@@ -18,6 +18,7 @@
 #include "io/cli/completion.h"
 #include "io/cli/kernels_command_line.h"
 #include "io/cli/option_values.h"
+#include "io/cli/results_command_line.h"
 #include "io/cli/sweep_command_line.h"
 #include "io/cli/timeline_command_line.h"
 #include "io/cli/workload_command_line.h"
@@ -114,6 +115,11 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
   add_counters(app, a.counters);
   app.add_option("--power", a.power, "writes what is drawn over time there (CSV)");
   add_timeline(app, a, raw.timeline);
+  app.add_option("--critical-path", a.critical_path,
+                 "finds what bound the run, and writes the chain of tasks there (CSV)")
+      ->excludes("--timeline");
+  app.add_flag("--critical-path-check", a.options.check_critical_path,
+               "runs with each resource ten times faster, too, and tells what that gains");
   app.add_flag("--compare-alone", a.compare_alone,
                "runs each job by itself, too, and tells how much slower it is beside the others");
   app.add_flag("--steady-step", a.steady_step,
@@ -156,8 +162,12 @@ void add_traffic(CLI::App& app, TrafficArguments& a, RawOptions& raw) {
   app.add_option("--audit", a.options.audit, "share of events to undo, compare and run again")
       ->check(kShareRange);
   add_time_limit(app, a.options.time_limit_s);
+  app.add_option("--out", a.out_directory, "directory of the results (default: none are written)");
   add_counters(app, a.counters);
+  app.add_option("--flows", a.flows, "writes when each message began and ended there (CSV)");
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
+  app.add_flag("--force", a.force,
+               "replaces the results of another study in the directory (default: DIR.2 and so on)");
 }
 
 void add_goal(CLI::App& app, GoalArguments& a, RawOptions& raw) {
@@ -195,9 +205,20 @@ void add_astra(CLI::App& app, AstraArguments& a, RawOptions& raw) {
       ->check(CLI::Validator(real_in({.min = 0, .max = 1e9}), ""));
   app.add_option("--rendezvous-protocol", s.rendezvous, "true: receivers ask for each message");
   add_time_limit(app, a.options.time_limit_s);
+  app.add_option("--out", a.out_directory, "directory of the results (default: none are written)");
+  app.add_flag("--json", a.json, "prints one JSON object instead of ASTRA-sim's lines");
+  app.add_flag("--force", a.force,
+               "replaces the results of another set-up there (default: DIR.2 and so on)");
   app.add_option("--compute-scale", raw.compute_scale, "no effect, as in ASTRA-sim");
   app.add_option("--comm-scale", raw.comm_scale, "no effect, as in ASTRA-sim");
   app.add_option("--logging-configuration", raw.logging_configuration, "no effect");
+  // Its own option alone; those of the set-up are the command's.
+  CLI::App* const convert =
+      app.add_subcommand("convert", "writes a study that does the same at other fidelities")
+          ->fallthrough();
+  convert->add_option("-o,--output", a.converted, "directory of the study and its files")
+      ->required();
+  convert->callback([&a] { a.action = AstraArguments::Action::convert; });
   app.add_option("--logging-folder", raw.logging_folder, "no effect");
 }
 
@@ -245,16 +266,6 @@ void add_calibrate(CLI::App& app, CalibrateArguments& a, RawOptions& raw) {
   app.add_flag("--leave-one-out", a.leave_one_out,
                "fits again without each family, and tells what that predicts");
   app.add_option("-o,--output", a.output, "a file that accelerators can name, FILE.yaml");
-}
-
-void add_compare(CLI::App& app, CompareArguments& a) {
-  app.add_option("A", a.a, "directory of results, or summary.json in it")->required();
-  app.add_option("B", a.b, "the other one")->required();
-  app.add_option("--tolerance", a.tolerance,
-                 "relative change of a figure that is no drift, e.g. 0.01 (default: 0)")
-      ->check(CLI::Validator(real_in({.min = 0}), ""));
-  app.add_flag("--json", a.json, "prints one JSON object");
-  app.footer("Ends with 1 where a figure drifted.");
 }
 
 void add_fork(CLI::App& app, ForkArguments& a, RawOptions& raw) {
@@ -415,6 +426,7 @@ struct CommandArguments {
   ValidateArguments validate;
   CalibrateArguments calibrate;
   CompareArguments compare;
+  ReportArguments report;
   ForkArguments fork;
   KernelsArguments kernels;
   RawKernelsOptions raw_kernels;
@@ -446,6 +458,7 @@ void add_commands(CLI::App& app, CommandArguments& a) {
   add_calibrate(add("calibrate", "fits a few numbers of an accelerator to measured training runs"),
                 a.calibrate, a.raw);
   add_compare(add("compare", "says what differs between two results"), a.compare);
+  add_report(add("report", "shows results as a page for a browser"), a.report);
   add_fork(add("fork", "simulates several futures of a checkpoint, and says where they part"),
            a.fork, a.raw);
   add_kernels(add("kernels", "imports measured kernels, and counts cycles of systolic arrays"),
@@ -456,6 +469,13 @@ void add_commands(CLI::App& app, CommandArguments& a) {
   CLI::App& completion = add("completion", "prints what shells complete the command line by");
   completion.add_option("WHAT", a.completion, "bash, or a folder of configs/")->required();
   completion.group("");  // for shells, not in the help
+}
+
+void finish_critical_path(RunArguments& a) {
+  a.options.critical_path = !a.critical_path.empty();
+  if (a.options.check_critical_path && !a.options.critical_path) {
+    throw InputError("--critical-path-check", "has no effect without --critical-path FILE");
+  }
 }
 
 // What of the raw options belongs to the command that was given.
@@ -491,6 +511,7 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     return a.astra;
   }
   if (app.got_subcommand("compare")) return a.compare;
+  if (app.got_subcommand("report")) return a.report;
   if (app.got_subcommand("fork")) {
     finish_sync(raw, a.fork.options);
     return a.fork;
@@ -524,6 +545,7 @@ Command finished(const CLI::App& app, CommandArguments& a) {
   }
   finish_stats(raw, a.run.stats, a.run.options);
   finish_timeline(raw.timeline, a.run);
+  finish_critical_path(a.run);
   return a.run;
 }
 

@@ -13,6 +13,7 @@
 #include "io/cli/commands/doctor.h"
 #include "io/cli/commands/fork.h"
 #include "io/cli/commands/kernels.h"
+#include "io/cli/commands/report.h"
 #include "io/cli/commands/search.h"
 #include "io/cli/commands/sweep.h"
 #include "io/cli/commands/validate.h"
@@ -39,6 +40,7 @@ struct RunArguments {
   std::string counters;  // file of the ports' counters over time, at packet fidelity; empty: none
   std::string power;     // file of the power over time; empty: none
   std::string timeline;  // file of options.timeline; empty: none
+  std::string critical_path;  // file of it; empty: none
   bool ignore_memory = false;  // goes on where the workload does not fit the accelerator
   bool compare_alone = false;  // runs each job by itself, too
   bool steady_step = false;    // runs with one more step, too
@@ -88,8 +90,11 @@ struct TrafficArguments {
   std::string restart;     // directory of checkpoints to go on from; empty: none
   std::vector<std::string> overrides;
   RunOptions options;
+  std::string out_directory;  // of the results; empty: none
   std::string counters;  // file of the ports' counters over time; empty: none
+  std::string flows;     // file of what became of each message; empty: none
   bool json = false;
+  bool force = false;  // replaces what another study left in the directory
 };
 
 // `exawarp phold`.
@@ -116,8 +121,14 @@ struct GoalArguments {
 
 // `exawarp astra`: files and options as ASTRA-sim's.
 struct AstraArguments {
+  enum class Action { run, convert };
+  Action action = Action::run;
   AstraSetUp set_up;
-  RunOptions options;  // a time limit alone
+  std::string converted;  // directory of what convert writes
+  RunOptions options;     // a time limit alone
+  std::string out_directory;  // of the results; empty: none
+  bool json = false;
+  bool force = false;  // replaces what another set-up left in the directory
 };
 
 // Text to print on standard output before a successful end: --help, --version.
@@ -128,8 +139,8 @@ struct Information {
 using Command = std::variant<Information, RunArguments, WorkloadArguments, TopologyArguments,
                              TrafficArguments, PholdArguments, GoalArguments, AstraArguments,
                              ValidateArguments, CalibrateArguments, CompareArguments,
-                             ForkArguments, KernelsArguments, DoctorArguments, SweepArguments,
-                             SearchArguments>;
+                             ReportArguments, ForkArguments, KernelsArguments, DoctorArguments,
+                             SweepArguments, SearchArguments>;
 
 // `arguments` without the program's name. Throws core::InputError. `given`, where there is one,
 // gets the command and what each of its options is given: what has to be the same on every rank,

@@ -18,6 +18,7 @@
 #include "io/cli/commands/goal.h"
 #include "io/cli/commands/kernels.h"
 #include "io/cli/commands/phold.h"
+#include "io/cli/commands/report.h"
 #include "io/cli/commands/run.h"
 #include "io/cli/commands/search.h"
 #include "io/cli/commands/sweep.h"
@@ -76,6 +77,7 @@ struct Dispatch {
     return show_topology(a, console, transport);
   }
   int operator()(const CompareArguments& a) const { return run_compare(a, console, transport); }
+  int operator()(const ReportArguments& a) const { return run_report(a, console, transport); }
   int operator()(const ForkArguments& a) const { return run_fork(a, console, transport); }
   int operator()(const DoctorArguments& a) const { return run_doctor(a, console, transport); }
   int operator()(const CalibrateArguments& a) const { return run_calibrate(a, console, transport); }

@@ -13,13 +13,12 @@
 #include "core/error.h"
 #include "io/life/agreement.h"
 #include "io/life/checkpointing.h"
+#include "io/life/placing.h"
 #include "io/life/prepared.h"
 #include "io/report/memory_report.h"
 #include "io/study/in_file.h"
 #include "model/generate/transformer.h"
-#include "partition/metis.h"
 #include "partition/quality.h"
-#include "partition/topology_aware.h"
 
 namespace exawarp::io {
 namespace {
@@ -28,29 +27,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-partition::WeightedGraph weighted_graph_of(const model::Traffic& traffic) {
-  std::vector<std::int64_t> weights(traffic.work.begin(), traffic.work.end());
-  std::vector<partition::WeightedEdge> edges;
-  edges.reserve(traffic.neighbour.size() / 2);
-  for (std::uint32_t a = 0; a < weights.size(); ++a) {
-    for (std::uint64_t e = traffic.first_edge[a]; e < traffic.first_edge[a + 1]; ++e) {
-      const std::uint32_t b = traffic.neighbour[e];
-      if (a < b) edges.push_back({a, b, static_cast<std::int64_t>(traffic.weight[e])});
-    }
-  }
-  return {std::move(weights), std::move(edges)};
-}
-
-core::Placement place_by(PlacementMethod method, const partition::WeightedGraph& graph,
-                         const partition::PlacementRequest& request) {
-  switch (method) {
-    case PlacementMethod::block: break;
-    case PlacementMethod::topology_aware: return partition::place_by_topology(graph, request);
-    case PlacementMethod::metis: return partition::place_by_metis(graph, request);
-  }
-  return partition::place_in_blocks(request);
 }
 
 // Sets how good the placement is, where there is a choice.
@@ -88,12 +64,9 @@ void check_same_placement(const core::Placement& placement, pdes::Transport& tra
 }
 
 // Several partitions a thread let a thread take over what another has left, where the workload's
-// phases load partitions unevenly; they pay only if little is cut, which at packet fidelity is
-// never so (docs/reference/partitioning.md).
+// phases load partitions unevenly; they pay only if little is cut (docs/reference/partitioning.md).
 std::uint32_t partitions_per_thread(const Study& study) {
-  const bool cuts_much = study.placement == PlacementMethod::block ||
-                         study.network_fidelity == NetworkFidelity::packet;
-  return cuts_much ? 1 : 4;
+  return study.placement == PlacementMethod::block ? 1 : 4;
 }
 
 // What all ranks must have in common: the study, and what its workload files hold.
@@ -106,10 +79,23 @@ Settings settings_of(const Study& study) {
   return all;
 }
 
+// Before anything is generated: most layouts that a search tries end here.
+void check_generated_memory(const Study& study) {
+  for (const JobConfig& job : study.jobs) {
+    const auto* generated = std::get_if<WorkloadSpec>(&job.workload);
+    if (generated == nullptr) continue;
+    const auto* transformer = std::get_if<model::TransformerSpec>(generated);
+    if (transformer != nullptr) {
+      check_memory(*transformer, study.system.accelerator, study.file);
+    }
+  }
+}
+
 void load(const TimeLimit& limit, RunReport& report) {
   const Study& study = *report.study;
   const auto done = [&](const char* step) { limit.check(study.file, step); };
   done("when the study was read");
+  if (!study.ignore_memory) check_generated_memory(study);
   report.jobs = std::make_unique<const LoadedJobs>(load_jobs(study));
   done("when the workload was there");
   if (!study.ignore_memory) {
@@ -170,7 +156,9 @@ std::vector<NamedSink> sinks_of(const RunReport& report, const RunOptions& optio
   std::vector<NamedSink> sinks;
   if (options.count_ports) sinks.push_back({"--counters", report.counters.get()});
   if (report.power != nullptr) sinks.push_back({"--power", report.power.get()});
-  if (report.timeline != nullptr) sinks.push_back({"--timeline", report.timeline.get()});
+  if (report.timeline != nullptr) {
+    sinks.push_back({options.timeline ? "--timeline" : "--critical-path", report.timeline.get()});
+  }
   return sinks;
 }
 
@@ -262,6 +250,7 @@ std::unique_ptr<const Study> with_options(const Study& study, const RunOptions& 
   if (options.count_ports) out->packets.count_ports = true;
   out->trace_power = options.trace_power;
   if (options.timeline) out->timeline_devices = options.timeline->devices;
+  out->traces_all = options.critical_path;
   for (StudyChange& change : out->changes) change.study = with_options(*change.study, options);
   return out;
 }
@@ -291,6 +280,79 @@ void finish_power(RunReport& report, pdes::Transport& transport) {
   report.power.reset();
 }
 
+// What devices do, for a file or for the critical path.
+std::optional<model::TimelineOptions> timeline_of(const RunOptions& options) {
+  if (!options.critical_path) return options.timeline;
+  return model::TimelineOptions{.slices_max = model::kPathTasksMax, .tasks_alone = true};
+}
+
+// On rank 0, of the finished timeline.
+void find_critical_path(RunReport& report) {
+  PathReport& path = report.path.emplace();
+  if (report.status != RunStatus::finished) {
+    path.why_not = "the run did not finish";
+  } else if (report.changed != nullptr) {
+    path.why_not = "the cluster changes";
+  } else if (report.timeline->cut()) {
+    path.why_not = fmt::format("the run has more than {} tasks", model::kPathTasksMax);
+  } else {
+    path.found = model::critical_path(*report.cluster, *report.timeline);
+    if (!path.found) path.why_not = "no task takes time";
+  }
+  report.timeline.reset();
+}
+
+std::unique_ptr<const Study> with_faster(const Study& study, PathResource resource) {
+  auto out = std::make_unique<Study>(study);
+  out->traces_all = out->trace_power = false;
+  switch (resource) {
+    case PathResource::compute:
+      out->faster.compute = kPathCheckFactor;
+      break;
+    case PathResource::launch:
+      for (core::Time* t : {&out->system.accelerator.launch_latency,
+                            &out->system.accelerator.graph_launch_latency}) {
+        *t = core::Time{t->ps / kPathCheckFactor};
+      }
+      break;
+    case PathResource::bandwidth:
+      out->faster.bandwidth = kPathCheckFactor;
+      break;
+    case PathResource::latency:
+      out->faster.latency = kPathCheckFactor;
+      break;
+  }
+  return out;
+}
+
+// The study with each resource faster; what packets take cannot be. Collective.
+std::vector<PathCheck> check_path(const RunReport& report, const Prepared& p,
+                                  const TimeLimit& limit, pdes::Transport& transport) {
+  std::vector<PathCheck> checks;
+  pdes::EngineOptions options = p.engine;
+  options.sample_interval_s = 0;
+  for (std::size_t r = 0; r < kPathResourceCount; ++r) {
+    const auto resource = static_cast<PathResource>(r);
+    if (report.cluster->has_packets() && resource >= PathResource::bandwidth) break;
+    const auto study = with_faster(*report.study, resource);
+    const auto cluster = cluster_of(*study, *report.jobs);
+    // Devices may fold otherwise.
+    const bool same = cluster->atom_count() == report.cluster->atom_count();
+    const core::Placement blocks = partition::place_in_blocks(
+        {.atoms = cluster->atom_count(),
+         .atom_shift = cluster->atom_shift(),
+         .ranks = transport.ranks(),
+         .partitions_per_rank = p.placement.partitions() / transport.ranks()});
+    options.time_limit_s = limit.left_s();
+    pdes::Engine engine(*cluster, same ? p.placement : blocks, options, transport);
+    const pdes::RunResult result = engine.run();
+    const model::Outcome outcome =
+        outcome_of(report.study->file, *cluster, engine, result, transport);
+    if (outcome.unfinished() == 0) checks.push_back({resource, outcome.simulated_time()});
+  }
+  return checks;
+}
+
 // Collective. Also of a run that did not finish: it shows what devices wait for.
 void finish_timeline(RunReport& report, const model::Cluster& cluster,
                      pdes::Transport& transport) {
@@ -318,9 +380,9 @@ RunReport simulate(const Study& study, const RunOptions& options, pdes::Transpor
   const double prepared_s = seconds_since(start);
   report.power = power_trace(report, p, transport);
   pdes::EmissionSink* next = report.power.get();
-  if (options.timeline) {
-    report.timeline = std::make_unique<model::Timeline>(p.placement.partitions(),
-                                                        *options.timeline, next);
+  if (const auto timeline = timeline_of(options)) {
+    report.timeline =
+        std::make_unique<model::Timeline>(p.placement.partitions(), *timeline, next);
     next = report.timeline.get();
   }
   report.counters = std::make_unique<model::PortCounters>(p.placement.partitions(),
@@ -347,6 +409,15 @@ RunReport simulate(const Study& study, const RunOptions& options, pdes::Transpor
   set_facts(report, p.engine, report.study->engine.time_limit_s, transport);
   finish_power(report, transport);
   finish_timeline(report, last, transport);
+  std::vector<PathCheck> checks;
+  if (options.check_critical_path && report.status == RunStatus::finished &&
+      report.changed == nullptr) {
+    checks = check_path(report, p, limit, transport);
+  }
+  if (options.critical_path && transport.rank().value == 0) {
+    find_critical_path(report);
+    report.path->checks = std::move(checks);
+  }
   if (options.count_ports) {
     report.counters->combine(transport);
   } else {

@@ -44,6 +44,8 @@ struct RunOptions {
   bool count_ports = false;      // of a packet network
   bool trace_power = false;      // of a study whose accelerator's power is known
   std::optional<model::TimelineOptions> timeline = {};  // of a study; none
+  bool critical_path = false;    // of a study; not beside a timeline
+  bool check_critical_path = false;  // runs again with each resource ten times faster, too
   bool compare_alone = false;    // of a study: simulates each job by itself, too
   bool steady_step = false;      // of a study with one transformer: simulates one more step, too
   CheckpointOptions checkpoints = {};  // to write

@@ -35,6 +35,8 @@ AstraReport simulate(const AstraSetUp& set_up, const RunOptions& options,
   }
   const auto finish = [&](const Finish& one) {
     report.lines += finished_lines(one, job.system.roofline);
+    if (!report.finishes.empty()) report.finishes += ',';
+    report.finishes += finished_json(one, job.system.roofline);
   };
   report.result = model::astra::simulate(job, finish, [&] { return limit.is_over(); });
   if (!report.result.late.empty()) {

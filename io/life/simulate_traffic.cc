@@ -8,8 +8,10 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "io/formats/flows/flow_list.h"
 #include "io/life/agreement.h"
 #include "io/life/checkpointing.h"
+#include "io/life/placing.h"
 #include "io/life/prepared.h"
 #include "io/life/simulate.h"
 #include "io/study/in_file.h"
@@ -17,13 +19,14 @@
 namespace exawarp::io {
 namespace {
 
+constexpr std::uint32_t kPartitionsPerThread = 4;  // docs/reference/partitioning.md
 constexpr std::uint32_t kAtomShift = 0;  // every device and switch may be placed for itself
 
 double processor_time_s() {
   return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
 }
 
-std::unique_ptr<const TrafficStudy> with_options(const TrafficStudy& study,
+std::unique_ptr<TrafficStudy> with_options(const TrafficStudy& study,
                                                  const RunOptions& options) {
   auto out = std::make_unique<TrafficStudy>(study);
   if (options.seed) out->seed = *options.seed;
@@ -33,9 +36,14 @@ std::unique_ptr<const TrafficStudy> with_options(const TrafficStudy& study,
   return out;
 }
 
-void load(const TimeLimit& limit, TrafficReport& report) {
-  const TrafficStudy& study = *report.study;
+void load(const TimeLimit& limit, TrafficStudy& study, TrafficReport& report) {
   limit.check(study.file, "when the study was read");
+  model::TrafficOptions& traffic = study.traffic;
+  if (traffic.pattern == model::TrafficPattern::flows && !traffic.flows_file.empty()) {
+    traffic.flows = std::make_shared<const model::FlowList>(
+        read_flow_list(traffic.flows_file, study.devices));
+    limit.check(study.file, "when the flows were read");
+  }
   report.topology = model::make_topology(study.fabric, study.devices);
   limit.check(study.file, "when the network was described");
   report.traffic = std::make_unique<model::TrafficModel>(*report.topology, study.network,
@@ -51,17 +59,30 @@ void check_time(const TrafficReport& report, pdes::Transport& transport) {
     throw core::InputError(
         report.study->file,
         fmt::format(
-            "simulated time passes {}: messages of {} are still under way at {}; expected "
+            "simulated time passes {}: messages of {}{} are still under way at {}; expected "
             "less to send, or faster links",
             core::kEndOfTimeText,
-            core::format_bytes(static_cast<std::uint64_t>(report.study->traffic.message_bytes)),
+            core::format_bytes(static_cast<std::uint64_t>(report.traffic->plan().longest())),
+            report.traffic->plan().is_listed() ? " at most" : "",
             vertex_name(*report.topology, network.vertex_of(report.result.late->destination))));
   });
 }
 
+core::Placement placement_of(const model::TrafficModel& traffic,
+                             const partition::PlacementRequest& request) {
+  if (request.ranks == 1 && request.partitions_per_rank == 1) {
+    return partition::place_in_blocks(request);
+  }
+  return place_by(PlacementMethod::topology_aware, weighted_graph_of(traffic.graph()), request);
+}
+
 CheckpointFacts facts_of(const TrafficStudy& study) {
   const Settings all{{"study", study.resolved.hash}, {"seed", std::to_string(study.seed)}};
-  return {.command = "traffic", .study = study.resolved.text, .arguments = all, .identity = all};
+  Settings identity = all;
+  const std::string& flows = study.traffic.flows_file;
+  if (!flows.empty()) identity.push_back(content_of("traffic.flows", flows));
+  return {.command = "traffic", .study = study.resolved.text, .arguments = all,
+          .identity = identity};
 }
 
 std::vector<NamedSink> sinks_of(const TrafficReport& report, const RunOptions& options) {
@@ -105,14 +126,20 @@ void run(const Prepared& p, const RunOptions& options, TrafficReport& report,
 TrafficReport simulate(const TrafficStudy& study, const RunOptions& options,
                        pdes::Transport& transport) {
   TrafficReport report;
-  report.study = with_options(study, options);
+  std::unique_ptr<TrafficStudy> own = with_options(study, options);
+  TrafficStudy& loaded = *own;
+  report.study = std::move(own);
   const TimeLimit limit(options.time_limit_s.value_or(0), options.started);
-  agree(transport, [&] { in_file(study.file, [&] { load(limit, report); }); });
-  require_same(transport, study.settings);
+  agree(transport, [&] { in_file(study.file, [&] { load(limit, loaded, report); }); });
+  Settings settings = study.settings;
+  const std::string& flows = study.traffic.flows_file;
+  if (!flows.empty()) settings.push_back(content_of(flows, flows));
+  require_same(transport, settings);
   const Placeable what{.atoms = report.traffic->packet_network().lp_count(),
-                       .place = [](const partition::PlacementRequest& request) {
+                       .partitions_per_thread = kPartitionsPerThread,
+                       .place = [&](const partition::PlacementRequest& request) {
                          static_assert(kAtomShift == 0);  // as the request has it
-                         return Placed{partition::place_in_blocks(request)};
+                         return Placed{placement_of(*report.traffic, request)};
                        }};
   Prepared p = prepare(what, with_options(pdes::EngineOptions{.seed = report.study->seed}, options),
                        options.partitions.value_or(0), options, transport);

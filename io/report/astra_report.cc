@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "io/report/printed_json.h"
 #include "io/study/suggest.h"
 
 namespace exawarp::io {
 
+using Json = nlohmann::ordered_json;
 using model::astra::Finish;
 
 namespace {
@@ -41,6 +46,42 @@ std::string finished_lines(const Finish& finish, bool roofline) {
   lines += fmt::format("sys[{}], Total compute-communication overlap: {}\n", finish.rank,
                        finish.usage.overlap_ns());
   return roofline ? lines + roofline_lines(finish) : lines;
+}
+
+std::string finished_json(const Finish& finish, bool roofline) {
+  const model::astra::Usage& usage = finish.usage;
+  Json json{{"rank", finish.rank},
+            {"cycles", finish.cycles},
+            {"exposed_communication_cycles",
+             static_cast<std::int64_t>(finish.cycles - finish.compute)},
+            {"cpu_cycles", usage.host.total_ns()},
+            {"gpu_cycles", usage.accelerator.total_ns()},
+            {"communication_cycles", usage.communication.total_ns()},
+            {"remote_memory_cycles", usage.memory.total_ns()},
+            {"overlap_cycles", usage.overlap_ns()}};
+  if (roofline) {
+    const model::astra::RooflineSums& sums = usage.roofline;
+    const auto all = static_cast<double>(std::max<std::uint64_t>(1, sums.compute_ns));
+    json["roofline"] = {{"compute_bound", static_cast<double>(sums.compute_bound_ns) / all},
+                        {"compute_utilisation", sums.compute_utilization / all},
+                        {"memory_utilisation", sums.memory_utilization / all},
+                        {"operation_intensity", sums.intensity / all}};
+  }
+  return json.dump();
+}
+
+std::string astra_json(const AstraReport& report) {
+  const model::astra::Result& result = report.result;
+  Json json{{"schema", "exawarp-astra-1"},
+            {"status", core::name_of(report.status)},
+            {"ranks", report.npus},
+            {"finished", result.finished},
+            {"end_cycles", result.end},
+            {"events", result.events},
+            {"messages", result.messages},
+            {"unfinished", result.unfinished},
+            {"finishes", Json::parse("[" + report.finishes + "]")}};
+  return printed(json);
 }
 
 std::string deadlock_text(const AstraReport& report) {

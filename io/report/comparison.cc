@@ -12,13 +12,11 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "core/error.h"
-#include "core/input_file.h"
 #include "io/report/append.h"
 #include "io/report/printed_json.h"
 #include "io/report/results.h"
+#include "io/report/summary_file.h"
 #include "io/study/suggest.h"
-#include "io/study/text_file.h"
 #include "io/study/yaml.h"
 
 namespace exawarp::io {
@@ -78,22 +76,9 @@ void flatten(const Json& json, const std::string& path, Values& out) {
   }
 }
 
-std::string summary_file(const std::string& path) {
-  std::error_code ignored;
-  const bool folder = std::filesystem::is_directory(path, ignored);
-  return folder ? (std::filesystem::path(path) / kSummaryFiles[1]).string() : path;
-}
-
 Values values_in(const std::string& file) {
-  const core::MappedFile mapped(file);
-  check_json_depth(text_of(mapped), file);
-  const Json json = Json::parse(text_of(mapped), nullptr, false);
-  const auto schema = json.is_object() ? json.find("schema") : json.end();
-  if (schema == json.end() || *schema != "exawarp-summary-1") {
-    throw core::InputError(file, "is no summary of a run; expected summary.json, or its directory");
-  }
   Values all;
-  flatten(json, "", all);
+  flatten(read_summary(file), "", all);
   return all;
 }
 
@@ -182,8 +167,8 @@ std::size_t Comparison::drifted() const {
 
 Comparison compare_results(const std::string& a, const std::string& b, double tolerance) {
   Comparison out;
-  out.a = summary_file(a);
-  out.b = summary_file(b);
+  out.a = summary_path(a);
+  out.b = summary_path(b);
   out.tolerance = tolerance;
   const Values first = values_in(out.a), second = values_in(out.b);
   Values inputs_a, inputs_b;

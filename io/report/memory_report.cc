@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <concepts>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
 
 #include "core/error.h"
 #include "io/report/append.h"
+#include "model/generate/transformer.h"
 
 namespace exawarp::io {
 namespace {
@@ -43,6 +47,17 @@ const model::Program* hungriest(const model::WorkloadGraph& graph) {
 bool fits_in(const model::ProgramMemory& memory, const model::Accelerator& accelerator) {
   return accelerator.memory_bytes == 0 ||
          memory.peak() <= static_cast<double>(accelerator.memory_bytes);
+}
+
+void check_fits(std::string_view program, const model::ProgramMemory& memory,
+                const model::Accelerator& accelerator, const std::string& place) {
+  if (fits_in(memory, accelerator)) return;
+  throw core::InputError(
+      place,
+      fmt::format("program \"{}\" needs {}{}{}; expected at most {} ({}): split the model further, "
+                  "recompute, shard, or go on with --ignore-memory",
+                  model::printable(program), gigabytes(memory.peak()), kLacksMemory,
+                  parts_text(memory), gigabytes(accelerator.memory_bytes), accelerator.name));
 }
 
 }  // namespace
@@ -113,14 +128,17 @@ nlohmann::ordered_json memory_json(const Study& study, const LoadedJobs& loaded)
 void check_memory(const model::WorkloadGraph& graph, const model::Accelerator& accelerator,
                   const std::string& place) {
   const model::Program* most = hungriest(graph);
-  if (most == nullptr || fits_in(*most->memory(), accelerator)) return;
-  throw core::InputError(
-      place,
-      fmt::format("program \"{}\" needs {}{}{}; expected at most {} ({}): split the model further, "
-                  "recompute, shard, or go on with --ignore-memory",
-                  model::printable(most->name()), gigabytes(most->memory()->peak()), kLacksMemory,
-                  parts_text(*most->memory()), gigabytes(accelerator.memory_bytes),
-                  accelerator.name));
+  if (most == nullptr) return;
+  check_fits(most->name(), *most->memory(), accelerator, place);
+}
+
+void check_memory(const model::TransformerSpec& spec, const model::Accelerator& accelerator,
+                  const std::string& place) {
+  if (accelerator.memory_bytes == 0) return;
+  const std::vector<model::NamedMemory> all = model::memory_of_programs(spec);
+  const auto most = std::ranges::max_element(
+      all, {}, [](const model::NamedMemory& each) { return each.memory.peak(); });
+  check_fits(most->program, most->memory, accelerator, place);
 }
 
 }  // namespace exawarp::io

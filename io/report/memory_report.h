@@ -6,6 +6,7 @@
 
 #include "io/study/study_cluster.h"
 #include "model/compute/accelerator.h"
+#include "model/generate/transformer_spec.h"
 #include "model/workload/graph.h"
 #include "model/workload/inspect.h"
 
@@ -29,6 +30,10 @@ inline constexpr const char* kLacksMemory = " of memory a device: ";
 // Throws core::InputError at `place` where a program needs more than `accelerator` has; one without
 // memory_capacity has any.
 void check_memory(const model::WorkloadGraph& graph, const model::Accelerator& accelerator,
+                  const std::string& place);
+// The same of a workload that is still to be generated, which takes far longer. Requires a checked
+// specification.
+void check_memory(const model::TransformerSpec& spec, const model::Accelerator& accelerator,
                   const std::string& place);
 
 }  // namespace exawarp::io

@@ -11,6 +11,7 @@
 #include "io/report/port_counters_file.h"
 #include "io/report/power_file.h"
 #include "io/report/stats_file.h"
+#include "io/report/step_path.h"
 #include "io/report/timeline_file.h"
 
 namespace exawarp::io {
@@ -49,14 +50,15 @@ std::string directory_for(const ResultFiles::Paths& paths, const std::string& ha
 
 }  // namespace
 
-ResultFiles::ResultFiles(const Paths& paths, const Study& study)
-    : directory_(directory_for(paths, study.resolved.hash)),
+ResultFiles::ResultFiles(const Paths& paths, const ResolvedYaml& study)
+    : directory_(directory_for(paths, study.hash)),
       made_directory_(!std::filesystem::exists(directory_)) {
   prepare_directory(directory_);
   if (!paths.stats.empty()) stats_ = open_table(paths.stats);
   if (!paths.counters.empty()) counters_ = open_table(paths.counters);
   if (!paths.power.empty()) power_ = open_table(paths.power);
   if (!paths.timeline.empty()) timeline_ = open_table(paths.timeline);
+  if (!paths.path.empty()) path_ = open_table(paths.path);
 }
 
 ResultFiles::~ResultFiles() {
@@ -64,15 +66,19 @@ ResultFiles::~ResultFiles() {
   if (made_directory_) std::filesystem::remove(directory_, not_empty);
 }
 
-void ResultFiles::write(const RunReport& report, const std::string& text,
+void ResultFiles::write(const ResolvedYaml& study, const std::string& text,
                         const std::string& json) {
-  const ResolvedYaml& resolved = report.study->resolved;
   core::OutputFiles summaries;
   summaries.add(directory_ + "/" + kSummaryFiles[0], text);
   summaries.add(directory_ + "/" + kSummaryFiles[1], json);
   summaries.add(directory_ + "/" + kSummaryFiles[2],
-                std::string(kHashLine) + resolved.hash + "\n" + resolved.text);
+                std::string(kHashLine) + study.hash + "\n" + study.text);
   summaries.commit();
+}
+
+void ResultFiles::write(const RunReport& report, const std::string& text,
+                        const std::string& json) {
+  write(report.study->resolved, text, json);
   EXAWARP_CHECK(counters_ == nullptr || report.counters != nullptr);
   if (counters_) {
     write_port_counters(report.cluster->packet_network(), *report.counters, *counters_);
@@ -81,6 +87,7 @@ void ResultFiles::write(const RunReport& report, const std::string& text,
   if (timeline_ && report.timeline != nullptr) {
     write_timeline(*report.cluster, *report.timeline, report.counters.get(), *timeline_);
   }
+  if (path_ && report.path && report.path->found) write_path(report, *path_);
   if (stats_) write_stats(report.result.series, *stats_);
 }
 

@@ -1,6 +1,7 @@
-// The files of `exawarp run`: the two summaries and the resolved study in their directory, the
-// tables of --stats, --counters and --power, and the trace of --timeline. All of them are tried
-// before the first event, so that one which cannot be written is found then.
+// The files of `exawarp run`, and in part of other commands: the two summaries and the resolved
+// study in their directory, the tables of --stats, --counters, --power and --critical-path, and the
+// trace of --timeline. All of them are tried before the first event, so that one which cannot be
+// written is found then.
 //
 // Results never take the place of those of another study: a directory that holds such leads to the
 // one of its name with ".2" at the end, or ".3", and so on. Those of the same study, whose resolved
@@ -20,11 +21,12 @@ class ResultFiles {
   struct Paths {
     std::string directory;  // of the summaries
     std::string stats, counters, power, timeline;  // empty: none
+    std::string path = {};                         // the same
     bool replace = false;                // what another study left in the directory
   };
 
   // Creates the directory where it is missing, and opens the tables. Throws core::SystemError.
-  ResultFiles(const Paths& paths, const Study& study);
+  ResultFiles(const Paths& paths, const ResolvedYaml& study);
   // A directory that was created, and that nothing was written to, is removed.
   ~ResultFiles();
   ResultFiles(const ResultFiles&) = delete;
@@ -33,6 +35,8 @@ class ResultFiles {
   // Of the summaries, which may be another one than was asked for.
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
+  // The summaries and the study alone. Throws core::SystemError.
+  void write(const ResolvedYaml& study, const std::string& text, const std::string& json);
   // All of them, the summaries being `text` and `json`; power only of a run that finished. Throws
   // core::SystemError.
   void write(const RunReport& report, const std::string& text, const std::string& json);
@@ -40,7 +44,7 @@ class ResultFiles {
  private:
   std::string directory_;
   bool made_directory_;
-  std::unique_ptr<core::OutputFile> stats_, counters_, power_, timeline_;
+  std::unique_ptr<core::OutputFile> stats_, counters_, power_, timeline_, path_;
 };
 
 }  // namespace exawarp::io

@@ -21,6 +21,7 @@
 #include "io/report/printed_json.h"
 #include "io/report/provenance.h"
 #include "io/report/statements.h"
+#include "io/report/step_path.h"
 #include "model/compute_times.h"
 #include "model/energy/power_figures.h"
 #include "model/workload/names.h"
@@ -362,6 +363,7 @@ std::string summary_json(const RunReport& r) {
   if (const auto stated = statements_of(r)) summary["statements"] = statements_json(*stated);
   if (const auto energy = energy_of(r)) summary["energy"] = energy_json(*energy, outcome);
   if (r.power != nullptr) summary["power"] = power_json(*r.power);
+  if (r.path) summary["critical_path"] = Json::parse(path_json(r));
   if (r.steady_step) summary["steady_step_ps"] = r.steady_step->ps;
   summary["memory"] = memory_json(study, *r.jobs);
   summary["compute"] = compute_json(r);

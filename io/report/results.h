@@ -12,12 +12,29 @@
 #include "io/report/ran.h"
 #include "io/study/study_cluster.h"
 #include "model/energy/power_trace.h"
+#include "model/timeline/critical_path.h"
 #include "model/timeline/timeline.h"
 #include "model/network/packet/port_counters.h"
 #include "model/outcome.h"
 #include "partition/quality.h"
 
 namespace exawarp::io {
+
+// What a run takes with a resource (PathResource) kPathCheckFactor times faster.
+enum class PathResource : std::uint8_t { compute, launch, bandwidth, latency };
+constexpr std::size_t kPathResourceCount = 4;
+constexpr std::int64_t kPathCheckFactor = 10;
+struct PathCheck {
+  PathResource resource;
+  core::Time simulated;
+};
+
+// What bound a run, or why that is not known.
+struct PathReport {
+  std::optional<model::CriticalPath> found;
+  std::string why_not;
+  std::vector<PathCheck> checks;  // empty: not asked for
+};
 
 // Everything the summaries of a study are made of, and all that it refers to.
 struct RunReport : Ran {
@@ -29,6 +46,7 @@ struct RunReport : Ran {
   std::unique_ptr<model::PortCounters> counters;  // of all ranks, on rank 0; null: not asked for
   std::unique_ptr<model::PowerTrace> power;  // finished, on rank 0; null: not asked for, or no end
   std::unique_ptr<model::Timeline> timeline;  // finished, on rank 0; null: not asked for
+  std::optional<PathReport> path;  // on rank 0; none: not asked for
   std::vector<core::Time> alone;  // each job's duration by itself; empty: not asked for
   std::optional<core::Time> steady_step;  // what one more step adds; none: not asked for, no end
   std::optional<partition::Quality> quality;  // of the placement; none: there is one partition

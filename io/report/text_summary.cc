@@ -14,6 +14,7 @@
 #include "io/report/energy_report.h"
 #include "io/report/memory_report.h"
 #include "io/report/statements.h"
+#include "io/report/step_path.h"
 #include "model/compute_times.h"
 #include "model/device/device.h"
 #include "model/workload/names.h"
@@ -341,6 +342,7 @@ std::string text_summary(const RunReport& r) {
     add_pedigree(*r.outcome, out);
     out += "\n";
   }
+  if (r.path) out += path_text(r) + "\n";
   add_packets(r, out);
   add_engine(r.result, r.sync, r.ranks, out);
   add_host(r.result, r.setup_s, r.peak_rss_bytes, out);

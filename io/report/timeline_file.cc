@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/digest.h"
-#include "core/names.h"
 #include "io/formats/perfetto/trace_writer.h"
+#include "io/report/node_name.h"
 #include "io/report/results.h"
 #include "model/device/device.h"
 #include "model/workload/names.h"
@@ -32,26 +32,6 @@ const model::PlacedJob* job_of(const DeviceModel& model, std::uint32_t program) 
     if (job.runs && job.first_program <= program && program < end) return &job;
   }
   return nullptr;
-}
-
-// What one node of a program is called: "forward qkv, layer 3, micro-batch 1".
-std::string name_of(const model::WorkloadGraph& graph, const model::schema::Node::Reader& node) {
-  std::string out = model::printable(graph.node_name(node));
-  if (out.empty()) {
-    out = node.getKind() == model::schema::NodeKind::COLLECTIVE
-              ? core::name_of(node.getCollective())
-              : core::name_of(node.getKind());
-  }
-  const std::string_view phase = core::name_of(node.getPhase());
-  const bool says_it = out.find(phase) != std::string::npos;  // "norm.backward"
-  if (node.getPhase() != model::schema::Phase::NONE && !says_it) {
-    out = fmt::format("{} {}", phase, out);
-  }
-  if (node.getLayer() != model::kNoLayer) out += fmt::format(", layer {}", node.getLayer());
-  if (node.getMicroBatch() != model::kNoMicroBatch) {
-    out += fmt::format(", micro-batch {}", node.getMicroBatch());
-  }
-  return out;
 }
 
 // The program of a device, and what its tasks are called and lead to.
@@ -85,7 +65,7 @@ class TracedDevice {
   [[nodiscard]] std::uint32_t streams() const { return job_ == nullptr ? 0 : table_.streams(); }
   [[nodiscard]] const Task& task(std::uint32_t index) const { return table_.tasks[index]; }
   [[nodiscard]] std::string name_of_task(std::uint32_t index) const {
-    return name_of(*job_->graph, program().node(task(index).node));
+    return name_of_node(*job_->graph, program().node(task(index).node));
   }
   [[nodiscard]] std::string name_of_stream(std::uint32_t stream) const {
     const std::string name = model::printable(program().stream_name(stream));

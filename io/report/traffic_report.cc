@@ -31,7 +31,7 @@ CompletionTimes times_of(const TrafficReport& r) {
   t.most = r.flows->quantile(1);
   double sum = 0;
   for (const model::FlowTimes::Flow& flow : r.flows->flows()) {
-    sum += static_cast<double>(r.study->traffic.message_bytes) / core::to_seconds(flow.took);
+    sum += static_cast<double>(flow.bytes) / core::to_seconds(flow.took);
   }
   t.mean_bytes_per_s =
       static_cast<std::int64_t>(sum / static_cast<double>(r.flows->flows().size()));

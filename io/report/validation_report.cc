@@ -15,6 +15,8 @@
 namespace exawarp::io {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 std::string noise_text(const ValidationRow& row) {
   return row.noise_percent > 0 ? fmt::format("{:.1f}", row.noise_percent) : "";
 }
@@ -139,7 +141,6 @@ std::string validation_text(const Validation& v) {
 }
 
 std::string validation_json(const Validation& v) {
-  using Json = nlohmann::ordered_json;
   Json list = Json::array(), families = Json::object();
   for (std::size_t i = 0; i < v.rows.size(); ++i) {
     const ValidationRow& row = v.rows[i];

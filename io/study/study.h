@@ -67,6 +67,8 @@ struct Study {
   bool trace_power = false;             // by the command line
   // Of --timeline: devices, empty for the default; absent: no timeline.
   std::optional<std::vector<std::uint32_t>> timeline_devices = {};
+  model::FasterBy faster = {};  // of the check of --critical-path
+  bool traces_all = false;  // of --critical-path: each device, in place of those
   PlacementMethod placement = PlacementMethod::topology_aware;
   std::uint32_t partitions_per_rank = 0;   // 0: chosen by the number of workers
   std::optional<std::uint32_t> threads;    // none: every core the process may use

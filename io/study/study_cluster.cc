@@ -81,7 +81,9 @@ std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs&
       .only_job = only_job,
       .folding = study.folding,
       .trace_power = study.trace_power,
-      .timeline = study.timeline_devices};
+      .timeline = study.timeline_devices,
+      .faster = study.faster,
+      .timeline_of_all = study.traces_all};
   if (study.network_fidelity == NetworkFidelity::packet) {
     options.packets = study.packets;
     options.packets->routing.seed = study.engine.seed;

@@ -26,7 +26,8 @@ const Keys<model::TrafficOptions>& traffic_keys() {
       {K::choice("pattern", &S::pattern,
                  "`permutation`; `incast` (to device 0); `outcast` (from it); `all_to_all`; "
                  "`uniform` (random, at a load); `hotspot` (the same, a share to device 0); "
-                 "`shift` (d to d + `shift`); `pairs` (the first `senders` devices to the last)")
+                 "`shift` (d to d + `shift`); `pairs` (the first `senders` devices to the last); "
+                 "`flows` (as a file lists)")
            .required(),
        K::quantity("size", &S::message_bytes, kSize, "of a message"),
        K::integer("messages", &S::messages, {0, 1 << 20},
@@ -41,7 +42,13 @@ const Keys<model::TrafficOptions>& traffic_keys() {
                "of `uniform` and `hotspot`: share of a device's first line"),
        K::real("hot_share", &S::hot_share, {.min = 0, .max = 1}, "of `hotspot`"),
        K::quantity("start_spread", &S::start_spread, {Dimension::time, 0},
-                   "devices start at random within it")});
+                   "devices start at random within it"),
+       K::custom("flows", {ValueShape::text()},
+                 "of `flows`: a CSV file with the columns source, destination, bytes, start",
+                 [](const YamlSection& section, S& out, const KeySchema& key) {
+                   if (section.has(key.name)) out.flows_file = section.path(key.name);
+                 })
+           .otherwise("none")});
   return keys;
 }
 

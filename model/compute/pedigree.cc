@@ -34,17 +34,20 @@ KernelKey key_of(const KernelUse& use) {
 }  // namespace
 
 const Priced* KernelUses::find(const ComputeOperation& operation, std::uint32_t shape) {
-  if (shape == 0 || shape >= by_shape_.size() || by_shape_[shape] == 0) return nullptr;
-  KernelUse& use = uses_[by_shape_[shape] - 1];
-  const ComputeOperation& known = use.operation;
-  if (known.operation != operation.operation || known.data_type != operation.data_type ||
-      known.flops != operation.flops || known.bytes != operation.bytes ||
-      known.recorded != operation.recorded) {
-    return nullptr;
+  if (shape == 0 || shape >= by_shape_.size()) return nullptr;
+  for (std::uint32_t i = by_shape_[shape]; i != 0; i = earlier_[i - 1]) {
+    KernelUse& use = uses_[i - 1];
+    const ComputeOperation& known = use.operation;
+    if (known.operation != operation.operation || known.data_type != operation.data_type ||
+        known.flops != operation.flops || known.bytes != operation.bytes ||
+        known.recorded != operation.recorded) {
+      continue;
+    }
+    ++use.uses;
+    use.ps += static_cast<double>(use.priced.duration.ps);
+    return &use.priced;
   }
-  ++use.uses;
-  use.ps += static_cast<double>(use.priced.duration.ps);
-  return &use.priced;
+  return nullptr;
 }
 
 void KernelUses::add(const ComputeOperation& operation, std::uint32_t shape,
@@ -63,8 +66,10 @@ void KernelUses::add(const ComputeOperation& operation, std::uint32_t shape,
     }
   }
   uses_.push_back({.operation = operation, .priced = priced, .uses = 1, .ps = ps});
+  earlier_.push_back(0);
   if (shape == 0) return;
   by_shape_.resize(std::max<std::size_t>(by_shape_.size(), shape + 1));
+  earlier_.back() = by_shape_[shape];
   by_shape_[shape] = static_cast<std::uint32_t>(uses_.size());
 }
 

@@ -37,7 +37,9 @@ class KernelUses {
 
  private:
   std::vector<KernelUse> uses_;
-  std::vector<std::uint32_t> by_shape_;  // 1 + the latest kernel of a shape
+  std::vector<std::uint32_t> by_shape_;  // 1 + the latest kernel of a shape; 0: none
+  // For each of uses_: 1 + the one before of its shape, which differs in type or amounts.
+  std::vector<std::uint32_t> earlier_;
 };
 
 struct Pedigree {

@@ -61,6 +61,7 @@ class Device {
   bool start_steps(std::uint32_t stream, const Task& task);
 
   [[gnu::cold]] void put_begin_on_timeline(std::uint32_t stream, const Task& task, bool over);
+  [[gnu::cold]] void put_end_on_timeline(std::uint32_t stream, const Task& task);
   [[gnu::cold]] void put_on_timeline(TimelineMark mark, std::uint32_t stream, const Task& task,
                                      core::Time until = core::Time::max());
 
@@ -333,7 +334,7 @@ template <class Source, class Port>
 void Device<Source, Port>::complete(std::uint32_t stream) {
   if (frame_.model.traces_timeline) [[unlikely]] {
     const Task& task = streams_.head(stream);
-    if (task.kind != TaskKind::compute) put_on_timeline(TimelineMark::ends, stream, task);
+    if (task.kind != TaskKind::compute) put_end_on_timeline(stream, task);
   }
   streams_.complete(stream);
 }
@@ -356,6 +357,14 @@ void Device<Source, Port>::put_begin_on_timeline(std::uint32_t stream, const Tas
                                                  bool over) {
   if (task.kind == TaskKind::compute || (over && task.kind != TaskKind::receive)) return;
   put_on_timeline(TimelineMark::begins, stream, task, over ? frame_.now() : core::Time::max());
+}
+
+template <class Source, class Port>
+void Device<Source, Port>::put_end_on_timeline(std::uint32_t stream, const Task& task) {
+  const bool is_collective = task.kind == TaskKind::collective || task.kind == TaskKind::stepped;
+  put_on_timeline(TimelineMark::ends, stream, task,
+                  is_collective ? frame_.parts.channels[task.channel].last_entry
+                                : core::Time::max());
 }
 
 template <class Source, class Port>

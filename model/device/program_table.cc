@@ -172,6 +172,7 @@ class Builder {
   // How long the next task does, and, on the way, what it draws.
   core::Time lasts(const ComputeOperation& operation, const Priced& priced) {
     const core::Time duration = lagged(priced.duration, in_.lag_ppb);
+    table_.lag_ppb = in_.lag_ppb;
     if (!in_.accelerator.power.known()) return duration;
     const double above_w = above_idle_w(in_.accelerator, operation, priced, duration);
     constexpr double kMwMax = std::numeric_limits<std::int32_t>::max();

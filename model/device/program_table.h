@@ -85,6 +85,7 @@ struct ProgramTable {
   // accelerator's power is not known. And the joules of all tasks together, by how that is known.
   std::vector<std::int32_t> above_idle_mw;
   std::array<double, kProvenanceCount> above_idle_j{};
+  std::int64_t lag_ppb = 0;    // of what computes, ProgramTableInputs::lag_ppb
   bool runs_together = false;  // some passes, which devices then tell apart (PassAccount)
   std::uint64_t events = 0;  // a device executes, without waits for an interface
 

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "model/generate/transformer_plan.h"
 #include "model/generate/transformer_stage.h"
@@ -13,6 +15,8 @@
 
 namespace exawarp::model {
 namespace {
+
+using WriteProgram = std::function<void(StageWriter&)>;
 
 std::uint32_t narrow(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
@@ -77,18 +81,21 @@ void add_sizes(TransformerPlan& plan, WorkloadBuilder& workload) {
 }
 
 // One program a stage, shared by all of its devices.
-void write_stages(const TransformerPlan& plan, WorkloadBuilder& workload) {
+void write_stages(const TransformerPlan& plan, WorkloadBuilder& workload,
+                  const WriteProgram& write) {
   const TransformerCosts costs = transformer_costs(plan.spec, plan.routing, 0);
   for (std::uint32_t stage = 0; stage < plan.shape.stages; ++stage) {
     ProgramBuilder& program = workload.add_program(fmt::format("stage {}", stage));
-    StageWriter(plan, costs, stage, workload, program).write();
+    StageWriter writer(plan, costs, stage, workload, program);
+    write(writer);
     workload.bind_range(program.index(),
                         {.axis = plan.mesh.pipeline_axis, .first = stage, .count = 1});
   }
 }
 
 // Where experts are not equally busy: one a stage and place among the ranks that share them.
-void write_roles(const TransformerPlan& plan, WorkloadBuilder& workload) {
+void write_roles(const TransformerPlan& plan, WorkloadBuilder& workload,
+                 const WriteProgram& write) {
   const std::uint32_t roles = plan.routing.ranks;
   std::vector<std::vector<std::uint32_t>> devices(std::size_t{plan.shape.stages} * roles);
   for (std::uint32_t device = 0; device < plan.mesh.devices; ++device) {
@@ -100,9 +107,21 @@ void write_roles(const TransformerPlan& plan, WorkloadBuilder& workload) {
     for (std::uint32_t stage = 0; stage < plan.shape.stages; ++stage) {
       ProgramBuilder& program =
           workload.add_program(fmt::format("stage {} experts {}", stage, role));
-      StageWriter(plan, costs, stage, workload, program).write();
+      StageWriter writer(plan, costs, stage, workload, program);
+    write(writer);
       workload.bind_devices(program.index(), std::move(devices[stage * roles + role]));
     }
+  }
+}
+
+// All but the nodes, and those as `write` does.
+void write_programs(TransformerPlan& plan, WorkloadBuilder& workload, const WriteProgram& write) {
+  plan.mesh = add_mesh(plan.spec, plan.embedding_stages, workload);
+  add_sizes(plan, workload);
+  if (plan.routing.balanced || plan.expert() == 1) {
+    write_stages(plan, workload, write);
+  } else {
+    write_roles(plan, workload, write);
   }
 }
 
@@ -136,17 +155,22 @@ WorkloadGraph generate_transformer(const TransformerSpec& spec, std::uint64_t by
   check(spec);
   TransformerPlan plan = make_plan(spec);
   WorkloadBuilder workload(spec.model.name.empty() ? "transformer" : spec.model.name, bytes_max);
-  plan.mesh = add_mesh(spec, plan.embedding_stages, workload);
-  add_sizes(plan, workload);
-  if (plan.routing.balanced || plan.expert() == 1) {
-    write_stages(plan, workload);
-  } else {
-    write_roles(plan, workload);
-  }
+  write_programs(plan, workload, [](StageWriter& writer) { writer.write(); });
   set_totals(plan, workload);
   WorkloadGraph graph = workload.build();
   validate(graph);
   return graph;
+}
+
+std::vector<NamedMemory> memory_of_programs(const TransformerSpec& spec) {
+  check(spec);
+  TransformerPlan plan = make_plan(spec);
+  WorkloadBuilder workload("memory");
+  std::vector<NamedMemory> out;
+  write_programs(plan, workload, [&out](StageWriter& writer) {
+    out.push_back({.program = writer.name(), .memory = writer.memory()});
+  });
+  return out;
 }
 
 }  // namespace exawarp::model

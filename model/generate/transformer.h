@@ -3,6 +3,9 @@
 // are not equally busy, one per stage and place among the ranks that share them.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "model/generate/transformer_spec.h"
 #include "model/workload/graph.h"
 
@@ -15,6 +18,16 @@ void check(const TransformerSpec& spec);
 // Throws WorkloadTooLarge (builder.h) where the file would have more than `bytes_max` bytes.
 WorkloadGraph generate_transformer(const TransformerSpec& spec,
                        std::uint64_t bytes_max = ~std::uint64_t{0});
+
+// A program of a workload, by its name, and what it needs.
+struct NamedMemory {
+  std::string program;
+  ProgramMemory memory;
+};
+
+// What the programs of generate_transformer(spec) need, in their order, without their nodes: in a
+// small part of the time. Points of the timeline count passes in place of nodes. Throws as check().
+std::vector<NamedMemory> memory_of_programs(const TransformerSpec& spec);
 
 // The model's own arithmetic of a step (docs/guide/training.md). Requires a spec that check()
 // accepts, except for sizes: throws SpecProblem where an operation reaches 2^62 FLOPs.

@@ -41,6 +41,17 @@ void StageWriter::write() {
   out_.program().set_memory(memory_.take());
 }
 
+ProgramMemory StageWriter::memory() {
+  std::uint32_t passes = 0;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    const Slot* const beside = slot.with_next ? &slots_[++i] : nullptr;
+    memory_.begin(slot, beside, passes++);
+    memory_.end(slot, beside, passes);
+  }
+  return memory_.take();
+}
+
 void StageWriter::step(std::int64_t index) {
   out_.context() = {.data_type = plan_.spec.precision};
   state_.begin_step(index);

@@ -19,9 +19,15 @@ class StageWriter {
   // `costs` of the stage's devices (they may differ by their experts).
   StageWriter(const TransformerPlan& plan, const TransformerCosts& costs, std::uint32_t stage,
               WorkloadBuilder& workload, ProgramBuilder& program);
+  StageWriter(const StageWriter&) = delete;  // its parts refer to each other
+  StageWriter& operator=(const StageWriter&) = delete;
+  ~StageWriter() = default;
 
   // All steps.
   void write();
+  // What write() says of memory, and nothing else: in place of it.
+  [[nodiscard]] ProgramMemory memory();
+  [[nodiscard]] const std::string& name() { return out_.program().name(); }
 
  private:
   using Node = ProgramWriter::Node;

@@ -89,6 +89,7 @@ void Timeline::deliver(core::PartitionId partition, const pdes::Emission& e) {
   Part& part = parts_[partition.value];
   const auto mark = static_cast<std::uint8_t>(e.a);
   const bool of_device = mark == static_cast<std::uint8_t>(TimelineMark::spent);
+  if (of_device && options_.tasks_alone) return;
   add(part, {.at_ps = e.key.time.ps,
              .b = e.b,
              .c = e.c,
@@ -224,7 +225,7 @@ void Timeline::finish(const Cluster& cluster, const End& end) {
     for (std::uint32_t stream = 0; stream < table.streams(); ++stream) {
       add_slices(tracks.records(lp, stream), {program, table.tasks.size()}, last);
     }
-    add_slices({lp}, tracks.records(lp, kDevice), {last, whole});
+    if (!options_.tasks_alone) add_slices({lp}, tracks.records(lp, kDevice), {last, whole});
   }
 }
 
@@ -237,9 +238,11 @@ void Timeline::add_slices(std::span<const Record> of_stream, const Tasks& of, co
     const auto program = static_cast<std::uint32_t>(r.b >> 32);
     const auto task = static_cast<std::uint32_t>(r.b);
     const core::Time at{r.at_ps};
-    core::Time until = r.until();
+    core::Time until = r.until(), last_entry = at;
     if (until == core::Time::max() && i + 1 < of_stream.size()) {
-      until = core::Time{of_stream[i + 1].at_ps};  // its end
+      const Record& its_end = of_stream[i + 1];
+      until = core::Time{its_end.at_ps};
+      if (at < its_end.until() && its_end.until() <= until) last_entry = its_end.until();
     }
     if (program != of.program || task >= of.count || until < at || end < at) continue;
     if (at < options_.from && until <= options_.from) continue;
@@ -249,7 +252,8 @@ void Timeline::add_slices(std::span<const Record> of_stream, const Tasks& of, co
                        .task = task,
                        .from = std::max(options_.from, at),
                        .until = std::min(until, end),
-                       .ends = until <= end});
+                       .ends = until <= end,
+                       .last_entry = options_.tasks_alone ? last_entry : core::Time{}});
   }
 }
 

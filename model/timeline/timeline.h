@@ -42,6 +42,7 @@ struct TimelineOptions {
   std::vector<std::uint32_t> devices = {};       // by number; empty: the default of timeline_lps()
   core::Time from{0}, until = core::kEndOfTime;  // what is before and after is left out
   std::uint64_t slices_max = 1'000'000;          // those of idle devices apart
+  bool tasks_alone = false;  // leaves out what devices as a whole are at
 };
 
 class Timeline final : public pdes::EmissionSink {
@@ -55,6 +56,9 @@ class Timeline final : public pdes::EmissionSink {
     std::uint32_t task = 0;     // of a stream's: index into ProgramTable::tasks; else the TimeClass
     core::Time from, until;
     bool ends = true;  // until then; false: it had not when the timeline ended
+    // With TimelineOptions::tasks_alone. Of a collective that took time and ended: when its last
+    // member came, as far as this device has heard; else the same as `from`.
+    core::Time last_entry = {};
     friend bool operator==(const Slice&, const Slice&) = default;
   };
   static constexpr std::uint32_t kDevice = 32;  // after all streams
@@ -89,7 +93,7 @@ class Timeline final : public pdes::EmissionSink {
   // An emission, as it is kept, saved and sent.
   struct Record {
     std::int64_t at_ps;  // when it was emitted
-    std::uint64_t b, c;  // its words: program and task, until when; or from when until when
+    std::uint64_t b, c;  // its words: program and task, TimelineTask::until; or from, until
     std::uint32_t lp;
     std::uint16_t stream;
     std::uint8_t time_class;  // of what is spent

@@ -22,7 +22,9 @@ struct TimelineTask {
   std::uint32_t program = 0;  // of all jobs, that the device runs
   std::uint32_t stream = 0;
   std::uint32_t task = 0;                // index into ProgramTable::tasks
-  core::Time until = core::Time::max();  // of what begins; max(): not known
+  // Of what begins; max(): not known. Of a collective that ends: when the last member came that
+  // this device has heard of.
+  core::Time until = core::Time::max();
 };
 
 inline void emit_timeline(pdes::Context& ctx, TimelineMark mark, const TimelineTask& of) {

@@ -84,6 +84,7 @@ class ProgramBuilder {
       : index_(index), name_(std::move(name)), budget_(std::move(budget)) {}
 
   [[nodiscard]] std::uint32_t index() const { return index_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::uint32_t node_count() const {
     return static_cast<std::uint32_t>(nodes_.size() + counted_.size());
   }

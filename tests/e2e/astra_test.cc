@@ -1,6 +1,8 @@
 // `exawarp astra` on small set-ups, against what follows from docs/guide/astra.md by hand.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/e2e/astra_set_up.h"
 
 namespace exawarp::tests {
@@ -271,6 +273,130 @@ TEST_F(Astra, AGroupOfSomeRanksIsARingUnderSeveralImplementations) {
   expect_cycles(set_up, 0, 4 * 10 + 3 * 506);
   set_up.system = replaced(set_up.system, R"(["oneDirect", "oneDirect"])", R"(["direct"])");
   expect_cycles(set_up, 0, 2 * 10 + 506);
+}
+
+TEST_F(Astra, JsonHasWhatTheLinesSay) {
+  AstraSetUp set_up{.ranks = all(2, collective(kAllReduce, 1'000))};
+  const Ran lines = set_up.run(workspace_);
+  set_up.arguments = {"--json", "--out=r"};
+  const Ran ran = set_up.run(workspace_);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(json["schema"], "exawarp-astra-1");
+  EXPECT_EQ(json["status"], "finished");
+  ASSERT_EQ(json["finishes"].size(), 2u);
+  for (const auto& rank : json["finishes"]) {
+    const std::string line = "sys[" + std::to_string(rank["rank"].get<int>()) + "] finished, " +
+                             std::to_string(rank["cycles"].get<std::uint64_t>()) + " cycles,";
+    EXPECT_NE(lines.out.find(line), std::string::npos) << line << "\n" << lines.out;
+    EXPECT_EQ(rank["communication_cycles"], rank["cycles"]);
+  }
+  EXPECT_EQ(workspace_.read("r/summary.json"), ran.out);
+  EXPECT_EQ(workspace_.read("r/summary.txt"), lines.out);
+  EXPECT_NE(workspace_.read("r/study.resolved.yaml").find("net.yml"), std::string::npos);
+}
+
+TEST_F(Astra, ADeadlockIsInTheJson) {
+  AstraSetUp set_up{.ranks = {{trace_node(1, COMM_RECV_NODE, {{"comm_src", 1}, {"comm_dst", 0},
+                                                              {"comm_size", 8}, {"comm_tag", 1}})},
+                              {}},
+                    .arguments = {"--json"}};
+  const Ran ran = set_up.run(workspace_);
+  EXPECT_EQ(ran.exit_code, 3);
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(json["status"], "deadlocked");
+  EXPECT_EQ(json["unfinished"].size(), 1u);
+}
+
+// What `astra convert` makes of a set-up, run at a fidelity of our own.
+class ConvertedAstra : public Astra {
+ protected:
+  // Simulated nanoseconds.
+  double converted_ns(AstraSetUp set_up, const std::string& fidelity) const {
+    set_up.arguments = {"convert", "-o", "made"};
+    const Ran made = set_up.run(workspace_);
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    EXPECT_EQ(made.out, "made/study.yaml\n");
+    const Ran ran = workspace_.run({"run", "made/study.yaml", "--json", "--set",
+                                    "network.fidelity=" + fidelity, "--set",
+                                    "network.packet.packet_size=64 KiB"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    if (ran.exit_code != 0) return 0;
+    return nlohmann::json::parse(ran.out)["simulated_time_ps"].get<double>() / 1'000;
+  }
+  double astra_ns(AstraSetUp set_up) const {
+    set_up.arguments = {"--json"};
+    const Ran ran = set_up.run(workspace_);
+    return nlohmann::json::parse(ran.out)["end_cycles"].get<double>();
+  }
+  std::string refusal(AstraSetUp set_up) const {
+    set_up.arguments.insert(set_up.arguments.begin(), {"convert", "-o", "made"});
+    const Ran ran = set_up.run(workspace_);
+    EXPECT_EQ(ran.exit_code, 2);
+    EXPECT_FALSE(workspace_.has("made"));
+    return ran.err;
+  }
+  static std::string network(const std::string& kind, int npus) {
+    return "topology: [" + kind + "]\nnpus_count: [" + std::to_string(npus) +
+           "]\nbandwidth: [50.0]\nlatency: [500.0]\n";
+  }
+  // Reductions take next to nothing, as they do in a study.
+  static std::string ring(const std::string& algorithm = "ring") {
+    return R"("preferred-dataset-splits": 1, "local-mem-bw": 1e9,
+        "all-reduce-implementation": [")" +
+           algorithm + R"("])";
+  }
+};
+
+TEST_F(ConvertedAstra, ARingTakesItsTime) {
+  const AstraSetUp set_up{.system = ring(), .network = network("Ring", 8),
+                          .ranks = all(8, collective(kAllReduce, 8 << 20))};
+  const double expected = astra_ns(set_up);
+  EXPECT_NEAR(converted_ns(set_up, "message") / expected, 1, 0.01);
+  EXPECT_NEAR(converted_ns(set_up, "packet") / expected, 1, 0.05);
+}
+
+TEST_F(ConvertedAstra, HalvingOnASwitchAndAFullMeshTakeTheirTime) {
+  for (const char* const kind : {"FullyConnected", "Switch"}) {
+    const AstraSetUp set_up{.system = ring("halvingDoubling"), .network = network(kind, 8),
+                            .ranks = all(8, collective(kAllReduce, 8 << 20))};
+    EXPECT_NEAR(converted_ns(set_up, "message") / astra_ns(set_up), 1, 0.01) << kind;
+  }
+}
+
+TEST_F(ConvertedAstra, ComputationTakesItsRecordedTimeOrThatOfTheRoofline) {
+  AstraSetUp set_up{.system = ring()};
+  chakra::Node node = trace_node(1, COMP_NODE, {{"num_ops", 1'000'000}, {"tensor_size", 1'000}});
+  node.set_duration_micros(7);
+  set_up.ranks = all(2, node);
+  EXPECT_EQ(converted_ns(set_up, "message"), 7'000);
+  set_up.system = R"("local-mem-bw": 100, "roofline-enabled": 1, "peak-perf": 10)";
+  EXPECT_EQ(converted_ns(set_up, "message"), 100);
+  EXPECT_EQ(astra_ns(set_up), 100);
+}
+
+TEST_F(ConvertedAstra, WhatHasNoCounterpartIsNamed) {
+  AstraSetUp set_up{.ranks = all(2, collective(kAllReduce, 1'000))};
+  const auto refused = [&](const std::string& system) {
+    set_up.system = system;
+    return refusal(set_up);
+  };
+  EXPECT_EQ(refused(ring() + R"(, "model-shared-bus": 1)"),
+            "sys.json: key \"model-shared-bus\": a study has no memory bus\n");
+  EXPECT_EQ(refused(ring("direct2")),
+            "sys.json: key \"all-reduce-implementation\": a direct exchange has no window here; "
+            "expected direct\n");
+  set_up.arguments = {"--rendezvous-protocol=true"};
+  EXPECT_EQ(refused(ring()), "--rendezvous-protocol: has no counterpart\n");
+  set_up.arguments.clear();
+  set_up.network = "topology: [Ring, Switch]\nnpus_count: [2, 2]\nbandwidth: [50.0, 25.0]\n"
+                   "latency: [500.0, 500.0]\n";
+  set_up.ranks = all(4, collective(kAllReduce, 1'000));
+  EXPECT_TRUE(refused(R"("preferred-dataset-splits": 1, "local-mem-bw": 1600,
+                         "collective-optimization": "baseline",
+                         "all-reduce-implementation": ["ring", "ring"])")
+                  .starts_with("sys.json: key \"all-reduce-implementation\": runs through 2 "
+                               "dimensions, one after another"));
 }
 
 }  // namespace

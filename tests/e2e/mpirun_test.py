@@ -165,5 +165,19 @@ class Mpirun(unittest.TestCase):
         self.assertEqual(out.count(b"stopping"), RANKS)
 
 
+class Flows(unittest.TestCase):
+    def test_ranks_write_the_table_of_one(self):
+        study = ROOT / "configs" / "traffic" / "permutation_1k.yaml"
+        command = [BINARY, "traffic", str(study), "--set", "devices=64", "--threads", "1"]
+        with tempfile.TemporaryDirectory() as folder:
+            one, more = pathlib.Path(folder) / "1.csv", pathlib.Path(folder) / "3.csv"
+            subprocess.run([*command, "--sync", "sequential", "--flows", one], check=True,
+                           stdout=subprocess.DEVNULL)
+            subprocess.run([MPIRUN, "-n", str(RANKS), *command, "--flows", more], check=True,
+                           stdout=subprocess.DEVNULL)
+            self.assertEqual(one.read_text(), more.read_text())
+            self.assertEqual(len(one.read_text().splitlines()), 1 + 64)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -140,5 +140,109 @@ TEST_F(TrafficCommand, RefusesFaultsThatMakeNoSense) {
   refused("failed_link=[]", "did you mean \"failed_links\"?");
 }
 
+// Rows of a CSV table, without its head.
+std::vector<std::vector<std::uint64_t>> rows_of(const std::string& text) {
+  std::vector<std::vector<std::uint64_t>> rows;
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) {
+    std::istringstream row(line);
+    rows.emplace_back();
+    for (std::string cell; std::getline(row, cell, ',');) rows.back().push_back(std::stoull(cell));
+  }
+  return rows;
+}
+
+class ListedTraffic : public TrafficCommand {
+ protected:
+  ListedTraffic() {
+    workspace.write("list.csv",
+                    "source,destination,bytes,start\n"
+                    "0,1,4000,0 s\n1,15,1000,5 us\n0,1,2000,20 us\n");
+  }
+  [[nodiscard]] std::string refused(const std::string& list) const {
+    workspace.write("wrong.csv", list);
+    return error({"traffic.pattern=flows", "traffic.flows=wrong.csv"});
+  }
+  const std::vector<std::string> listed{"--set", "traffic.pattern=flows", "--set",
+                                        "traffic.flows=list.csv"};
+};
+
+TEST_F(ListedTraffic, SendsEachFlowAtItsTime) {
+  std::vector<std::string> arguments = listed;
+  arguments.insert(arguments.end(), {"--flows", "flows.csv"});
+  EXPECT_EQ(result(arguments)["received"], 3);
+  const std::string text = workspace.read("flows.csv");
+  EXPECT_TRUE(text.starts_with("source,destination,bytes,start_ps,end_ps\n"));
+  // Below one leaf: 210 ns and, stored and forwarded once, one packet of 1 us more. Across the core
+  // six links of 100 ns, five switches of 10 ns and six times a packet's 1 us.
+  const std::vector<std::vector<std::uint64_t>> expected{{0, 1, 4'000, 0, 5'210'000},
+                                                         {1, 15, 1'000, 5'000'000, 11'650'000},
+                                                         {0, 1, 2'000, 20'000'000, 23'210'000}};
+  EXPECT_EQ(rows_of(text), expected);
+}
+
+TEST_F(ListedTraffic, WhatIsWrittenIsAListOfFlows) {
+  std::vector<std::string> arguments = listed;
+  arguments.insert(arguments.end(), {"--flows", "flows.csv"});
+  const json first = result(arguments);
+  const json again = result({"--set", "traffic.pattern=flows", "--set", "traffic.flows=flows.csv"});
+  EXPECT_EQ(again["digest"], first["digest"]);
+}
+
+TEST_F(TrafficCommand, WritesTheSameFlowsInEveryMode) {
+  const auto flows = [&](const std::vector<std::string>& mode) {
+    std::vector<std::string> arguments{"--set", "traffic.pattern=all_to_all", "--flows", "f.csv"};
+    arguments.insert(arguments.end(), mode.begin(), mode.end());
+    const json r = result(arguments);
+    const std::string text = workspace.read("f.csv");
+    const auto rows = rows_of(text);
+    EXPECT_EQ(rows.size(), r["received"]);
+    std::uint64_t last = 0;
+    for (const auto& row : rows) last = std::max(last, row[4]);
+    EXPECT_EQ(last, r["simulated_time_ps"]);
+    EXPECT_EQ(rows.back()[4], last);
+    return text;
+  };
+  const std::string expected = flows({"--sync", "sequential"});
+  EXPECT_EQ(rows_of(expected).size(), 16u * 15u);
+  EXPECT_EQ(flows({"--sync", "conservative", "--threads", "2"}), expected);
+  EXPECT_EQ(flows({"--threads", "2", "--partitions", "5", "--audit", "0.2"}), expected);
+}
+
+TEST_F(ListedTraffic, SaysWhichLineIsWrong) {
+  EXPECT_EQ(refused("source,destination,bytes\n0,1,1\n"),
+            "wrong.csv:1: has no column \"start\"; expected it among: source, destination, "
+            "bytes\n");
+  const std::string head = "source,destination,bytes,start\n";
+  EXPECT_EQ(refused(head + "0,16,1,0 s\n"),
+            "wrong.csv:2: column destination: \"16\"; expected a whole number up to 15\n");
+  EXPECT_EQ(refused(head + "0,1,1,0 s\n3,3,1,0 s\n"),
+            "wrong.csv:3: column destination: \"3\"; expected another device than the source\n");
+  EXPECT_EQ(refused(head + "0,1,-1,0 s\n"),
+            "wrong.csv:2: column bytes: \"-1\"; expected a whole number up to 1099511627776\n");
+  EXPECT_EQ(refused(head + "0,1,1,5\n"),
+            "wrong.csv:2: column start: \"5\"; expected a time, e.g. \"5 us\"\n");
+  EXPECT_EQ(refused(head + "0,1,1,25 h\n"),
+            "wrong.csv:2: column start: \"25 h\"; expected at most a day\n");
+  EXPECT_EQ(error({"traffic.pattern=flows"}),
+            "study.yaml: traffic: flows: is absent; expected a list of flows for this pattern\n");
+  EXPECT_EQ(error({"traffic.flows=list.csv"}),
+            "study.yaml: traffic: flows: \"list.csv\" is of no use to this pattern; expected "
+            "pattern: flows\n");
+}
+
+TEST_F(TrafficCommand, WritesResultsIntoADirectory) {
+  const json printed = result({"--out", "r"});
+  EXPECT_EQ(json::parse(workspace.read("r/summary.json"))["digest"], printed["digest"]);
+  EXPECT_NE(workspace.read("r/summary.txt").find("completion"), std::string::npos);
+  EXPECT_NE(workspace.read("r/study.resolved.yaml").find("incast"), std::string::npos);
+  // Results of another study stay.
+  result({"--out", "r", "--set", "traffic.size=9 kB"});
+  EXPECT_EQ(json::parse(workspace.read("r/summary.json"))["digest"], printed["digest"]);
+  EXPECT_NE(workspace.read("r.2/summary.json"), "");
+}
+
 }  // namespace
 }  // namespace exawarp::tests

@@ -1,4 +1,4 @@
-// Seeds and words of the importers: GOAL, StableHLO and times of kernels.
+// Seeds and words of the importers: GOAL, StableHLO, times of kernels and lists of flows.
 #include "io/formats/goal/text_reader.h"
 #include "tests/fuzz/seeds.h"
 #include "tests/fuzz/targets.h"
@@ -106,6 +106,16 @@ std::vector<std::string> kernel_import_words() {
           "18446744073709551615", "nan", "DP", "m", "k", "batch", "heads", "cycles", "time_ns",
           "Input Dims", "External id", "[[", "]]", "Cycles ", "processing ", "Time: ",
           "gpu_sim_cycle = ", "USER", "1:2"};
+}
+
+std::vector<std::string> flow_list_seeds() {
+  return {"source,destination,bytes,start\n0,5,4000,0 s\n# then\n3, 9, 100000, 2.5 us\n",
+          "source,destination,bytes,start_ps,end_ps\n15,0,0,7,9\n0,15,1099511627776,86400,1\n"};
+}
+
+std::vector<std::string> flow_list_words() {
+  return {",", "\n", "\"", "-1", "16", "1099511627777", "18446744073709551616", "24 h", "1e400 s",
+          "-1 us", "src", "dst", "start", "start_ps", "#"};
 }
 
 std::vector<std::string> goal_words() {

@@ -30,6 +30,8 @@ std::vector<std::string> kernel_table_seeds();
 std::vector<std::string> kernel_table_words();
 std::vector<std::string> kernel_import_seeds();
 std::vector<std::string> kernel_import_words();
+std::vector<std::string> flow_list_seeds();
+std::vector<std::string> flow_list_words();
 std::vector<std::string> unit_seeds();
 std::vector<std::string> expression_seeds();
 std::vector<std::string> command_line_seeds();

@@ -20,6 +20,7 @@
 #include "io/formats/chakra/json_trace.h"
 #include "io/formats/goal/import.h"
 #include "io/formats/goal/text_reader.h"
+#include "io/formats/flows/flow_list.h"
 #include "io/formats/kernels/import.h"
 #include "io/formats/kernels/scale_sim.h"
 #include "io/formats/pytorch/import.h"
@@ -428,6 +429,26 @@ bool run_kernel_import(std::string_view bytes) {
   });
 }
 
+// A list of flows among 16 devices.
+bool run_flow_list(std::string_view bytes) {
+  static const InputFile file("flows.csv");
+  const std::string& path = file.holding(bytes);
+  return accepts([&] {
+    const model::FlowList list = io::read_flow_list(path, 16);
+    std::size_t flows = 0;
+    for (std::uint32_t d = 0; d < 16; ++d) {
+      core::Time last{0};
+      for (const model::ListedFlow& flow : list.of({d})) {
+        EXAWARP_CHECK(flow.source == d && flow.destination < 16 && flow.destination != d, d);
+        EXAWARP_CHECK(flow.bytes >= 0 && flow.start >= last, flow.bytes, flow.start.ps);
+        last = flow.start;
+        ++flows;
+      }
+    }
+    EXAWARP_CHECK(flows == list.all().size(), flows);
+  });
+}
+
 bool run_units(std::string_view bytes) {
   bool any = false;
   for (const core::Dimension dimension : {core::Dimension::time, core::Dimension::size,
@@ -475,6 +496,7 @@ constexpr Target kTargets[] = {
     {"stablehlo", run_stablehlo, stablehlo_seeds, stablehlo_words},
     {"kernel_table", run_kernel_table, kernel_table_seeds, kernel_table_words},
     {"kernel_import", run_kernel_import, kernel_import_seeds, kernel_import_words},
+    {"flow_list", run_flow_list, flow_list_seeds, flow_list_words},
     {"units", run_units, unit_seeds, unit_words},
     {"expression", run_expression, expression_seeds, expression_words},
     {"command_line", run_command_line, command_line_seeds, command_line_words},

@@ -31,6 +31,25 @@ TEST(WorkloadProperty, EveryGeneratedWorkloadIsValidAndMatches) {
   }
 }
 
+TEST(WorkloadProperty, MemoryIsKnownBeforeAnythingIsGenerated) {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const TransformerSpec spec = random_transformer(seed);
+    const WorkloadGraph graph = generate_transformer(spec);
+    const std::vector<NamedMemory> needs = memory_of_programs(spec);
+    ASSERT_EQ(needs.size(), graph.program_count());
+    for (std::uint32_t p = 0; p < graph.program_count(); ++p) {
+      const Program& program = graph.program(p);
+      EXPECT_EQ(needs[p].program, program.name());
+      ASSERT_TRUE(program.memory());
+      EXPECT_EQ(needs[p].memory.weights, program.memory()->weights);
+      EXPECT_EQ(needs[p].memory.gradients, program.memory()->gradients);
+      EXPECT_EQ(needs[p].memory.optimizer, program.memory()->optimizer);
+      EXPECT_EQ(needs[p].memory.largest().bytes, program.memory()->largest().bytes);
+    }
+  }
+}
+
 // One device of each stage, at one place in the other axes: runs their programs with nodes taking
 // no time, collectives being done at once and messages matched in posted order. Returns how many
 // nodes are left when nothing moves; messages of one micro-batch must meet receives of the same.

@@ -90,7 +90,7 @@ class Forking {
                                        .power = {},
                                        .timeline = {},
                                        .replace = a_.force},
-                    study);
+                    study.resolved);
     };
     options.progress = std::ref(progress);
     RunReport report = in_future(specs_[i], [&] { return simulate(study, options, transport_); });

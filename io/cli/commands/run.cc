@@ -58,7 +58,8 @@ Future study_of(const RunArguments& a, const Checkpoint* restart) {
 void open_results(const RunArguments& a, const Study& study, const Notify& notify,
                   std::optional<ResultFiles>& files) {
   const bool printed = a.json && a.out_directory.empty() && a.stats.path.empty() &&
-                       a.counters.empty() && a.power.empty() && a.timeline.empty();
+                       a.counters.empty() && a.power.empty() && a.timeline.empty() &&
+                       a.critical_path.empty();
   const std::string directory =
       a.out_directory.empty() ? "results/" + study.name : a.out_directory;
   try {
@@ -67,8 +68,9 @@ void open_results(const RunArguments& a, const Study& study, const Notify& notif
                                      .counters = a.counters,
                                      .power = a.power,
                                      .timeline = a.timeline,
+                                     .path = a.critical_path,
                                      .replace = a.force},
-                  study);
+                  study.resolved);
   } catch (const core::SystemError& error) {
     if (!printed) throw;
     notify(std::string(error.what()) + "; the results are printed only");

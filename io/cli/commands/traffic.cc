@@ -6,7 +6,9 @@
 
 #include "io/life/agreement.h"
 #include "io/life/simulate.h"
+#include "io/report/flows_file.h"
 #include "io/report/port_counters_file.h"
+#include "io/report/result_files.h"
 #include "io/study/find_config.h"
 #include "io/study/in_file.h"
 #include "io/study/numbers.h"
@@ -15,17 +17,39 @@
 namespace exawarp::io {
 namespace {
 
+// What was asked for, opened before the first event. Rank 0 only.
+struct TrafficFiles {
+  std::optional<ResultFiles> results;
+  std::unique_ptr<core::OutputFile> counters, flows;
+};
+
+void open_files(const TrafficArguments& a, const TrafficStudy& study, const RunOptions& options,
+                TrafficFiles& files) {
+  if (!a.counters.empty()) files.counters = open_table(a.counters);
+  if (!a.flows.empty()) files.flows = open_table(a.flows);
+  if (a.out_directory.empty()) return;
+  ResultFiles::Paths paths;
+  paths.directory = a.out_directory;
+  paths.replace = a.force;
+  files.results.emplace(paths, study.resolved);
+  if (files.results->directory() != a.out_directory) {
+    options.notify(a.out_directory + ": holds the results of another study; these go to " +
+                   files.results->directory() + " (--force replaces)");
+  }
+}
+
 // Rank 0 only.
-void publish(const TrafficReport& report, const TrafficArguments& a, core::OutputFile* counters,
+void publish(const TrafficReport& report, const TrafficArguments& a, TrafficFiles& files,
              const Console& console) {
+  const std::string text = printable(traffic_text(report)), json = traffic_json(report);
   const auto write = [&] {
-    if (counters == nullptr) return;
-    write_port_counters(report.traffic->packet_network(), *report.counters, *counters);
+    if (files.results) files.results->write(report.study->resolved, text, json);
+    if (files.counters) {
+      write_port_counters(report.traffic->packet_network(), *report.counters, *files.counters);
+    }
+    if (files.flows) write_flows(*report.flows, *files.flows);
   };
-  write_and_print(write, [&] {
-    console.out << (a.json ? traffic_json(report) : printable(traffic_text(report)))
-                << std::flush;
-  });
+  write_and_print(write, [&] { console.out << (a.json ? json : text) << std::flush; });
   if (report.status == RunStatus::deadlocked) console.err << unfinished_text(report) << std::flush;
   if (report.status == RunStatus::stopped) {
     const std::string reached =
@@ -59,14 +83,14 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
         restart ? restart->study_file() : find_config(a.study_file, kTrafficFolders);
     study = in_file(file, [&] { return read_traffic_study(file, a.overrides); });
   });
-  std::unique_ptr<core::OutputFile> counters;
+  TrafficFiles files;
   options.count_ports = !a.counters.empty();
   options.ready = [&](std::uint64_t) {
-    if (options.count_ports && first_rank) counters = open_table(a.counters);
+    if (first_rank) open_files(a, study, options, files);
   };
   const TrafficReport report = simulate(study, options, transport);
   agree(transport, [&] {
-    if (first_rank) publish(report, a, counters.get(), console);
+    if (first_rank) publish(report, a, files, console);
   });
   return exit_code_of(report);
 }

@@ -1,5 +1,7 @@
 #include "io/formats/perfetto/trace_writer.h"
 
+#include <cstring>
+
 #include "io/perfetto.pb.h"
 
 namespace exawarp::io {
@@ -26,6 +28,65 @@ TracePacket& add_packet(Trace& trace, std::uint32_t flags) {
 
 std::uint64_t ns_of(core::Time time) { return static_cast<std::uint64_t>(time.ps / kPsPerNs); }
 
+// A message's fields as protobuf encodes them, in the order of their numbers. Slices are written by
+// it: the library would size, check and copy messages for each.
+class Fields {
+ public:
+  Fields& number(int field, std::uint64_t value) {
+    varint(tag(field, kVarint));
+    varint(value);
+    return *this;
+  }
+  Fields& number(int field, core::Time value) {
+    return number(field, static_cast<std::uint64_t>(value.ps));
+  }
+  Fields& fixed(int field, std::uint64_t value) {
+    varint(tag(field, kFixed64));
+    for (int bit = 0; bit < 64; bit += 8) bytes_[size_++] = static_cast<char>(value >> bit);
+    return *this;
+  }
+  Fields& message(int field, const Fields& inner) {
+    varint(tag(field, kLengthDelimited));
+    varint(inner.size_);
+    std::memcpy(bytes_ + size_, inner.bytes_, inner.size_);
+    size_ += inner.size_;
+    return *this;
+  }
+  [[nodiscard]] std::string_view bytes() const { return {bytes_, size_}; }
+
+ private:
+  static constexpr std::uint64_t kVarint = 0, kFixed64 = 1, kLengthDelimited = 2;
+  // A slice's packet with all of its numbers as large as can be has 97.
+  static constexpr std::size_t kBytes = 128;
+
+  static std::uint64_t tag(int field, std::uint64_t type) {
+    return static_cast<std::uint64_t>(field) << 3 | type;
+  }
+  void varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) bytes_[size_++] = static_cast<char>(value | 0x80);
+    bytes_[size_++] = static_cast<char>(value);
+  }
+
+  char bytes_[kBytes];
+  std::size_t size_ = 0;
+};
+
+Fields annotation(std::uint64_t name, core::Time value) {
+  return Fields()
+      .number(perfetto::DebugAnnotation::kNameIidFieldNumber, name)
+      .number(perfetto::DebugAnnotation::kIntValueFieldNumber, value);
+}
+
+// A trace of one packet, with one event.
+std::string_view event_packet(core::Time at, const Fields& event, Fields& trace) {
+  Fields packet;
+  packet.number(TracePacket::kTimestampFieldNumber, ns_of(at))
+      .number(TracePacket::kTrustedPacketSequenceIdFieldNumber, kSequence)
+      .message(TracePacket::kTrackEventFieldNumber, event)
+      .number(TracePacket::kSequenceFlagsFieldNumber, TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+  return trace.message(Trace::kPacketFieldNumber, packet).bytes();
+}
+
 template <class Entry>
 void name(Entry& entry, std::uint64_t iid, std::string_view text) {
   entry.set_iid(iid);
@@ -34,11 +95,7 @@ void name(Entry& entry, std::uint64_t iid, std::string_view text) {
 
 }  // namespace
 
-TraceWriter::TraceWriter(core::OutputFile& file)
-    : file_(file),
-      begin_(std::make_unique<Trace>()),
-      end_(std::make_unique<Trace>()),
-      count_(std::make_unique<Trace>()) {
+TraceWriter::TraceWriter(core::OutputFile& file) : file_(file) {
   Trace first;
   TracePacket& root = add_packet(
       first, TracePacket::SEQ_INCREMENTAL_STATE_CLEARED | TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
@@ -48,22 +105,7 @@ TraceWriter::TraceWriter(core::OutputFile& file)
   name(*interned.add_debug_annotation_names(), kStart, "start_ps");
   name(*interned.add_debug_annotation_names(), kDuration, "duration_ps");
   put(first);
-
-  TrackEvent& begin =
-      *add_packet(*begin_, TracePacket::SEQ_NEEDS_INCREMENTAL_STATE).mutable_track_event();
-  begin.set_type(TrackEvent::TYPE_SLICE_BEGIN);
-  begin.add_category_iids(0);
-  begin.add_debug_annotations()->set_name_iid(kStart);
-  begin.add_debug_annotations()->set_name_iid(kDuration);
-  TrackEvent& end =
-      *add_packet(*end_, TracePacket::SEQ_NEEDS_INCREMENTAL_STATE).mutable_track_event();
-  end.set_type(TrackEvent::TYPE_SLICE_END);
-  TrackEvent& count =
-      *add_packet(*count_, TracePacket::SEQ_NEEDS_INCREMENTAL_STATE).mutable_track_event();
-  count.set_type(TrackEvent::TYPE_COUNTER);
 }
-
-TraceWriter::~TraceWriter() = default;
 
 std::uint64_t TraceWriter::add_group(std::string_view name) {
   return describe(kRoot, name, nullptr);
@@ -109,40 +151,42 @@ std::uint64_t TraceWriter::add_category(std::string_view text) {
 }
 
 void TraceWriter::add(const TraceSlice& slice) {
-  TracePacket& begins = *begin_->mutable_packet(0);
-  begins.set_timestamp(ns_of(slice.from));
-  TrackEvent& begin = *begins.mutable_track_event();
-  begin.set_track_uuid(slice.track);
-  begin.set_name_iid(slice.name);
-  begin.set_category_iids(0, slice.category);
-  begin.mutable_debug_annotations(kStartAt)->set_int_value(slice.from.ps);
-  begin.mutable_debug_annotations(kDurationAt)->set_int_value((slice.until - slice.from).ps);
-  begin.clear_flow_ids();
-  if (slice.flow_out != 0) begin.add_flow_ids(slice.flow_out);
-  put(*begin_);
+  Fields begin;
+  begin.number(TrackEvent::kCategoryIidsFieldNumber, slice.category)
+      .message(TrackEvent::kDebugAnnotationsFieldNumber, annotation(kStart, slice.from))
+      .message(TrackEvent::kDebugAnnotationsFieldNumber,
+               annotation(kDuration, slice.until - slice.from))
+      .number(TrackEvent::kTypeFieldNumber, TrackEvent::TYPE_SLICE_BEGIN)
+      .number(TrackEvent::kNameIidFieldNumber, slice.name)
+      .number(TrackEvent::kTrackUuidFieldNumber, slice.track);
+  if (slice.flow_out != 0) begin.fixed(TrackEvent::kFlowIdsFieldNumber, slice.flow_out);
+  Fields trace;
+  put(event_packet(slice.from, begin, trace));
   if (!slice.ends) return;
 
-  TracePacket& ends = *end_->mutable_packet(0);
-  ends.set_timestamp(ns_of(slice.until));
-  TrackEvent& end = *ends.mutable_track_event();
-  end.set_track_uuid(slice.track);
-  end.clear_terminating_flow_ids();
-  if (slice.flow_in != 0) end.add_terminating_flow_ids(slice.flow_in);
-  put(*end_);
+  Fields end;
+  end.number(TrackEvent::kTypeFieldNumber, TrackEvent::TYPE_SLICE_END)
+      .number(TrackEvent::kTrackUuidFieldNumber, slice.track);
+  if (slice.flow_in != 0) end.fixed(TrackEvent::kTerminatingFlowIdsFieldNumber, slice.flow_in);
+  Fields last;
+  put(event_packet(slice.until, end, last));
 }
 
 void TraceWriter::count(std::uint64_t counter, core::Time at, std::int64_t value) {
-  TracePacket& packet = *count_->mutable_packet(0);
-  packet.set_timestamp(ns_of(at));
-  packet.mutable_track_event()->set_track_uuid(counter);
-  packet.mutable_track_event()->set_counter_value(value);
-  put(*count_);
+  Fields event;
+  event.number(TrackEvent::kTypeFieldNumber, TrackEvent::TYPE_COUNTER)
+      .number(TrackEvent::kTrackUuidFieldNumber, counter)
+      .number(TrackEvent::kCounterValueFieldNumber, static_cast<std::uint64_t>(value));
+  Fields trace;
+  put(event_packet(at, event, trace));
 }
 
-void TraceWriter::put(const Trace& packet) {
-  packet.AppendToString(&buffer_);
+void TraceWriter::put(std::string_view bytes) {
+  buffer_ += bytes;
   if (buffer_.size() >= kBufferBytes) finish();
 }
+
+void TraceWriter::put(const Trace& packet) { put(packet.SerializeAsString()); }
 
 void TraceWriter::finish() {
   file_.write(buffer_);

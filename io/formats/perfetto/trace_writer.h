@@ -16,7 +16,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -42,7 +41,6 @@ class TraceWriter {
  public:
   // Does not commit the file, which outlives it.
   explicit TraceWriter(core::OutputFile& file);
-  ~TraceWriter();
 
   // A group shows its tracks in the order in which they are added, and groups are shown so, too.
   std::uint64_t add_group(std::string_view name);
@@ -65,10 +63,9 @@ class TraceWriter {
  private:
   std::uint64_t describe(std::uint64_t parent, std::string_view name, const char* unit);
   void put(const perfetto::Trace& packet);
+  void put(std::string_view bytes);
 
   core::OutputFile& file_;
-  // Packets that most are like, so that nothing is built anew for a slice.
-  std::unique_ptr<perfetto::Trace> begin_, end_, count_;
   std::string buffer_;
   std::uint64_t tracks_ = 0, names_ = 0, categories_ = 0;
 };

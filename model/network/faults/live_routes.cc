@@ -1,8 +1,9 @@
 // Which ports lead on around what is down: a search down the minimal paths, then among waypoints.
-// A detour's search is long and asked for again and again, so each thread remembers the last ones.
+// Both are long and asked for again and again, so each thread remembers the last answers.
 #include "model/network/faults/live_routes.h"
 
 #include <array>
+#include <vector>
 
 #include "core/check.h"
 #include "core/random.h"
@@ -15,7 +16,20 @@ using core::DeviceId;
 using core::Time;
 
 // Who talks to whom repeats, and a search may look at every waypoint: each thread remembers the
-// last answers. Detours are a pure function of what is the key here, so this changes no answer.
+// last answers. They are pure functions of what is the key here, so this changes none.
+struct RememberedPorts {
+  std::uint64_t routes = 0;  // EscapeRoutes::id()
+  VertexId at{}, to{};
+  Time since, until;  // the next change
+  PortChoices ports;
+};
+constexpr std::size_t kRememberedPorts = 1u << 12;
+
+RememberedPorts& ports_place_of(VertexId at, VertexId to) {
+  thread_local std::vector<RememberedPorts> memory(kRememberedPorts);
+  return memory[core::stream_of(at.value, to.value) % kRememberedPorts];
+}
+
 struct Remembered {
   std::uint64_t routes = 0;  // EscapeRoutes::id()
   VertexId at{}, from{}, to{}, waypoint{};
@@ -58,8 +72,23 @@ bool LiveRoutes::look(VertexId at, VertexId to, Time now, std::uint32_t& looks) 
 }
 
 PortChoices LiveRoutes::ports(VertexId at, VertexId to, Time now) const {
+  if (!faults_->any_down(now)) return topology_->minimal(at, to);
+  RememberedPorts& known = ports_place_of(at, to);
+  const bool fits = known.routes == escape_routes_.id() && known.at == at && known.to == to &&
+                    now >= known.since && now < known.until;
+  if (!fits) {
+    known = {.routes = escape_routes_.id(),
+             .at = at,
+             .to = to,
+             .since = now,
+             .until = faults_->next_change(now),
+             .ports = live_ports(at, to, now)};
+  }
+  return known.ports;
+}
+
+PortChoices LiveRoutes::live_ports(VertexId at, VertexId to, Time now) const {
   const PortChoices choices = topology_->minimal(at, to);
-  if (!faults_->any_down(now)) return choices;
   PortChoices live;
   for (const PortChoices::Range range : choices.ranges()) {
     for (std::uint32_t port = range.first; port < range.first + range.count; ++port) {

@@ -12,6 +12,7 @@
 //
 // Cost: where no link is down, that of Topology::minimal(); else a look down the minimal paths, at
 // most kLooksMax links for each port. A detour looks at neighbours first, then at all waypoints.
+// Each thread remembers the last answers of both.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +46,7 @@ class LiveRoutes {
   [[nodiscard]] const LinkFaults& faults() const { return *faults_; }
 
  private:
+  [[nodiscard]] PortChoices live_ports(VertexId at, VertexId to, core::Time now) const;
   [[nodiscard]] bool reaches(VertexId at, VertexId to, core::Time now) const;
   [[nodiscard]] bool look(VertexId at, VertexId to, core::Time now, std::uint32_t& looks) const;
   [[nodiscard]] VertexId search(VertexId at, core::DeviceId from, core::DeviceId to,

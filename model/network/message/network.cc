@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "core/check.h"
@@ -188,6 +189,20 @@ core::Time Network::least_latency_between_atoms() const {
   const bool node_is_split = layout_.devices() > 1 && layout_.atom_shift() == 0;
   if (devices_ <= layout_.devices() && layout_.devices() > 1) return latency(Tier::node);
   return node_is_split ? std::min(latency(Tier::node), least_across_) : least_across_;
+}
+
+void Network::make_faster(std::int64_t bandwidth, std::int64_t latency) {
+  const auto carry_more = [&](std::int64_t& bytes_per_s) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    bytes_per_s = bytes_per_s > kMost / bandwidth ? kMost : bytes_per_s * bandwidth;
+  };
+  std::ranges::for_each(bandwidth_bytes_per_s_, carry_more);
+  std::ranges::for_each(slowest_, carry_more);
+  const auto shorten = [&](core::Time& time) {
+    if (latency > 1) time = core::Time{time.ps / latency + (time.ps % latency != 0)};
+  };
+  std::ranges::for_each(latency_, shorten);
+  shorten(least_across_);
 }
 
 }  // namespace exawarp::model

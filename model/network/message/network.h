@@ -111,6 +111,10 @@ class Network {
     return {latency_.back(), bandwidth_bytes_per_s_.back()};
   }
 
+  // All interfaces and links carry `bandwidth` times as much, and all latencies are divided by
+  // `latency`, rounded up. Both are 1 at least.
+  void make_faster(std::int64_t bandwidth, std::int64_t latency);
+
   // Whether a link of the way is slower than the interfaces at its ends.
   [[nodiscard]] bool lags(Tier tier) const {
     return !slowest_.empty() &&

@@ -38,12 +38,14 @@ class Sender final : public EndpointListener {
     if (event.kind != kPost) {
       return ctx_.check(false, "a device received an event of no known kind");
     }
+    if (plan_.is_listed()) return post_listed();
     post();
   }
 
   void start() {
     const std::uint32_t messages = plan_.messages_of(self());
     if (messages == 0) return;
+    if (plan_.is_listed()) return post_listed();
     const Time spread = plan_.options().start_spread;
     const std::uint64_t bits =
         core::random_bits(core::stream_of(plan_.options().seed, self().value, kStarts), 0);
@@ -60,15 +62,17 @@ class Sender final : public EndpointListener {
     }
   }
 
-  void delivered(DeviceId from, const MessageBody& body, std::uint64_t bytes) override {
+  void delivered(DeviceId from, const MessageBody& body, std::uint64_t) override {
     ctx_.set(state_.received, state_.received + 1);
     ctx_.set(state_.last_received, ctx_.now());
     ctx_.emit(kTrafficChannel, std::uint64_t{from.value} << 32 | self().value, body.words[0],
-              bytes);
+              static_cast<std::uint64_t>(
+                  plan_.bytes(from, static_cast<std::uint32_t>(body.words[1]))));
   }
   void left(const MessageBody&, Time at) override {
     if (state_.last_left < at) ctx_.set(state_.last_left, at);
-    if (!plan_.is_open() && state_.posted < plan_.messages_of(self())) post_in(at - ctx_.now());
+    if (plan_.is_open() || plan_.is_listed()) return;
+    if (state_.posted < plan_.messages_of(self())) post_in(at - ctx_.now());
   }
 
  private:
@@ -78,13 +82,22 @@ class Sender final : public EndpointListener {
     const std::uint64_t stream = core::stream_of(plan_.options().seed, self().value, kIntervals);
     return core::exponential(mean_interval_, core::random_bits(stream, state_.posted));
   }
+  // Those that are due, and time for the next.
+  void post_listed() {
+    const std::uint32_t messages = plan_.messages_of(self());
+    const auto next = [&] {
+      return plan_.start(self(), static_cast<std::uint32_t>(state_.posted));
+    };
+    while (state_.posted < messages && next() <= ctx_.now()) post();
+    if (state_.posted < messages) post_in(next() - ctx_.now());
+  }
   void post() {
     const std::uint64_t k = state_.posted;
     if (k >= plan_.messages_of(self())) return;
     ctx_.set(state_.posted, k + 1);
     if (plan_.is_open() && k + 1 < plan_.messages_of(self())) post_in(interval());
     endpoint_.send({.to = plan_.destination(self(), static_cast<std::uint32_t>(k)),
-                    .bytes = plan_.options().message_bytes,
+                    .bytes = plan_.bytes(self(), static_cast<std::uint32_t>(k)),
                     .body = {{static_cast<std::uint64_t>(ctx_.now().ps), k, 0}}});
   }
 
@@ -134,12 +147,12 @@ TrafficModel::TrafficModel(const Topology& topology, const PacketOptions& networ
 // A message has fewer than kPacketsMax packets, and what a device sends can leave it in simulated
 // time: all its ports sending all the time.
 void TrafficModel::check_sizes() const {
-  const std::int64_t bytes = plan_.options().message_bytes;
+  const std::int64_t bytes = plan_.longest();
   if (!network_.options().can_carry(bytes)) {
     throw core::InputError(
-        fmt::format("traffic: size: \"{} B\" is {} packets or more; expected larger packets, or a "
+        fmt::format("traffic: {}: \"{} B\" is {} packets or more; expected larger packets, or a "
                     "smaller message",
-                    bytes, kPacketsMax));
+                    plan_.is_listed() ? "flows" : "size", bytes, kPacketsMax));
   }
   const Topology& t = network_.topology();
   for (std::uint32_t d = 0; d < t.devices(); ++d) {
@@ -148,13 +161,14 @@ void TrafficModel::check_sizes() const {
       bytes_per_s += network_.figures(t.link({d}, p).kind).bytes_per_s;
     }
     const std::uint32_t messages = plan_.messages_of({d});
-    const core::WidePs ps = static_cast<core::WidePs>(bytes) * messages *
-                            core::kPicosecondsPerSecond / std::max<core::WidePs>(1, bytes_per_s);
+    const core::WidePs ps = plan_.bytes_of({d}) * core::kPicosecondsPerSecond /
+                            std::max<core::WidePs>(1, bytes_per_s);
     if (ps < core::kEndOfTime.ps) continue;
     throw core::InputError(fmt::format(
-        "traffic: simulated time passes {}: device {} sends {} messages of {} bytes at {} B/s; "
+        "traffic: simulated time passes {}: device {} sends {} messages of {} bytes{} at {} B/s; "
         "expected less to send, or faster links",
-        core::kEndOfTimeText, d, messages, bytes, static_cast<std::int64_t>(bytes_per_s)));
+        core::kEndOfTimeText, d, messages, bytes, plan_.is_listed() ? " at most" : "",
+        static_cast<std::int64_t>(bytes_per_s)));
   }
 }
 
@@ -170,6 +184,25 @@ void TrafficModel::check_intervals(const Link& first) const {
       fmt::format("traffic: load: \"{}\" spreads {} messages of a device over more than a day; "
                   "expected a greater load, or less to send",
                   o.load, plan_.messages_of({0})));
+}
+
+Traffic TrafficModel::graph() const {
+  constexpr std::uint32_t kSampled = 16;
+  TrafficBuilder builder(network_.lp_count());
+  PacketPaths paths(network_, 0, builder);
+  const auto packet_bytes = static_cast<std::uint64_t>(network_.options().packet_bytes);
+  for (std::uint32_t d = 0; d < network_.topology().devices(); ++d) {
+    const std::uint32_t messages = plan_.messages_of({d});
+    const std::uint32_t sampled = std::min(messages, kSampled);
+    for (std::uint64_t i = 0; i < sampled; ++i) {
+      const auto k = static_cast<std::uint32_t>(i * messages / sampled);
+      const std::uint64_t stands_for = messages / sampled;
+      const std::uint64_t bytes = stands_for * static_cast<std::uint64_t>(plan_.bytes({d}, k));
+      builder.add_work(d, stands_for + bytes / packet_bytes);
+      paths.add({d}, plan_.destination({d}, k), stands_for, bytes);
+    }
+  }
+  return builder.build();
 }
 
 // Whoever sends has to have a way at some time; what failures leave of it later is for the run.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/network/packet/endpoint.h"
+#include "model/network/packet/traffic_graph.h"
 #include "model/network/packet/traffic_pattern.h"
 #include "pdes/logical_process.h"
 
@@ -17,11 +18,11 @@ constexpr std::uint32_t kTrafficChannel = 1;
 struct FlowRecord {
   std::uint32_t source = 0, destination = 0;
   core::Time posted;       // when the sender's program sent it
-  std::uint64_t bytes = 0; // on the wire
+  std::int64_t bytes = 0;  // that were to be carried
 
   [[nodiscard]] static FlowRecord of(const pdes::Emission& e) {
     return {static_cast<std::uint32_t>(e.a >> 32), static_cast<std::uint32_t>(e.a),
-            core::Time{static_cast<std::int64_t>(e.b)}, e.c};
+            core::Time{static_cast<std::int64_t>(e.b)}, static_cast<std::int64_t>(e.c)};
   }
 };
 
@@ -55,6 +56,8 @@ class TrafficModel final : public pdes::Model {
   [[nodiscard]] const TrafficPlan& plan() const { return plan_; }
   [[nodiscard]] core::Time mean_interval() const { return mean_interval_; }  // open patterns
   [[nodiscard]] std::uint64_t messages() const;  // that all devices send
+  // Of a few messages of each device, which stand for all.
+  [[nodiscard]] Traffic graph() const;
 
  private:
   void check_routes() const;

@@ -39,7 +39,7 @@ void FlowTimes::deliver(core::PartitionId partition, const pdes::Emission& emiss
   if (emission.channel != kTrafficChannel) return;
   const FlowRecord r = FlowRecord::of(emission);
   const core::Time now = emission.key.time;
-  by_partition_[partition.value].push_back({now, now - r.posted, r.source, r.destination});
+  by_partition_[partition.value].push_back({now, now - r.posted, r.source, r.destination, r.bytes});
 }
 
 std::vector<std::byte> FlowTimes::saved() const {

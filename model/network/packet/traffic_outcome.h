@@ -44,6 +44,7 @@ class FlowTimes final : public pdes::EmissionSink {
   struct Flow {
     core::Time finished, took;
     std::uint32_t source, destination;
+    std::int64_t bytes;
     friend constexpr auto operator<=>(const Flow&, const Flow&) = default;
   };
   explicit FlowTimes(std::uint32_t partitions) : by_partition_(partitions) {}

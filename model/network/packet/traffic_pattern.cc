@@ -43,6 +43,11 @@ TrafficPlan::TrafficPlan(const TrafficOptions& options, std::uint32_t devices)
                      fmt::format("\"{}\"; expected 0 to 1", o.hot_share));
   require_of_traffic(o.start_spread.ps <= 86'400 * core::kPicosecondsPerSecond, "start_spread",
                      "expected at most a day");
+  require_of_traffic(o.pattern != TrafficPattern::flows || o.flows != nullptr, "flows",
+                     "is absent; expected a list of flows for this pattern");
+  require_of_traffic(o.pattern == TrafficPattern::flows || o.flows_file.empty(), "flows",
+                     fmt::format("\"{}\" is of no use to this pattern; expected pattern: flows",
+                                 o.flows_file));
   hot_ = static_cast<std::uint32_t>(o.hot_share * 0xffffffffu);
 }
 
@@ -57,6 +62,8 @@ std::uint32_t TrafficPlan::messages_of(core::DeviceId d) const {
       return d.value < o.senders ? o.messages : 0;
     case TrafficPattern::all_to_all:
       return o.messages * (devices_ - 1);
+    case TrafficPattern::flows:
+      return static_cast<std::uint32_t>(o.flows->of(d).size());
     case TrafficPattern::permutation:
     case TrafficPattern::uniform:
     case TrafficPattern::hotspot:
@@ -84,6 +91,8 @@ core::DeviceId TrafficPlan::destination(core::DeviceId d, std::uint32_t k) const
       return other(o.shift);
     case TrafficPattern::pairs:
       return {d.value + devices_ - o.senders};
+    case TrafficPattern::flows:
+      return {o.flows->of(d)[k].destination};
     case TrafficPattern::uniform:
     case TrafficPattern::hotspot:
       break;
@@ -93,6 +102,24 @@ core::DeviceId TrafficPlan::destination(core::DeviceId d, std::uint32_t k) const
                    static_cast<std::uint32_t>(bits) < hot_;
   if (hot) return {0};
   return other(1 + ((bits >> 32) * (devices_ - 1) >> 32));
+}
+
+std::int64_t TrafficPlan::bytes(core::DeviceId d, std::uint32_t k) const {
+  return is_listed() ? options_.flows->of(d)[k].bytes : options_.message_bytes;
+}
+
+core::WidePs TrafficPlan::bytes_of(core::DeviceId d) const {
+  if (!is_listed()) return static_cast<core::WidePs>(options_.message_bytes) * messages_of(d);
+  core::WidePs sum = 0;
+  for (const ListedFlow& flow : options_.flows->of(d)) sum += flow.bytes;
+  return sum;
+}
+
+std::int64_t TrafficPlan::longest() const {
+  if (!is_listed()) return options_.message_bytes;
+  std::int64_t most = 0;
+  for (const ListedFlow& flow : options_.flows->all()) most = std::max(most, flow.bytes);
+  return most;
 }
 
 }  // namespace exawarp::model

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
 
 #include "core/ids.h"
 #include "core/names.h"
 #include "core/permutation.h"
 #include "core/time.h"
+#include "model/network/packet/flow_list.h"
 
 namespace exawarp::model {
 
@@ -20,13 +23,15 @@ enum class TrafficPattern : std::uint8_t {
   hotspot,      // the same, but a share of all messages goes to device 0
   shift,        // device d to d + shift
   pairs,        // device d < senders to device d + devices - senders
+  flows,        // as somebody listed
 };
 
 inline constexpr core::Named<TrafficPattern> kTrafficPatternNames[] = {
     {"permutation", TrafficPattern::permutation}, {"incast", TrafficPattern::incast},
     {"outcast", TrafficPattern::outcast}, {"all_to_all", TrafficPattern::all_to_all},
     {"uniform", TrafficPattern::uniform}, {"hotspot", TrafficPattern::hotspot},
-    {"shift", TrafficPattern::shift}, {"pairs", TrafficPattern::pairs}};
+    {"shift", TrafficPattern::shift}, {"pairs", TrafficPattern::pairs},
+    {"flows", TrafficPattern::flows}};
 constexpr std::span<const core::Named<TrafficPattern>> names_of(TrafficPattern) {
   return kTrafficPatternNames;
 }
@@ -43,6 +48,8 @@ struct TrafficOptions {
   double hot_share = 0.1;         // hotspot
   core::Time start_spread{0};     // devices start at random within this
   std::uint64_t seed = 1;
+  std::string flows_file = {};            // flows
+  std::shared_ptr<const FlowList> flows = {};  // what is in that file
 };
 
 class TrafficPlan {
@@ -53,7 +60,15 @@ class TrafficPlan {
   // Messages that device d sends; the k-th one's destination. Requires k < messages_of(d).
   [[nodiscard]] std::uint32_t messages_of(core::DeviceId d) const;
   [[nodiscard]] core::DeviceId destination(core::DeviceId d, std::uint32_t k) const;
-  // Sends at times of its own, whatever became of the messages before.
+  [[nodiscard]] std::int64_t bytes(core::DeviceId d, std::uint32_t k) const;
+  // When it is sent. Requires pattern `flows`.
+  [[nodiscard]] core::Time start(core::DeviceId d, std::uint32_t k) const {
+    return options_.flows->of(d)[k].start;
+  }
+  [[nodiscard]] core::WidePs bytes_of(core::DeviceId d) const;  // of all that device d sends
+  [[nodiscard]] std::int64_t longest() const;                   // bytes of a message
+  [[nodiscard]] bool is_listed() const { return options_.pattern == TrafficPattern::flows; }
+  // Sends at random times of its own, whatever became of the messages before.
   [[nodiscard]] bool is_open() const {
     return options_.pattern == TrafficPattern::uniform ||
            options_.pattern == TrafficPattern::hotspot;

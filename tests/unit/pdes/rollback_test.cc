@@ -80,7 +80,11 @@ class RollbackTest : public testing::Test {
     boxes_.receive(0, anti);
   }
   void run(Time horizon = Time::max(), Time gvt = Time{-1}) {
-    partition_.run_epoch({.gvt = gvt, .horizon = horizon, .event_limit = 1000});
+    partition_.run_epoch({.gvt = gvt, .safe = gvt, .horizon = horizon, .event_limit = 1000});
+  }
+  // Nothing arrives before `safe` any more.
+  void run_with(Time gvt, Time safe, Time horizon = Time::max()) {
+    partition_.run_epoch({.gvt = gvt, .safe = safe, .horizon = horizon, .event_limit = 1000});
   }
   [[nodiscard]] std::vector<std::int64_t> times(std::uint32_t lp = 0) const {
     const auto& s = *static_cast<const Recorder::State*>(
@@ -135,7 +139,8 @@ TEST_F(RollbackTest, TheDigestDoesNotDependOnTheOrderOfArrival) {
   in_order.initialise(model_);
   boxes.receive(0, a);
   boxes.receive(0, b);
-  in_order.run_epoch({.gvt = Time{-1}, .horizon = Time::max(), .event_limit = 1000});
+  in_order.run_epoch({.gvt = Time{-1}, .safe = Time{-1}, .horizon = Time::max(),
+                      .event_limit = 1000});
   EXPECT_EQ(late, in_order.digest());
 }
 
@@ -195,6 +200,57 @@ TEST_F(RollbackTest, OutputLeavesOnlyWhenItsEventCommits) {
   EXPECT_TRUE(output_.values.empty());
   partition_.collect(20_ps);
   EXPECT_EQ(output_.values, (std::vector<std::uint64_t>{20}));
+}
+
+TEST_F(RollbackTest, WhatIsCertainHasNoRecordAndLeavesAtOnce) {
+  partition_.initialise(model_);
+  for (const int t : {10, 20, 30}) receive(t);
+  run_with(5_ps, 25_ps);
+  EXPECT_EQ(times(), (std::vector<std::int64_t>{10, 20, 30}));
+  EXPECT_EQ(partition_.history_events(), 1u);
+  EXPECT_EQ(output_.values, (std::vector<std::uint64_t>{10, 20}));
+  receive(27);
+  run_with(25_ps, 25_ps);
+  EXPECT_EQ(times(), (std::vector<std::int64_t>{10, 20, 27, 30}));
+  EXPECT_EQ(stats().rolled_back_events, 1u);
+}
+
+TEST_F(RollbackTest, WhatIsCertainStaysWhenTheRestIsGivenUp) {
+  partition_.initialise(model_);
+  for (const int t : {10, 20, 30}) receive(t);
+  run_with(5_ps, 25_ps);
+  partition_.settle_at(15_ps);
+  EXPECT_EQ(times(), (std::vector<std::int64_t>{10, 20}));
+  EXPECT_EQ(partition_.last_committed(), 20_ps);
+  run_with(15_ps, 15_ps);
+  EXPECT_EQ(times(), (std::vector<std::int64_t>{10, 20, 30}));
+}
+
+// A record is certain once something after it was executed without one.
+TEST_F(RollbackTest, ARecordBeforeTheFrontierStaysAndItsOutputKeepsTheOrder) {
+  partition_.initialise(model_);
+  receive(20, 0);
+  run_with(5_ps, 5_ps);
+  receive(10, 1);
+  receive(event(30, 0, 1));  // arrives at LP 1 at 35
+  run_with(10_ps, 40_ps);
+  EXPECT_EQ(output_.values, (std::vector<std::uint64_t>{10, 20, 30, 35}));
+  partition_.settle_at(12_ps);
+  EXPECT_EQ(times(0), (std::vector<std::int64_t>{20, 30}));
+  EXPECT_EQ(times(1), (std::vector<std::int64_t>{10, 35}));
+  EXPECT_EQ(stats().rolled_back_events, 0u);
+  EXPECT_EQ(partition_.history_events(), 0u);
+}
+
+// The sends of a certain event may meet speculation.
+TEST_F(RollbackTest, ASendOfACertainEventUndoesWhatWasTooEarly) {
+  partition_.initialise(model_);
+  receive(30, 1);
+  run_with(5_ps, 5_ps);
+  receive(event(10, 0, 1));  // arrives at LP 1 at 15
+  run_with(10_ps, 12_ps);
+  EXPECT_EQ(times(1), (std::vector<std::int64_t>{15, 30}));
+  EXPECT_EQ(stats().rolled_back_events, 1u);
 }
 
 TEST_F(RollbackTest, CollectionForgetsNothingThatMayBeUndone) {

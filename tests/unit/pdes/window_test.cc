@@ -96,6 +96,32 @@ TEST(Window, LetsEpochsGrowFurtherWhileWorkersWaitLongerThanTheyWork) {
   EXPECT_LE(spend(75'000, 25'000), in_cache);
 }
 
+TEST(Window, IsTheLookaheadWhereThatHasEventsEnough) {
+  Window window({.lookahead = 1_ns, .partitions = 8, .workers = 2});
+  for (std::uint64_t i = 1; i < 20; ++i) window.update(after(i * 100, 0, i * 10'000));
+  EXPECT_GT(window.span(), 10_ns);
+  // 1,000 events a nanosecond, whatever the window is.
+  WindowTotals totals = after(2000, 0, 200'000);
+  for (int i = 0; i < 3; ++i) {
+    totals.processed += static_cast<std::uint64_t>(window.span().ps);
+    totals.lost_ns += 10'000;
+    window.update(totals);
+    EXPECT_EQ(window.span(), 1_ns);
+  }
+}
+
+// Where ranks are to agree, an epoch costs more.
+TEST(Window, AmongRanksALookaheadNeedsMoreEvents) {
+  Window window({.lookahead = 1_ns, .partitions = 8, .workers = 2, .among_ranks = true});
+  WindowTotals totals;
+  for (int i = 0; i < 40; ++i) {
+    totals.processed += static_cast<std::uint64_t>(window.span().ps);
+    totals.lost_ns += 100'000;
+    window.update(totals);
+  }
+  EXPECT_GT(window.span(), 5_ns);
+}
+
 TEST(Window, AFixedWindowStaysAsItIs) {
   Window window({.lookahead = 1_ns, .fixed = 5_us, .partitions = 4});
   for (std::uint64_t i = 1; i < 20; ++i) window.update(after(i * 100, i * 90, 0));

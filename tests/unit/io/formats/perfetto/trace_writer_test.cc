@@ -26,7 +26,7 @@ class WrittenTrace : public testing::Test {
     const std::string bytes(std::istreambuf_iterator<char>(in), {});
     perfetto::Trace out;
     EXPECT_TRUE(out.ParseFromString(bytes));
-    EXPECT_EQ(out.ByteSizeLong(), bytes.size());  // nothing that the format does not have
+    EXPECT_EQ(out.SerializeAsString(), bytes);  // nothing that the format does not have
     return out;
   }
 
@@ -56,6 +56,29 @@ TEST_F(WrittenTrace, HasTracksInGroupsInTheOrderInWhichTheyWereAdded) {
     EXPECT_EQ(read_back.packet(i).track_descriptor().child_ordering(),
               perfetto::TrackDescriptor::EXPLICIT);
   }
+}
+
+TEST_F(WrittenTrace, HasTheLargestNumbers) {
+  constexpr std::uint64_t kMost = ~std::uint64_t{0};
+  trace.add({.track = kMost,
+             .name = kMost - 1,
+             .category = kMost - 2,
+             .from = Time{0},
+             .until = Time::max(),
+             .flow_out = kMost - 3,
+             .flow_in = kMost - 4});
+  trace.count(kMost - 5, Time::max(), -1);
+  const perfetto::Trace read_back = read();
+  ASSERT_EQ(read_back.packet_size(), 4);
+  const TrackEvent& begin = read_back.packet(1).track_event();
+  EXPECT_EQ(begin.track_uuid(), kMost);
+  EXPECT_EQ(begin.name_iid(), kMost - 1);
+  EXPECT_EQ(begin.category_iids(0), kMost - 2);
+  EXPECT_EQ(begin.debug_annotations(1).int_value(), Time::max().ps);
+  EXPECT_EQ(begin.flow_ids(0), kMost - 3);
+  EXPECT_EQ(read_back.packet(2).track_event().terminating_flow_ids(0), kMost - 4);
+  EXPECT_EQ(read_back.packet(3).track_event().track_uuid(), kMost - 5);
+  EXPECT_EQ(read_back.packet(3).track_event().counter_value(), -1);
 }
 
 TEST_F(WrittenTrace, HasASliceAsABeginAndAnEndThatTellThePicoseconds) {

@@ -1,0 +1,41 @@
+#include "model/serving/outcome.h"
+
+#include <algorithm>
+
+namespace exawarp::model::serving {
+
+void Outcome::deliver(core::PartitionId, const pdes::Emission& emission) {
+  if (emission.channel != kDoneChannel) return;
+  const auto request = static_cast<std::uint32_t>(emission.a);
+  restarts_[request] = emission.a >> 32;
+  first_token_ps_[request] = emission.b;
+  end_ps_[request] = emission.c;
+}
+
+core::Time Outcome::since_arrival(std::uint64_t engine_ps, std::size_t request) const {
+  const core::Time at{static_cast<std::int64_t>(engine_ps)};
+  return at - kStart - spec_->requests[request].arrival;
+}
+
+core::Time Outcome::first_token(std::size_t request) const {
+  return since_arrival(first_token_ps_[request], request);
+}
+
+core::Time Outcome::end(std::size_t request) const {
+  return since_arrival(end_ps_[request], request);
+}
+
+core::Time Outcome::per_token(std::size_t request) const {
+  const std::int64_t others = std::int64_t{spec_->requests[request].decode} - 1;
+  return core::Time{(end(request) - first_token(request)).ps / std::max<std::int64_t>(others, 1)};
+}
+
+core::Time percentile(const std::vector<core::Time>& sorted, std::uint32_t percent) {
+  const core::WidePs place = static_cast<core::WidePs>(sorted.size() - 1) * percent;
+  const auto below = static_cast<std::size_t>(place / 100);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  const core::Time width = sorted[above] - sorted[below];
+  return sorted[below] + core::time_to_end((width.ps * (place % 100) + 50) / 100);
+}
+
+}  // namespace exawarp::model::serving

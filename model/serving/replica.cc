@@ -1,0 +1,138 @@
+// What a replica does on each of its events; replica.h.
+#include "model/serving/replica.h"
+
+#include <algorithm>
+
+#include "model/serving/batch_former.h"
+#include "pdes/context.h"
+
+namespace exawarp::model::serving {
+namespace {
+
+using pdes::Context;
+
+// In each stage of the pipeline.
+std::int64_t batch_ps(const Replica::State& s, const Spec& spec) {
+  const BatchTime& time = spec.time;
+  core::WidePs ps = time.base.ps;
+  for (const Live& r : s.flight) {
+    if (r.batch != s.batches) continue;
+    ps += core::WidePs{time.per_token.ps} * r.tokens;
+    if (r.prompt_done())
+      ps += core::WidePs{time.per_context.ps} * r.processed;
+    else
+      ps += core::WidePs{time.per_pair_half.ps} * r.tokens *
+            (r.tokens + 2 * std::uint64_t{r.processed});
+  }
+  return std::max(core::time_to_end(ps / spec.stages), kBatchTimeMin).ps;
+}
+
+void account_present(Replica::State& s, Context& ctx) {
+  const std::uint32_t present = s.arrived - s.finished;
+  const auto elapsed_ps = static_cast<std::uint64_t>(ctx.now().ps - s.changed_ps);
+  ctx.add(s.present_ps, present * elapsed_ps);
+  ctx.set(s.changed_ps, ctx.now().ps);
+}
+
+void ask_for_schedule(Replica::State& s, Context& ctx) {
+  if (s.schedule_sent != 0) return;
+  ctx.set(s.schedule_sent, 1);
+  ctx.send(ctx.self(), core::Time{1}, kSchedule);
+}
+
+// The batch formed last goes through the stages, each of which has one batch at a time.
+void start_batch(Replica::State& s, const Spec& spec, Context& ctx) {
+  const std::int64_t stage_ps = batch_ps(s, spec);
+  std::int64_t at_ps = ctx.now().ps - 1;  // the instant that this one belongs to
+  for (std::uint32_t stage = 0; stage < s.stage_free_ps.size(); ++stage) {
+    const core::Time begin{std::max(at_ps, s.stage_free_ps[stage])};
+    at_ps = core::sum_to_end(begin, core::Time{stage_ps}).ps;
+    s.stage_free_ps.assign(ctx, stage, at_ps);
+  }
+  ctx.add(s.busy_ps, static_cast<std::uint64_t>(stage_ps));
+  for (const Live& r : s.flight)
+    if (r.batch == s.batches) ctx.add(s.tokens, r.tokens);
+  ctx.send(ctx.self(), core::Time{at_ps} - ctx.now(), kBatchEnd, BatchEndEvent{s.batches});
+  ctx.add(s.batches, 1);
+  ctx.add(s.batches_under_way, 1);
+}
+
+void schedule(Replica::State& s, Context& ctx) {
+  const Spec& spec = ctx.model<Serving>().spec();
+  ctx.set(s.schedule_sent, 0);
+  BatchFormer former(s, spec, ctx);
+  while (s.batches_under_way < spec.stages && former.form() != 0) start_batch(s, spec, ctx);
+  if (spec.router == Router::least_outstanding && former.left() != 0) {
+    ctx.send(pdes::LpId{spec.replicas}, spec.latency, kLeft,
+             LeftEvent{.replica = ctx.self().value, .requests = former.left()});
+  }
+}
+
+void finish(Replica::State& s, Live& r, BatchFormer& former, Context& ctx) {
+  former.release(r);
+  account_present(s, ctx);
+  ctx.add(s.finished, 1);
+  ctx.emit(kDoneChannel, std::uint64_t{r.restarts} << 32 | r.request,
+           static_cast<std::uint64_t>(r.first_token_ps), static_cast<std::uint64_t>(ctx.now().ps));
+}
+
+void end_batch(Replica::State& s, std::uint64_t batch, Context& ctx) {
+  BatchFormer former(s, ctx.model<Serving>().spec(), ctx);
+  std::uint32_t kept = 0;
+  for (std::uint32_t i = 0; i < s.flight.size(); ++i) {
+    Live r = s.flight[i];
+    if (r.batch != batch) {
+      if (kept != i) s.flight.assign(ctx, kept, r);
+      ++kept;
+      continue;
+    }
+    r.processed += r.tokens;
+    if (r.processed == r.prefill) {
+      ++r.processed;  // the end of the prompt is the first token
+      if (r.first_token_ps == 0) r.first_token_ps = ctx.now().ps;
+    }
+    if (r.processed >= r.total())
+      finish(s, r, former, ctx);
+    else
+      s.running.push_back(ctx, r);
+  }
+  while (s.flight.size() > kept) s.flight.erase(ctx, s.flight.size() - 1);
+  ctx.check(s.batches_under_way > 0, "serving: a batch ended twice");
+  ctx.set(s.batches_under_way, s.batches_under_way - 1);
+  ask_for_schedule(s, ctx);
+}
+
+void describe_live(pdes::StateArchive& archive, Live& r) { archive.bytes(&r); }
+
+}  // namespace
+
+void Replica::handle(State& s, const pdes::Event& event, Context& ctx) {
+  switch (event.kind) {
+    case kArrive:
+      account_present(s, ctx);
+      ctx.add(s.arrived, 1);
+      s.waiting.push_back(ctx, static_cast<std::uint32_t>(event.as<ArriveEvent>().request));
+      return ask_for_schedule(s, ctx);
+    case kSchedule:
+      return schedule(s, ctx);
+    case kBatchEnd:
+      return end_batch(s, event.as<BatchEndEvent>().batch, ctx);
+    default:
+      return ctx.check(false, "a replica received an event of no known kind");
+  }
+}
+
+void Replica::describe(State& s, pdes::StateArchive& archive) {
+  s.waiting.describe(archive, [&](std::uint32_t& request) { archive.word(request); });
+  for (auto* lives : {&s.restarted, &s.running, &s.flight})
+    lives->describe(archive, [&](Live& r) { describe_live(archive, r); });
+  s.stage_free_ps.describe(archive, [&](std::int64_t& time) { archive.word(time); });
+  for (std::uint32_t* word :
+       {&s.held, &s.holders, &s.batches_under_way, &s.schedule_sent, &s.decodes_since_prefill,
+        &s.batches, &s.restarts, &s.held_most, &s.arrived, &s.finished})
+    archive.word(*word);
+  for (std::uint64_t* word : {&s.tokens, &s.busy_ps, &s.present_ps}) archive.word(*word);
+  archive.word(s.changed_ps);
+}
+
+}  // namespace exawarp::model::serving

@@ -1,0 +1,115 @@
+// A replica as a logical process: its queues, its pool of blocks, its batches under way.
+//
+// An instant of the scheduler lasts a picosecond: arrivals and ends of batches at t are taken in
+// first, and the batches that follow are formed at t + 1 ps from all of them, whatever their order;
+// they count as begun at t, so that no picosecond adds up.
+//
+// Invariant: blocks held by the requests in `running`, `flight` and nowhere else sum to `held`.
+#pragma once
+
+#include <cstdint>
+
+#include "model/serving/serving.h"
+#include "pdes/logical_process.h"
+#include "pdes/undo_ring.h"
+#include "pdes/undo_vector.h"
+
+namespace exawarp::model::serving {
+
+// A request that was scheduled.
+struct Live {
+  std::uint32_t request = 0;  // index into Spec::requests
+  std::uint32_t prefill = 0;  // tokens computed as a prompt: of a restarted request more than P
+  std::uint32_t decode = 0;
+  std::uint32_t processed = 0;  // tokens; more than `prefill` once the prompt is done
+  std::uint32_t blocks = 0;
+  std::uint32_t restarts = 0;
+  std::int64_t first_token_ps = 0;  // 0: none yet
+  std::uint32_t batch = 0;          // in flight: number of the batch
+  std::uint32_t tokens = 0;         // in flight: of the batch
+
+  [[nodiscard]] bool prompt_done() const { return processed > prefill; }
+  [[nodiscard]] std::uint32_t total() const { return prefill + decode; }
+};
+
+enum ReplicaEvent : pdes::EventKind { kArrive, kSchedule, kBatchEnd };
+enum RouterEvent : pdes::EventKind { kNext = 16, kLeft };
+
+struct ArriveEvent {
+  std::uint64_t request;
+};
+struct BatchEndEvent {
+  std::uint64_t batch;
+};
+struct NextEvent {
+  std::uint64_t request;
+};
+struct LeftEvent {  // so many requests left the replica's queue; fewer than 0: came back
+  std::uint32_t replica;
+  std::int32_t requests;
+};
+
+// Of a request that is done: a = request, b = first token, c = end, in engine time.
+constexpr std::uint32_t kDoneChannel = 1;
+
+// Engine time at which simulated time 0 lies: an event takes a picosecond to begin with.
+constexpr core::Time kStart{1};
+
+struct Replica {
+  struct State {
+    pdes::UndoRing<std::uint32_t> waiting;  // requests that were never scheduled
+    pdes::UndoVector<Live> restarted;       // before all that wait; the last one first
+    pdes::UndoVector<Live> running;         // between two batches, in the order of their ends
+    pdes::UndoVector<Live> flight;          // in batches under way
+    pdes::UndoVector<std::int64_t> stage_free_ps;
+    std::uint32_t held = 0;     // blocks
+    std::uint32_t holders = 0;  // requests that hold some
+    std::uint32_t batches_under_way = 0;
+    std::uint32_t schedule_sent = 0;  // 1: kSchedule is under way
+    std::uint32_t decodes_since_prefill = 0;
+    std::uint32_t batches = 0;  // formed so far
+    std::uint32_t restarts = 0;
+    std::uint32_t held_most = 0;
+    std::uint32_t arrived = 0;
+    std::uint32_t finished = 0;
+    std::uint64_t tokens = 0;      // in all batches
+    std::uint64_t busy_ps = 0;     // of the first stage
+    std::uint64_t present_ps = 0;  // requests here times time
+    std::int64_t changed_ps = 0;   // when their number changed last
+  };
+
+  static void handle(State& s, const pdes::Event& event, pdes::Context& ctx);
+  static void describe(State& s, pdes::StateArchive& archive);
+};
+
+struct RouterProcess {
+  struct State {
+    pdes::UndoVector<std::uint32_t> queued;  // by replica, as far as known: least_outstanding only
+    std::uint64_t routed = 0;
+  };
+
+  static void handle(State& s, const pdes::Event& event, pdes::Context& ctx);
+  static void describe(State& s, pdes::StateArchive& archive);
+};
+
+// Replica r is logical process r; the router comes behind them.
+class Serving : public pdes::Model {
+ public:
+  // Throws core::InputError, as check().
+  explicit Serving(Spec spec);
+
+  [[nodiscard]] std::span<const pdes::LpType> types() const override { return types_; }
+  [[nodiscard]] std::span<const pdes::LpRange> ranges() const override { return ranges_; }
+  [[nodiscard]] core::Time lookahead() const override { return spec_.latency; }
+  void initialise(pdes::LpId lp, void* state, pdes::Context& ctx) const override;
+
+  [[nodiscard]] const Spec& spec() const { return spec_; }
+  [[nodiscard]] std::uint32_t processes() const { return spec_.replicas + 1; }
+
+ private:
+  Spec spec_;
+  pdes::LpType types_[2];
+  pdes::LpRange ranges_[2];
+};
+
+}  // namespace exawarp::model::serving

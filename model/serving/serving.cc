@@ -1,0 +1,185 @@
+// The model of serving: its check, its start, and the router; serving.h, replica.h.
+#include "model/serving/serving.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/error.h"
+#include "core/exponential.h"
+#include "core/random.h"
+#include "model/serving/replica.h"
+#include "pdes/context.h"
+
+namespace exawarp::model::serving {
+namespace {
+
+using pdes::Context;
+
+// What a draw is for.
+enum class Purpose : std::uint64_t { interval, prefill, decode, route };
+
+std::uint64_t draw(std::uint64_t seed, Purpose purpose, std::uint64_t number) {
+  constexpr std::uint64_t kServing = 0x73657276696e67;
+  return core::random_bits(core::stream_of(seed, kServing, static_cast<std::uint64_t>(purpose)),
+                           number);
+}
+
+void require_range(std::string_view what, std::uint64_t value, std::uint64_t least,
+                   std::uint64_t most) {
+  if (value < least || value > most)
+    throw core::InputError(fmt::format("{}: \"{}\"; expected {} to {}", what, value, least, most));
+}
+
+void check_request(const Spec& spec, std::size_t i) {
+  const Request& r = spec.requests[i];
+  const std::uint64_t tokens = std::uint64_t{r.prefill} + r.decode;
+  const bool is_good = r.prefill > 0 && r.decode > 0 && tokens <= spec.request_tokens_max;
+  if (!is_good)
+    throw core::InputError(fmt::format(
+        "request {}: \"{} + {} tokens\"; expected at least 1 of each, and {} together at most", i,
+        r.prefill, r.decode, spec.request_tokens_max));
+  if (r.arrival < core::Time{0} || (i > 0 && r.arrival < spec.requests[i - 1].arrival))
+    throw core::InputError(fmt::format(
+        "request {}: \"{} ps\" is before the one before it; expected requests by arrival", i,
+        r.arrival.ps));
+}
+
+// A pool that one request alone could fill would leave that request waiting for ever.
+void check_room(const Spec& spec) {
+  const std::uint64_t most = spec.request_tokens_max;
+  const std::uint64_t needed =
+      (most + spec.block_tokens - 1) / spec.block_tokens + spec.blocks / 100 + 1;
+  if (spec.blocks < needed)
+    throw core::InputError(fmt::format(
+        "blocks: \"{}\" of {} tokens; expected at least {}, the need of one request of {} tokens",
+        spec.blocks, spec.block_tokens, needed, most));
+  const bool batches_prompts = spec.policy == Policy::vllm || spec.policy == Policy::lightllm;
+  if (batches_prompts && spec.batch_tokens_max < most)
+    throw core::InputError(
+        fmt::format("tokens of a batch: \"{}\"; expected at least those of a request, {}",
+                    spec.batch_tokens_max, most));
+  if (spec.policy == Policy::lightllm && (spec.stages != 1 || spec.block_tokens != 1))
+    throw core::InputError(
+        fmt::format("lightllm: \"{} stages, blocks of {} tokens\"; expected 1 and 1", spec.stages,
+                    spec.block_tokens));
+}
+
+std::uint32_t between(Uniform range, std::uint64_t bits) {
+  const std::uint64_t width = std::uint64_t{range.most} - range.least + 1;
+  return range.least + static_cast<std::uint32_t>(bits % width);
+}
+
+// The replica of the `request`-th.
+std::uint32_t choose(const RouterProcess::State& s, const Spec& spec, std::uint64_t request,
+                     std::uint64_t seed) {
+  switch (spec.router) {
+    case Router::round_robin:
+      break;
+    case Router::random:
+      return static_cast<std::uint32_t>(draw(seed, Purpose::route, request) % spec.replicas);
+    case Router::least_outstanding:
+      return static_cast<std::uint32_t>(std::min_element(s.queued.begin(), s.queued.end()) -
+                                        s.queued.begin());
+  }
+  return static_cast<std::uint32_t>(request % spec.replicas);
+}
+
+// All that arrive at this instant, then the wake-up for the next.
+void route_from(RouterProcess::State& s, std::uint64_t request, Context& ctx) {
+  const Spec& spec = ctx.model<Serving>().spec();
+  for (; request < spec.requests.size(); ++request) {
+    const core::Time arrival = core::sum_to_end(spec.requests[request].arrival, kStart);
+    if (arrival > ctx.now())
+      return ctx.send(ctx.self(), arrival - ctx.now(), kNext, NextEvent{request});
+    const std::uint32_t replica = choose(s, spec, request, ctx.seed());
+    if (replica < s.queued.size()) s.queued.assign(ctx, replica, s.queued[replica] + 1);
+    ctx.add(s.routed, 1);
+    ctx.send(pdes::LpId{replica}, spec.latency, kArrive, ArriveEvent{request});
+  }
+}
+
+}  // namespace
+
+void check(const Spec& spec) {
+  constexpr std::uint64_t kMany = std::uint64_t{1} << 24;
+  require_range("replicas", spec.replicas, 1, 1u << 20);
+  require_range("stages", spec.stages, 1, kStagesMax);
+  require_range("blocks", spec.blocks, 1, 1u << 31);
+  require_range("tokens of a block", spec.block_tokens, 1, 1u << 16);
+  require_range("tokens of a request", spec.request_tokens_max, 2, kMany);
+  require_range("tokens of a batch", spec.batch_tokens_max, 1, kMany);
+  require_range("tokens of a chunk", spec.chunk_tokens, 1, kMany);
+  require_range("requests of a batch", spec.batch_requests_max, spec.stages, kBatchRequestsMax);
+  require_range("reserved requests", spec.reserved_requests_max, 1, kBatchRequestsMax);
+  require_range("requests", spec.requests.size(), 1, 1ull << 31);
+  require_range("latency in ps", static_cast<std::uint64_t>(spec.latency.ps), 1,
+                static_cast<std::uint64_t>(core::kEndOfTime.ps));
+  for (const core::Time time :
+       {spec.time.base, spec.time.per_token, spec.time.per_context, spec.time.per_pair_half})
+    require_range("time of a batch in ps", static_cast<std::uint64_t>(time.ps), 0,
+                  static_cast<std::uint64_t>(core::kPicosecondsPerSecond));
+  for (std::size_t i = 0; i < spec.requests.size(); ++i) check_request(spec, i);
+  check_room(spec);
+}
+
+std::vector<Request> poisson_requests(const PoissonSpec& spec, std::uint64_t seed) {
+  std::vector<Request> requests;
+  requests.reserve(spec.requests);
+  core::Time arrival{0};
+  for (std::uint32_t i = 0; i < spec.requests; ++i) {
+    requests.push_back({.arrival = arrival,
+                        .prefill = between(spec.prefill, draw(seed, Purpose::prefill, i)),
+                        .decode = between(spec.decode, draw(seed, Purpose::decode, i))});
+    const core::Time interval =
+        core::exponential(spec.mean_interval, draw(seed, Purpose::interval, i));
+    arrival = core::sum_to_end(arrival, interval);
+  }
+  return requests;
+}
+
+Serving::Serving(Spec spec)
+    : spec_(std::move(spec)),
+      types_{pdes::make_lp_type<Replica>("replica"), pdes::make_lp_type<RouterProcess>("router")},
+      ranges_{{pdes::LpId{0}, spec_.replicas, 0}, {pdes::LpId{spec_.replicas}, 1, 1}} {
+  check(spec_);
+}
+
+void Serving::initialise(pdes::LpId lp, void* state, Context& ctx) const {
+  if (lp.value < spec_.replicas) {
+    auto& s = *static_cast<Replica::State*>(state);
+    for (std::uint32_t i = 0; i < spec_.stages; ++i) s.stage_free_ps.push_back(ctx, 0);
+    return;
+  }
+  auto& s = *static_cast<RouterProcess::State*>(state);
+  if (spec_.router == Router::least_outstanding) {
+    s.queued.reserve(ctx, spec_.replicas);
+    for (std::uint32_t i = 0; i < spec_.replicas; ++i) s.queued.push_back(ctx, 0);
+  }
+  route_from(s, 0, ctx);
+}
+
+void RouterProcess::handle(State& s, const pdes::Event& event, Context& ctx) {
+  switch (event.kind) {
+    case kNext:
+      return route_from(s, event.as<NextEvent>().request, ctx);
+    case kLeft: {
+      const auto left = event.as<LeftEvent>();
+      if (left.replica >= s.queued.size())
+        return ctx.check(false, "a router heard of an unknown replica");
+      const std::int64_t queued = std::int64_t{s.queued[left.replica]} - left.requests;
+      ctx.check(queued >= 0, "serving: more requests left a queue than came");
+      return s.queued.assign(ctx, left.replica, static_cast<std::uint32_t>(queued));
+    }
+    default:
+      return ctx.check(false, "a router received an event of no known kind");
+  }
+}
+
+void RouterProcess::describe(State& s, pdes::StateArchive& archive) {
+  s.queued.describe(archive, [&](std::uint32_t& queued) { archive.word(queued); });
+  archive.word(s.routed);
+}
+
+}  // namespace exawarp::model::serving

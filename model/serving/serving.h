@@ -1,0 +1,94 @@
+// Serving language models: what is asked, how a replica answers, and who takes which request.
+//
+// A request has P prompt tokens and asks for Q. A replica computes in batches: a batch takes some
+// prompt tokens of some requests, and one token each of requests whose prompt is done. Keys and
+// values of all tokens so far lie in blocks of a pool, which is what limits the requests at once.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/names.h"
+#include "core/time.h"
+
+namespace exawarp::model::serving {
+
+struct Request {
+  core::Time arrival;         // >= 0
+  std::uint32_t prefill = 1;  // prompt tokens, >= 1
+  std::uint32_t decode = 1;   // tokens to generate, >= 1; the first comes with the prompt's end
+
+  friend bool operator==(const Request&, const Request&) = default;
+};
+
+enum class Policy { vllm, sarathi, orca, lightllm, faster_transformer };
+inline constexpr core::Named<Policy> kPolicyNames[] = {
+    {"vllm", Policy::vllm},
+    {"sarathi", Policy::sarathi},
+    {"orca", Policy::orca},
+    {"lightllm", Policy::lightllm},
+    {"faster_transformer", Policy::faster_transformer}};
+constexpr std::span<const core::Named<Policy>> names_of(Policy) { return kPolicyNames; }
+static_assert(core::names_each(kPolicyNames));
+
+enum class Router { round_robin, random, least_outstanding };
+inline constexpr core::Named<Router> kRouterNames[] = {
+    {"round_robin", Router::round_robin},
+    {"random", Router::random},
+    {"least_outstanding", Router::least_outstanding}};
+constexpr std::span<const core::Named<Router>> names_of(Router) { return kRouterNames; }
+static_assert(core::names_each(kRouterNames));
+
+// Time of a batch: base + per_token a token of it + per_context a token that each decoding request
+// has so far + per_pair_half * n (n + 2 c) for each prompt's n tokens behind c of its own. A stage
+// of a pipeline takes an equal share of it, rounded down to a picosecond. The defaults are the
+// formula that Vidur's published schedules were recorded with.
+struct BatchTime {
+  core::Time base{5'000'000'000};
+  core::Time per_token{50'000'000};
+  core::Time per_context{100'000};
+  core::Time per_pair_half{10'000};
+};
+
+struct Spec {
+  std::vector<Request> requests;  // in order of arrival
+  std::uint32_t replicas = 1;     // >= 1
+  Router router = Router::round_robin;
+  core::Time latency{1'000'000};  // from router to replica and back, >= 1 ps
+  Policy policy = Policy::vllm;
+  std::uint32_t stages = 1;                     // of a replica's pipeline, 1 to kStagesMax
+  std::uint32_t blocks = 1;                     // of a replica's pool
+  std::uint32_t block_tokens = 16;              // lightllm: 1
+  std::uint32_t request_tokens_max = 4096;      // P + Q of a request
+  std::uint32_t batch_tokens_max = 4096;        // vllm and lightllm: of a batch of prompts
+  std::uint32_t chunk_tokens = 512;             // sarathi: of a batch
+  std::uint32_t batch_requests_max = 128;       // 1 to kBatchRequestsMax; over all stages
+  std::uint32_t reserved_requests_max = 128;    // orca, faster_transformer: of a batch
+  std::uint32_t decodes_between_prefills = 10;  // lightllm
+  BatchTime time;
+};
+
+constexpr std::uint32_t kStagesMax = 64;
+constexpr std::uint32_t kBatchRequestsMax = 1024;
+constexpr core::Time kBatchTimeMin{2};  // of a batch in a stage
+
+// Throws core::InputError, without a place, where a field is out of range, or where a request could
+// never be served.
+void check(const Spec& spec);
+
+// Requests at random, by `seed`: the n-th depends on nothing but seed and n.
+struct Uniform {
+  std::uint32_t least = 1;
+  std::uint32_t most = 1;
+};
+struct PoissonSpec {
+  std::uint32_t requests = 1;
+  core::Time mean_interval{1'000'000'000'000};
+  Uniform prefill;
+  Uniform decode;
+};
+[[nodiscard]] std::vector<Request> poisson_requests(const PoissonSpec& spec, std::uint64_t seed);
+
+}  // namespace exawarp::model::serving

@@ -1,0 +1,169 @@
+// Serving gives one answer in every mode, under audit and when made anew; and what holds for every
+// queue holds for it.
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "model/serving/outcome.h"
+#include "pdes/transport.h"
+#include "tests/support/run_matrix.h"
+
+namespace exawarp::tests {
+namespace {
+
+using namespace core::literals;
+using namespace model::serving;
+
+// Two replicas whose pools are so small that requests start again.
+Spec crowded(Policy policy, Router router) {
+  Spec spec;
+  spec.requests = poisson_requests({.requests = 60,
+                                    .mean_interval = 5_ms,
+                                    .prefill = {.least = 1, .most = 200},
+                                    .decode = {.least = 1, .most = 40}},
+                                   7);
+  spec.replicas = 3;
+  spec.router = router;
+  spec.latency = 100_us;
+  spec.policy = policy;
+  spec.request_tokens_max = 256;
+  spec.blocks = policy == Policy::lightllm ? 600 : 36;
+  spec.block_tokens = policy == Policy::lightllm ? 1 : 16;
+  spec.chunk_tokens = 64;
+  spec.stages = policy == Policy::sarathi ? 2 : 1;
+  return spec;
+}
+
+MatrixModel matrix_of(const Serving& serving) {
+  return {.model = &serving, .placer = blocks_of(serving.processes(), 0)};
+}
+
+std::vector<Spec> studies() {
+  return {crowded(Policy::vllm, Router::least_outstanding),
+          crowded(Policy::sarathi, Router::random), crowded(Policy::orca, Router::round_robin),
+          crowded(Policy::lightllm, Router::least_outstanding),
+          crowded(Policy::faster_transformer, Router::random)};
+}
+
+struct Sums {
+  std::uint64_t present_ps = 0;
+  std::uint64_t restarts = 0;
+  std::uint64_t held = 0;
+  std::uint64_t holders = 0;
+  std::uint64_t tokens = 0;
+};
+
+Sums run_alone(const Serving& serving, Outcome& outcome) {
+  const auto transport = pdes::make_single_transport();
+  pdes::Engine engine(serving, blocks_of(serving.processes(), 0)(1, 1),
+                      {.sync = pdes::Sync::sequential}, *transport, &outcome);
+  engine.run();
+  Sums sums;
+  engine.visit([&](core::LpId lp, const void* state) {
+    if (lp.value == serving.spec().replicas) return;
+    const auto& replica = *static_cast<const Replica::State*>(state);
+    sums.present_ps += replica.present_ps;
+    sums.restarts += replica.restarts;
+    sums.held += replica.held;
+    sums.holders += replica.holders;
+    sums.tokens += replica.tokens;
+  });
+  return sums;
+}
+
+TEST(Serving, EveryModeGivesTheSequentialAnswer) {
+  for (const Spec& spec : studies()) {
+    const Serving serving(spec);
+    const MatrixModel matrix = matrix_of(serving);
+    const pdes::RunResult expected = run_case(matrix, {});
+    for (const RunCase& run : differential_cases(1_ms)) {
+      const pdes::RunResult result = run_case(matrix, run);
+      EXPECT_EQ(to_hex(result.digest), to_hex(expected.digest))
+          << run.text() << " policy " << static_cast<int>(spec.policy);
+    }
+  }
+}
+
+TEST(Serving, PassesTheRollbackAuditAndIsMadeAnew) {
+  for (const Spec& spec : studies()) {
+    const Serving serving(spec);
+    const MatrixModel matrix = matrix_of(serving);
+    const pdes::RunResult expected = run_case(matrix, {});
+    RunCase run = audited_case(50_ms, 0.5);
+    const pdes::RunResult audited = run_case(matrix, run);
+    EXPECT_EQ(audited.digest, expected.digest);
+    EXPECT_GT(audited.total.audited_events, 100u);
+    run = {.sync = pdes::Sync::optimistic, .ranks = 2, .partitions_per_rank = 2};
+    run.rebuild_events = 100;
+    EXPECT_EQ(run_case(matrix, run).digest, expected.digest);
+  }
+}
+
+TEST(Serving, KeepsLittlesLawAndItsBlocksAndComputesEachTokenOnce) {
+  std::uint64_t restarts = 0;
+  for (const Spec& spec : studies()) {
+    const Serving serving(spec);
+    Outcome outcome(serving.spec());
+    const Sums sums = run_alone(serving, outcome);
+    std::uint64_t sojourn_ps = 0;
+    std::uint64_t tokens = 0;
+    for (std::size_t i = 0; i < spec.requests.size(); ++i) {
+      ASSERT_TRUE(outcome.is_done(i));
+      sojourn_ps += static_cast<std::uint64_t>((outcome.end(i) - spec.latency).ps);
+      tokens += spec.requests[i].prefill + spec.requests[i].decode - 1;
+    }
+    EXPECT_EQ(sums.present_ps, sojourn_ps);
+    EXPECT_EQ(sums.held, 0u);
+    EXPECT_EQ(sums.holders, 0u);
+    if (sums.restarts == 0) {
+      EXPECT_EQ(sums.tokens, tokens);
+    } else {
+      EXPECT_GT(sums.tokens, tokens);
+    }
+    restarts += sums.restarts;
+  }
+  EXPECT_GT(restarts, 0u) << "no pool was full";
+}
+
+// One request at a time, each of one batch and equal length, is a queue M/D/1, whose mean wait is
+// d rho / (2 (1 - rho)).
+TEST(Serving, OneRequestAtATimeIsAnMD1Queue) {
+  constexpr core::Time kService = 10_ms;
+  constexpr std::uint32_t kRequests = 40'000;
+  Spec spec;
+  spec.requests = poisson_requests(
+      {.requests = kRequests, .mean_interval = 2 * kService, .prefill = {8, 8}, .decode = {1, 1}},
+      3);
+  spec.batch_requests_max = 1;
+  spec.blocks = 1000;
+  spec.latency = 1_ps;
+  spec.time = {.base = kService, .per_token = 0_ps, .per_context = 0_ps, .per_pair_half = 0_ps};
+  const Serving serving(spec);
+  Outcome outcome(serving.spec());
+  run_alone(serving, outcome);
+  double wait_s = 0;
+  core::Time before{0};
+  for (std::uint32_t i = 0; i < kRequests; ++i) {
+    wait_s += core::to_seconds(outcome.end(i) - kService);
+    const core::Time end = spec.requests[i].arrival + outcome.end(i);
+    EXPECT_GT(end, before) << "not first come, first served";
+    before = end;
+  }
+  // At half load that is d / 2. Tolerance: a twentieth of it.
+  EXPECT_NEAR(wait_s / kRequests, core::to_seconds(kService) / 2, 0.05 * 0.5 * 0.01);
+}
+
+TEST(Serving, RefusesWhatCouldNeverBeServed) {
+  Spec spec = crowded(Policy::vllm, Router::random);
+  spec.blocks = 16;
+  try {
+    check(spec);
+    FAIL() << "16 blocks are not enough";
+  } catch (const core::InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "blocks: \"16\" of 16 tokens; expected at least 17, the need of one request of "
+                 "256 tokens");
+  }
+}
+
+}  // namespace
+}  // namespace exawarp::tests
