@@ -72,7 +72,7 @@ class Strip {
 class DrawnDevice {
  public:
   DrawnDevice(const model::DeviceModel& devices, core::LpId lp, core::Time end)
-      : devices_(devices), lp_(lp), pause_(end.ps / kPausesOfTime), strip_(end) {}
+      : devices_(devices), lp_(lp), pause_{end.ps / kPausesOfTime}, strip_(end) {}
 
   void add(const Timeline::Slice& slice) {
     if (slice.stream == Timeline::kDevice) return strip_.add(slice.task, slice.from, slice.until);

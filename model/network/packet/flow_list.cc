@@ -11,8 +11,9 @@ FlowList::FlowList(std::vector<ListedFlow> flows) : flows_(std::move(flows)) {
 }
 
 std::span<const ListedFlow> FlowList::of(core::DeviceId source) const {
-  const auto found = std::ranges::equal_range(flows_, source.value, {}, &ListedFlow::source);
-  return {found.begin(), found.end()};
+  const auto first = std::ranges::lower_bound(flows_, source.value, {}, &ListedFlow::source);
+  const auto last = std::ranges::upper_bound(flows_, source.value, {}, &ListedFlow::source);
+  return {first, last};
 }
 
 }  // namespace exawarp::model
