@@ -289,6 +289,9 @@ void add_topology(CLI::App& app, TopologyArguments& a, RawOptions& raw) {
   show->add_option("STUDY", a.study_file, "study or traffic study")->required();
   CLI::Option* output =
       show->add_option("-o,--output", a.output, "a picture: FILE.svg or FILE.dot");
+  show->add_option("--load", a.load,
+                   "colours the picture's links by how busy the counters of `--counters` say")
+      ->needs(output);
   show->add_option("--set", raw.lists, "replaces a key of the study: path=value (repeatable)")
       ->take_all()
       ->allow_extra_args(false);

@@ -79,6 +79,7 @@ struct WorkloadArguments {
 struct TopologyArguments {
   std::string study_file;
   std::string output;  // a picture, .svg or .dot; empty: figures on standard output
+  std::string load;    // counters that colour the picture's links; empty: none
   std::vector<std::string> overrides;
   bool json = false;
   bool links = false;  // the name of every link instead of the figures

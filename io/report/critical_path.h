@@ -1,4 +1,4 @@
-// The longest chain of a workload's nodes, timed without a network, and a device's timeline.
+// The longest chain of a workload's nodes, timed without a network.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,10 @@ struct TimedWorkload {
 [[nodiscard]] std::string critical_path_json(const model::WorkloadGraph& graph,
                                              const TimedWorkload& workload);
 
-// When `device` does what: a table, an SVG picture, or a Chrome trace (chrome://tracing, Perfetto).
-enum class TimelineForm { text, svg, chrome };
-[[nodiscard]] std::string timeline(const model::WorkloadGraph& graph, const TimedWorkload& workload,
-                                   std::uint32_t device, TimelineForm form);
+// "1.2 ms", "3 GFLOP": `value` in `unit`.
+[[nodiscard]] std::string amount_of(std::uint64_t value, TimedWorkload::Unit unit);
+// A node's name, or what it is where it has none.
+[[nodiscard]] std::string name_of_work(const model::WorkloadGraph& graph,
+                                       const model::schema::Node::Reader& node);
 
 }  // namespace exawarp::io

@@ -1,6 +1,5 @@
-// Places vertices in rows by tier, on a grid, or around a circle, whichever the family suggests,
-// and draws links as lines behind them. Nothing is laid out by iteration: the same topology, the
-// same file.
+// Draws links as lines behind the vertices, in the colour of their kind or of their load, and a
+// legend below.
 #include "io/report/topology_svg.h"
 
 #include <fmt/format.h>
@@ -8,84 +7,38 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numbers>
 #include <vector>
 
 #include "core/units.h"
+#include "io/report/topology_layout.h"
 #include "io/report/topology_sketch.h"
-#include "model/topology/torus.h"
+#include "model/network/faults/link_faults.h"
 
 namespace exawarp::io {
 namespace {
 
 using model::Link;
 using model::Topology;
-using model::Torus;
 using model::VertexId;
 
 constexpr std::array<const char*, 8> kColours{"#4878a8", "#c06030", "#508848", "#8858a0",
                                               "#b04860", "#887030", "#308890", "#707070"};
-constexpr double kMargin = 40, kTitle = 50, kRowHeight = 110, kStep = 26, kLegendLine = 18;
+// From idle on: five equal classes.
+constexpr std::array<const char*, 5> kLoadColours{"#c8c8c8", "#f2c14e", "#f08a3c", "#d9422b",
+                                                  "#7d0f23"};
+constexpr double kTierHeight = 110, kLegendLine = 18, kWidthMin = 460;
 
-struct Point {
-  double x = 0, y = 0;
-};
+std::string colour_of_kind(std::uint8_t kind) { return kColours[kind % kColours.size()]; }
 
-const char* colour(std::uint8_t kind) { return kColours[kind % kColours.size()]; }
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
+std::string colour_of_load(double share) {
+  const auto classes = static_cast<double>(kLoadColours.size());
+  const double index = std::clamp(std::floor(share * classes), 0.0, classes - 1);
+  return kLoadColours[static_cast<std::size_t>(index)];
 }
 
-class Svg {
- public:
-  void line(Point a, Point b, std::uint8_t kind, double bend) {
-    const Point middle{(a.x + b.x) / 2 + bend * (b.y - a.y), (a.y + b.y) / 2 + bend * (a.x - b.x)};
-    if (bend == 0) {
-      body_ += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" ", a.x,
-                           a.y, b.x, b.y);
-    } else {
-      body_ += fmt::format("<path d=\"M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}\" ", a.x, a.y,
-                           middle.x, middle.y, b.x, b.y);
-    }
-    body_ += fmt::format("stroke=\"{}\"/>\n", colour(kind));
-  }
-  void device(Point at) {
-    body_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\"/>\n", at.x, at.y);
-  }
-  void box(Point at, double width, double height) {
-    body_ += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.0f}\" height=\"{:.0f}\"/>\n",
-                         at.x - width / 2, at.y - height / 2, width, height);
-  }
-  void text(Point at, const std::string& what, const char* anchor = "start",
-            const std::string& fill = "#222222") {
-    body_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" fill=\"{}\">"
-                         "{}</text>\n",
-                         at.x, at.y, anchor, fill, escaped(what));
-  }
-  [[nodiscard]] std::string document(double width, double height) const {
-    return fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
-                       "width=\"{0:.0f}\" height=\"{1:.0f}\">\n"
-                       "<style>line, path {{fill: none; stroke-width: 1}} circle, rect {{fill: "
-                       "#f4f4f4; stroke: #222222}} text {{font: 12px sans-serif}}</style>\n"
-                       "<rect width=\"100%\" height=\"100%\" style=\"fill: white; stroke: "
-                       "none\"/>\n{2}</svg>\n",
-                       width, height, body_);
-  }
-
- private:
-  std::string body_;
-};
+std::string load_text(const PortLoad& load) {
+  return fmt::format("{:.0f} % busy, {:.0f} % at most", 100 * load.mean, 100 * load.peak);
+}
 
 std::string kind_text(const model::LinkKind& kind, std::uint64_t links) {
   return fmt::format("{} {}{}: {}B/s, {}", core::format_grouped(links), kind.name,
@@ -94,164 +47,202 @@ std::string kind_text(const model::LinkKind& kind, std::uint64_t links) {
                      core::format_time(kind.latency));
 }
 
-// Title above, kinds of links below; returns the picture's whole height.
-double label(Svg& svg, const Topology& t, const TopologySketch& sketch, double drawn_to) {
-  svg.text({kMargin, 28}, t.name());
+// Calls `visit(vertex, port, link)` once for each link.
+template <class Visit>
+void for_each_link(const Topology& t, const Visit& visit) {
+  for (std::uint32_t v = 0; v < t.devices() + t.switches(); ++v) {
+    for (std::uint32_t p = 0; p < t.ports({v}); ++p) {
+      const Link link = t.link({v}, p);
+      if (link.peer.value >= v) visit(VertexId{v}, p, link);
+    }
+  }
+}
+
+// Loads' colours; returns where it ends.
+double legend_of_loads(Svg& svg, double y) {
+  svg.text({kPictureMargin, y + kLegendLine}, "share of the time that the busier direction sends");
+  y += kLegendLine + 8;
+  constexpr double kClass = 74;
+  for (std::size_t c = 0; c < kLoadColours.size(); ++c) {
+    const double x = kPictureMargin + kClass * static_cast<double>(c);
+    svg.bar({x, y}, kClass - 2, 10, kLoadColours[c], "");
+    svg.text({x, y + 24}, fmt::format("{} to {} %", 20 * c, 20 * (c + 1)));
+  }
+  return y + 30;
+}
+
+// Title above, legend below; returns the picture's whole height.
+double label(Svg& svg, const Topology& t, const TopologySketch& sketch, const LinkLoads* loads,
+             double drawn_to) {
+  svg.text({kPictureMargin, 28}, t.name());
+  double y = loads == nullptr ? drawn_to : legend_of_loads(svg, drawn_to);
   std::vector<std::uint64_t> links(t.link_kinds().size());
   for (const auto& [between, count] : sketch.links) links[between.second] += count;
-  double y = drawn_to;
   for (std::size_t k = 0; k < links.size(); ++k) {
     if (links[k] == 0) continue;
-    const auto kind = static_cast<std::uint8_t>(k);
     y += kLegendLine;
-    svg.line({kMargin, y - 4}, {kMargin + 24, y - 4}, kind, 0);
-    svg.text({kMargin + 32, y}, kind_text(t.link_kinds()[k], links[k]));
+    const double indent = loads == nullptr ? 32 : 0;
+    if (loads == nullptr) {
+      svg.line({kPictureMargin, y - 4}, {kPictureMargin + 24, y - 4},
+               {.colour = colour_of_kind(static_cast<std::uint8_t>(k))});
+    }
+    svg.text({kPictureMargin + indent, y}, kind_text(t.link_kinds()[k], links[k]));
   }
-  return y + kMargin / 2;
+  return y + kPictureMargin / 2;
 }
 
 // ---- every vertex
 
-struct Layout {
-  std::vector<Point> at;  // by vertex
-  double width = 0, height = 0;
-};
+// A link that comes round from the other side of a grid: an end on each side.
+void draw_wrap(Svg& svg, Point a, Point b, const Svg::Stroke& stroke) {
+  constexpr double kEnd = 22;
+  const double length = std::hypot(a.x - b.x, a.y - b.y);
+  const Point step{(a.x - b.x) / length * kEnd, (a.y - b.y) / length * kEnd};
+  Svg::Stroke end = stroke;
+  end.dashed = true;
+  svg.line(a, {a.x + step.x, a.y + step.y}, end);
+  svg.line(b, {b.x - step.x, b.y - step.y}, end);
+}
 
-Layout in_rows(const TopologySketch& sketch) {
-  Layout out;
-  std::size_t widest = 12;
-  for (const auto& row : sketch.rows) widest = std::max(widest, row.vertices.size());
-  out.width = 2 * kMargin + kStep * static_cast<double>(widest - 1);
-  out.at.resize(sketch.row_of.size());
-  double y = kTitle + kMargin / 2;
-  for (const auto& row : sketch.rows) {
-    const double step =
-        (out.width - 2 * kMargin) / static_cast<double>(row.vertices.size());
-    for (std::size_t i = 0; i < row.vertices.size(); ++i) {
-      out.at[row.vertices[i]] = {kMargin + step * (static_cast<double>(i) + 0.5), y};
-    }
-    y += kRowHeight;
+// Whether a link of a grid goes on from its other side.
+bool wraps(const std::vector<std::uint32_t>& dims, VertexId a, VertexId b) {
+  std::uint32_t stride = 1;
+  for (const std::uint32_t size : dims) {
+    const std::uint32_t from = a.value / stride % size, to = b.value / stride % size;
+    if (std::max(from, to) - std::min(from, to) > 1) return true;
+    stride *= size;
   }
-  out.height = y - kRowHeight + kMargin;
-  return out;
+  return false;
 }
 
-// The first dimension across, the others down, with a gap between planes.
-Layout in_grid(const Topology& t, std::uint32_t columns, std::uint32_t rows_a_plane) {
-  Layout out;
-  constexpr double kCell = 44;
-  for (std::uint32_t d = 0; d < t.devices(); ++d) {
-    const std::uint32_t row = d / columns, plane = row / rows_a_plane;
-    out.at.push_back({kMargin + kCell * (d % columns + 0.5),
-                      kTitle + kCell * (row + 0.5) + kCell * 0.6 * plane});
-    out.width = std::max(out.width, out.at.back().x + kMargin);
-    out.height = std::max(out.height, out.at.back().y + kMargin);
-  }
-  return out;
-}
-
-// Devices around a circle, clockwise from the top; switches, if any, around one inside it.
-Layout in_circle(const Topology& t) {
-  Layout out;
-  const double radius = std::max(100.0, t.devices() * 20 / (2 * std::numbers::pi));
-  const auto place = [&](std::uint32_t count, double r) {
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const double angle = 2 * std::numbers::pi * (i + 0.5) / count;
-      out.at.push_back({kMargin + radius + r * std::sin(angle),
-                        kTitle + radius - r * std::cos(angle)});
+void draw_links(Svg& svg, const Topology& t, const TopologySketch& sketch,
+                const TopologyLayout& layout, const LinkLoads* loads) {
+  for_each_link(t, [&](VertexId v, std::uint32_t p, const Link& link) {
+    const Point a = layout.at[v.value], b = layout.at[link.peer.value];
+    Svg::Stroke stroke{.colour = colour_of_kind(link.kind)};
+    stroke.title = fmt::format("{} to {}, {}", vertex_name(t, v), vertex_name(t, link.peer),
+                               t.link_kinds()[link.kind].name);
+    if (loads != nullptr) {
+      const PortLoad load = loads->of_link(t, v, p);
+      stroke.colour = colour_of_load(load.mean);
+      stroke.width = load.mean == 0 ? 1 : 2;
+      stroke.title += ": " + load_text(load);
     }
-  };
-  place(t.devices(), radius);
-  place(t.switches(), radius - 40);
-  out.width = 2 * (radius + kMargin);
-  out.height = kTitle + 2 * radius + kMargin / 2;
-  return out;
-}
-
-Layout layout_of(const Topology& t, const TopologySketch& sketch) {
-  const bool one_row = sketch.rows.size() == 2 && std::ranges::any_of(sketch.links, [](auto& l) {
-    return l.first.first == std::pair(0u, 0u);  // links between switches
+    if (wraps(layout.dims, v, link.peer)) return draw_wrap(svg, a, b, stroke);
+    // Links within a row or column would run through what is between.
+    const bool aligned = std::abs(a.y - b.y) < 1 || std::abs(a.x - b.x) < 1;
+    const double distance = std::abs(a.x - b.x) + std::abs(a.y - b.y);
+    const bool within_row = sketch.row_of[v.value] == sketch.row_of[link.peer.value];
+    const bool bent = layout.dims.empty() && within_row && aligned && distance > 80;
+    if (bent) stroke.bend = std::min(0.22, 60 / distance);
+    svg.line(a, b, stroke);
   });
-  if (t.switches() != 0 && !one_row) return in_rows(sketch);
-  if (t.switches() != 0) return in_circle(t);
-  const auto* torus = dynamic_cast<const Torus*>(&t);
-  if (torus == nullptr || torus->dims().size() == 1) return in_circle(t);
-  return in_grid(t, torus->dims()[0], torus->dims()[1]);
 }
 
-std::string draw_all(const Topology& t, const TopologySketch& sketch) {
-  Layout layout = layout_of(t, sketch);
+std::string draw_all(const Topology& t, const TopologySketch& sketch, const LinkLoads* loads) {
+  const TopologyLayout layout = layout_of(t, sketch);
   Svg svg;
-  const std::uint32_t vertices = t.devices() + t.switches();
-  for (std::uint32_t v = 0; v < vertices; ++v) {
-    for (std::uint32_t p = 0; p < t.ports({v}); ++p) {
-      const Link link = t.link({v}, p);
-      if (link.peer.value < v) continue;
-      const Point a = layout.at[v], b = layout.at[link.peer.value];
-      // Links within a row or column would run through what is between.
-      const bool aligned = std::abs(a.y - b.y) < 1 || std::abs(a.x - b.x) < 1;
-      const double distance = std::abs(a.x - b.x) + std::abs(a.y - b.y);
-      const bool within_row = sketch.row_of[v] == sketch.row_of[link.peer.value];
-      const bool bent = within_row && aligned && distance > 80;
-      svg.line(a, b, link.kind, bent ? std::min(0.22, 60 / distance) : 0);
-    }
-  }
-  for (std::uint32_t v = 0; v < vertices; ++v) {
+  draw_links(svg, t, sketch, layout, loads);
+  for (std::uint32_t v = 0; v < t.devices() + t.switches(); ++v) {
+    const std::string name = vertex_name(t, {v});
     if (t.is_device({v})) {
-      svg.device(layout.at[v]);
+      svg.circle(layout.at[v], layout.radius, name, name);
     } else {
-      svg.box(layout.at[v], 16, 12);
+      svg.box(layout.at[v], 22, 14, name, name);
     }
   }
-  const double height = label(svg, t, sketch, layout.height);
-  return svg.document(std::max(layout.width, 460.0), height);
+  for (const auto& note : layout.notes) svg.text(note.at, note.text);
+  const double height = label(svg, t, sketch, loads, layout.height);
+  return svg.document(std::max(layout.width, kWidthMin), height);
 }
 
 // ---- tiers
 
-std::string draw_tiers(const Topology& t, const TopologySketch& sketch) {
-  constexpr double kWidth = 560, kBox = 300, kHeight = 44;
+// Of the links between two rows, of one kind.
+struct TierLoad {
+  double sum = 0;
+  std::uint64_t links = 0;
+  PortLoad busiest{};
+  std::string busiest_link{};
+};
+
+using TierKey = std::pair<std::pair<std::uint32_t, std::uint32_t>, std::uint8_t>;
+
+std::map<TierKey, TierLoad> loads_of_tiers(const Topology& t, const TopologySketch& sketch,
+                                           const LinkLoads& loads) {
+  std::map<TierKey, TierLoad> out;
+  for_each_link(t, [&](VertexId v, std::uint32_t p, const Link& link) {
+    const auto rows = std::minmax(sketch.row_of[v.value], sketch.row_of[link.peer.value]);
+    TierLoad& tier = out[{{rows.first, rows.second}, link.kind}];
+    const PortLoad load = loads.of_link(t, v, p);
+    tier.sum += load.mean;
+    ++tier.links;
+    if (!tier.busiest_link.empty() && load.mean <= tier.busiest.mean) return;
+    tier.busiest = load;
+    tier.busiest_link = vertex_name(t, v) + " to " + vertex_name(t, link.peer);
+  });
+  return out;
+}
+
+std::string tier_text(const TierLoad& load) {
+  return fmt::format("{:.0f} % busy; {}: {}", 100 * load.sum / static_cast<double>(load.links),
+                     load.busiest_link, load_text(load.busiest));
+}
+
+std::string draw_tiers(const Topology& t, const TopologySketch& sketch, const LinkLoads* loads) {
+  constexpr double kWidth = 760, kBox = 300, kHeight = 44;
   Svg svg;
   std::vector<Point> at;
   for (std::size_t r = 0; r < sketch.rows.size(); ++r) {
-    at.push_back({kMargin + kBox / 2, kTitle + kMargin + kRowHeight * static_cast<double>(r)});
+    at.push_back({kPictureMargin + kBox / 2,
+                  kPictureTitle + kPictureMargin + kTierHeight * static_cast<double>(r)});
   }
+  std::map<TierKey, TierLoad> tiers;
+  if (loads != nullptr) tiers = loads_of_tiers(t, sketch, *loads);
   for (const auto& [between, links] : sketch.links) {
     const auto [a, b] = between.first;
     const bool apart = b > a + 1;  // passes by the rows between
-    const double x = apart ? kMargin + kBox - 20 : kMargin + kBox / 2;
-    if (a == b) continue;
-    svg.line({x, at[a].y}, {x, at[b].y}, between.second, apart ? -0.2 : 0);
-    const double y = (at[a].y + at[b].y) / 2 + 4;
-    svg.text({x + (apart ? 50 : 10), y}, kind_text(t.link_kinds()[between.second], links), "start",
-             colour(between.second));
+    const auto load = tiers.find(between);
+    const std::string colour =
+        load == tiers.end()
+            ? colour_of_kind(between.second)
+            : colour_of_load(load->second.sum / static_cast<double>(load->second.links));
+    const double x = apart ? kPictureMargin + kBox - 20 : kPictureMargin + kBox / 2;
+    const Point says =
+        a == b ? Point{at[a].x + kBox / 2 + 10, at[a].y + 4}
+               : Point{x + (apart ? 50 : 10), (at[a].y + at[b].y) / 2 + 4};
+    if (a != b) {
+      svg.line({x, at[a].y}, {x, at[b].y},
+               {.colour = colour, .bend = apart ? -0.2 : 0, .width = loads == nullptr ? 1.0 : 3.0});
+    }
+    svg.text(says, kind_text(t.link_kinds()[between.second], links), "start",
+             loads == nullptr ? colour : "#222222");
+    if (load != tiers.end()) svg.text({says.x, says.y + 16}, tier_text(load->second));
   }
   for (std::uint32_t r = 0; r < sketch.rows.size(); ++r) {
     const auto& row = sketch.rows[r];
-    svg.box(at[r], kBox, kHeight);
+    svg.box(at[r], kBox, kHeight, "", "");
     const auto count = static_cast<std::uint32_t>(row.vertices.size());
+    const char* const what = row.level == 0 ? "devices" : count == 1 ? "switch" : "switches";
     svg.text({at[r].x, at[r].y + 4},
-             fmt::format("{} {}, {} ports{}", core::format_grouped(count),
-                         row.level == 0 ? "devices" : count == 1 ? "switch" : "switches",
-                         row.ports_max, row.level == 0 ? "" : " at most"),
+             fmt::format("{}{} {}, {} ports{}", row.level == 0 ? "" : name_of_row(row) + ": ",
+                         core::format_grouped(count), what, row.ports_max,
+                         row.level == 0 ? "" : " at most"),
              "middle");
-    for (const auto& [between, links] : sketch.links) {
-      if (between.first != std::pair(r, r)) continue;
-      svg.text({at[r].x + kBox / 2 + 10, at[r].y + 4},
-               kind_text(t.link_kinds()[between.second], links), "start", colour(between.second));
-    }
   }
-  svg.text({kMargin, 28}, t.name());
-  return svg.document(kWidth + 140, at.back().y + kMargin + 10);
+  svg.text({kPictureMargin, 28}, t.name());
+  double height = at.back().y + kPictureMargin + 10;
+  if (loads != nullptr) height = legend_of_loads(svg, height) + kPictureMargin / 2;
+  return svg.document(kWidth, height);
 }
 
 }  // namespace
 
-std::string svg_of(const Topology& topology) {
+std::string svg_of(const Topology& topology, const LinkLoads* loads) {
   const TopologySketch sketch = sketch_of(topology);
   const bool small = topology.devices() + topology.switches() <= kDrawnVerticesMax &&
                      topology.counts().links <= kDrawnLinksMax;
-  return small ? draw_all(topology, sketch) : draw_tiers(topology, sketch);
+  return small ? draw_all(topology, sketch, loads) : draw_tiers(topology, sketch, loads);
 }
 
 }  // namespace exawarp::io

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "io/formats/counters/link_loads.h"
 #include "model/topology/topology.h"
 
 namespace exawarp::io {
@@ -11,6 +12,7 @@ namespace exawarp::io {
 constexpr std::uint32_t kDrawnVerticesMax = 400;
 constexpr std::uint64_t kDrawnLinksMax = 4'000;
 
-std::string svg_of(const model::Topology& topology);
+// With `loads`, links have the colour of how busy they were, else of their kind.
+std::string svg_of(const model::Topology& topology, const LinkLoads* loads = nullptr);
 
 }  // namespace exawarp::io

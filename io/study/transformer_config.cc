@@ -74,6 +74,8 @@ const Keys<model::ParallelSpec>& parallel_keys() {
                "`zero3`: gathers parameters for backward again"),
        K::integer("prefetch_layers", &S::prefetch_layers, kCount,
                   "`zero3`: layers that are gathered ahead"),
+       K::flag("gather_communicator", &S::gather_communicator,
+               "`zero3`: parameters are gathered beside reductions, not in turn with them"),
        K::integer("layer_collectives", &S::layer_collectives, kPositive,
                   "`zero3`: collectives that gather a layer's parameters, or reduce its gradients"),
        K::flag("regather_after_recompute", &S::regather_after_recompute,

@@ -134,7 +134,8 @@ void add_parameter_groups(const TransformerSpec& spec, const std::string& name,
   out.replicas = groups.size({"replica"});
   if (out.reduce == 0) out.reduce = add_sharded(spec, name.c_str(), sharded, groups);
   out.gather = out.reduce;
-  if (spec.parallel.sharding == Sharding::kZero3 && out.shards > 1) {
+  const bool apart = spec.parallel.gather_communicator || is_mirrored(spec);
+  if (spec.parallel.sharding == Sharding::kZero3 && out.shards > 1 && apart) {
     out.gather = groups.add((name + "_gather").c_str(), sharded);
   }
   if (out.replicas > 1) out.replica = groups.add((name + "_replica").c_str(), {"replica"});

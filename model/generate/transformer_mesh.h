@@ -15,7 +15,7 @@ namespace exawarp::model {
 struct ParameterGroup {
   std::uint32_t shards = 1, replicas = 1;
   std::uint16_t reduce = 0;   // communicator of the shards, for gradients,
-  std::uint16_t gather = 0;   // for parameters (zero3 alone; else `reduce`),
+  std::uint16_t gather = 0;   // for parameters (zero3 may have one; else `reduce`),
   std::uint16_t replica = 0;  // and of those that hold the same shard
   [[nodiscard]] std::uint32_t ranks() const { return shards * replicas; }
 };

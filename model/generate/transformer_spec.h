@@ -125,6 +125,10 @@ struct ParallelSpec {
   bool reshard_after_forward = true;  // parallel.reshard_after_forward: zero3 gathers for backward
                                       // again; false: gathers once a step and keeps
   std::int64_t prefetch_layers = 1;   // parallel.prefetch_layers: zero3 gathers so far ahead
+  // parallel.gather_communicator: zero3 gathers parameters by a communicator of their own, beside
+  // reductions. By default one does both, in turn, as PyTorch's FSDP does (arXiv:2304.11277,
+  // section 3.3.2). DualPipe's gathers always have their own.
+  bool gather_communicator = false;
   // parallel.layer_collectives: zero3 gathers a layer's parameters by so many collectives of equal
   // size, and gradients that are reduced layer by layer likewise: one a tensor, say.
   std::int64_t layer_collectives = 1;

@@ -185,9 +185,9 @@ void StateWriter::gather_unit(std::uint32_t unit) {
   std::array<Node, 2>& ready = ready_[gathered_++];
   for (std::uint64_t i = 0; i < parts; ++i) {
     const ParameterCount part{divide_up(count.dense, parts), divide_up(count.experts, parts)};
-    ready[0] = gather_in(plan_.mesh.dense, part.dense, kDataGather, false,
+    ready[0] = gather_in(plan_.mesh.dense, part.dense, false,
                          members_handled(plan_.mesh.dense, part.dense, ready[0]));
-    ready[1] = gather_in(plan_.mesh.experts, part.experts, kExpertGather, true,
+    ready[1] = gather_in(plan_.mesh.experts, part.experts, true,
                          members_handled(plan_.mesh.experts, part.experts, ready[1]));
   }
   out_.context() = before;
@@ -202,21 +202,23 @@ StateWriter::Node StateWriter::members_handled(const ParameterGroup& group,
 }
 
 StateWriter::Node StateWriter::gather_in(const ParameterGroup& group, std::uint64_t parameters,
-                                         StreamRole stream, bool experts, Node after) {
+                                         bool experts, Node after) {
   if (group.shards == 1 || parameters == 0) return {};
+  const bool apart = group.gather != group.reduce;
+  const StreamRole stream =
+      experts ? (apart ? kExpertGather : kExpertData) : (apart ? kDataGather : kData);
   const schema::DataType type = parameter_precision_of(plan_.spec);
   return out_.collective(
       {experts ? "expert_parameter.all_gather" : "parameter.all_gather",
-       schema::CollectiveType::ALL_GATHER, stream,
-       stream == kDataGather || stream == kExpertGather ? group.gather : group.reduce,
+       schema::CollectiveType::ALL_GATHER, stream, group.gather,
        divide_up(parameters, group.shards) * width_of(type), type},
       {after});
 }
 
 void StateWriter::gather_bucket(Bucket& bucket, Node after) {
   bucket.gathered = {
-      gather_in(plan_.mesh.dense, bucket.parameters.dense, kData, false, after),
-      gather_in(plan_.mesh.experts, bucket.parameters.experts, kExpertData, true, after)};
+      gather_in(plan_.mesh.dense, bucket.parameters.dense, false, after),
+      gather_in(plan_.mesh.experts, bucket.parameters.experts, true, after)};
 }
 
 void StateWriter::use_chunk(std::uint32_t chunk) {

@@ -75,8 +75,7 @@ class StateWriter {
   void reduce(const ParameterCount& what, bool last);
   void reduce_in(const ParameterGroup& group, std::uint64_t parameters, bool last, bool experts);
   void gather_bucket(Bucket& bucket, Node after);
-  Node gather_in(const ParameterGroup& group, std::uint64_t parameters, StreamRole stream,
-                 bool experts, Node after);
+  Node gather_in(const ParameterGroup& group, std::uint64_t parameters, bool experts, Node after);
   void gather_unit(std::uint32_t unit);
   [[nodiscard]] std::uint64_t bytes_of_unit(std::uint32_t unit, schema::DataType type) const;
   // One micro-batch's gradients of a unit.

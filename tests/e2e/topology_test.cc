@@ -94,9 +94,64 @@ TEST(TopologyShow, DrawsEveryVertexAndLink) {
   const std::string svg = workspace.read("a.svg");
   EXPECT_EQ(count(svg, "<circle"), 8u);
   EXPECT_EQ(count(svg, "<rect"), 1u + 6);         // the background, and switches
-  EXPECT_EQ(count(svg, "<line"), 20u + 3);        // links, and the kinds' legend
+  EXPECT_EQ(count(svg, "<path"), 20u + 3);        // links, and the kinds' legend
+  EXPECT_EQ(count(svg, "<title>d7 to s"), 2u);    // its NVSwitch and its leaf
+  EXPECT_NE(svg.find(">d7</text>"), std::string::npos);
+  EXPECT_NE(svg.find(">inside nodes</text>"), std::string::npos);
   ASSERT_EQ(workspace.run({"topology", "show", "study.yaml", "-o", "a.dot"}).exit_code, 0);
   EXPECT_EQ(count(workspace.read("a.dot"), " -- "), 20u);
+}
+
+TEST(TopologyShow, DrawsWrapsOfATorusAsTwoEnds) {
+  const Workspace workspace;
+  write_study(workspace);
+  const Ran ran = workspace.run(with({"topology", "show", "study.yaml", "-o", "a.svg"}, kOnTorus));
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const std::string svg = workspace.read("a.svg");
+  EXPECT_EQ(count(svg, "stroke-dasharray"), 2u * 2);  // of each ring of 4
+  EXPECT_EQ(count(svg, "<path"), 12u + 2 + 1);        // links, second ends, the legend
+}
+
+constexpr const char* kCountersHead = "vertex,port,from_ps,until_ps,utilisation\n";
+
+TEST(TopologyShow, ColoursLinksByTheirLoad) {
+  const Workspace workspace;
+  write_study(workspace);
+  workspace.write("ports.csv", std::string(kCountersHead) +
+                                   "d0,0,0,100,1\nd0,0,100,200,0.8\nd1,0,0,100,0.5\n");
+  const Ran ran =
+      workspace.run({"topology", "show", "study.yaml", "-o", "a.svg", "--load", "ports.csv"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const std::string svg = workspace.read("a.svg");
+  EXPECT_EQ(count(svg, ": 90 % busy, 100 % at most"), 1u);
+  EXPECT_EQ(count(svg, ": 25 % busy, 50 % at most"), 1u);
+  EXPECT_EQ(count(svg, ": 0 % busy"), 18u);
+  EXPECT_EQ(count(svg, "stroke=\"#7d0f23\""), 1u);
+}
+
+TEST(TopologyShow, RefusesLoadsThatAreNotOfTheNetwork) {
+  const Workspace workspace;
+  write_study(workspace);
+  const auto error_of = [&](const std::string& rows, const char* picture = "a.svg") {
+    workspace.write("ports.csv", rows);
+    const Ran ran =
+        workspace.run({"topology", "show", "study.yaml", "-o", picture, "--load", "ports.csv"});
+    EXPECT_EQ(ran.exit_code, 2) << rows;
+    EXPECT_FALSE(workspace.has(picture)) << rows;
+    return ran.err;
+  };
+  const std::string head = kCountersHead;
+  EXPECT_EQ(error_of(head + "d8,0,0,100,1\n"),
+            "ports.csv:2: column vertex: \"d8\"; expected a device (\"d0\") or switch (\"s0\") of "
+            "the study's network\n");
+  EXPECT_NE(error_of(head + "d0,9,0,100,1\n").find("expected a whole number up to 1"),
+            std::string::npos);
+  EXPECT_NE(error_of(head + "d0,0,100,100,1\n").find("a later time than from_ps"),
+            std::string::npos);
+  EXPECT_NE(error_of(head + "d0,0,0,100,1.5\n").find("a share from 0 to 1"), std::string::npos);
+  EXPECT_NE(error_of(head).find("has no rows"), std::string::npos);
+  EXPECT_EQ(error_of(head, "a.dot"),
+            "--load: needs a picture with colours; expected -o FILE.svg\n");
 }
 
 TEST(TopologyShow, RefusesAPictureOfUnknownKind) {

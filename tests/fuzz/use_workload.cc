@@ -14,6 +14,7 @@
 #include "io/report/critical_path.h"
 #include "io/report/workload_drawing.h"
 #include "io/report/workload_facts.h"
+#include "io/report/workload_timeline.h"
 #include "model/workload/diff.h"
 #include "model/workload/validate.h"
 #include "tests/fuzz/read_workload.h"

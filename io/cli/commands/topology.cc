@@ -1,6 +1,7 @@
 #include "io/cli/commands/topology.h"
 
 #include <memory>
+#include <optional>
 #include <ostream>
 
 #include "core/error.h"
@@ -35,9 +36,14 @@ void show(const TopologyArguments& a, const Console& console) {
     throw core::InputError("--output",
                            in_quotes(a.output) + " is no picture; expected .svg or .dot");
   }
+  if (dot && !a.load.empty()) {
+    throw core::InputError("--load", "needs a picture with colours; expected -o FILE.svg");
+  }
   const std::unique_ptr<model::Topology> topology =
       in_file(a.study_file, [&] { return topology_of(a); });
-  if (svg) return core::write_file(a.output, svg_of(*topology));
+  std::optional<LinkLoads> loads;
+  if (!a.load.empty()) loads.emplace(a.load, *topology);
+  if (svg) return core::write_file(a.output, svg_of(*topology, loads ? &*loads : nullptr));
   if (dot) return core::write_file(a.output, dot_of(*topology, a.output));
   if (a.links) return print_links(*topology, console.out);
   const TopologyFacts facts = facts_of(*topology);

@@ -23,6 +23,7 @@
 #include "io/report/printed_json.h"
 #include "io/report/workload_drawing.h"
 #include "io/report/workload_facts.h"
+#include "io/report/workload_timeline.h"
 #include "io/study/file_kinds.h"
 #include "io/study/find_config.h"
 #include "io/study/in_file.h"
