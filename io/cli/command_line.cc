@@ -170,6 +170,25 @@ void add_traffic(CLI::App& app, TrafficArguments& a, RawOptions& raw) {
                "replaces the results of another study in the directory (default: DIR.2 and so on)");
 }
 
+void add_serve(CLI::App& app, ServeArguments& a, RawOptions& raw) {
+  app.add_option("STUDY", a.study_file,
+                 "serving study: a file, or a name in configs/serving, e.g. vidur_7b")
+      ->required();
+  add_sync_options(app, raw, a.options);
+  app.add_option("--seed", a.options.seed, "seed of every random number")->transform(kSeedRange);
+  app.add_option("--set", a.overrides, "replaces a key: path.to.key=value (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--audit", a.options.audit, "share of events to undo, compare and run again")
+      ->check(kShareRange);
+  add_time_limit(app, a.options.time_limit_s);
+  app.add_option("--out", a.out_directory, "directory of the results (default: none are written)");
+  app.add_option("--requests", a.requests, "writes what became of each request there (CSV)");
+  app.add_flag("--json", a.json, "prints one JSON object on standard output");
+  app.add_flag("--force", a.force,
+               "replaces the results of another study in the directory (default: DIR.2 and so on)");
+}
+
 void add_goal(CLI::App& app, GoalArguments& a, RawOptions& raw) {
   CLI::Option* const file = app.add_option("FILE", a.file, "GOAL schedule, text or binary");
   add_checkpoints(app, file, raw, a.restart);
@@ -281,25 +300,6 @@ void add_fork(CLI::App& app, ForkArguments& a, RawOptions& raw) {
   add_time_limit(app, a.options.time_limit_s);
   app.add_flag("--json", a.json, "prints one JSON object");
   app.add_flag("--force", a.force, "replaces what other studies left in the directories");
-}
-
-void add_topology(CLI::App& app, TopologyArguments& a, RawOptions& raw) {
-  app.require_subcommand(1);
-  CLI::App* show = app.add_subcommand("show", "says or draws what a study's network looks like");
-  show->add_option("STUDY", a.study_file, "study or traffic study")->required();
-  CLI::Option* output =
-      show->add_option("-o,--output", a.output, "a picture: FILE.svg or FILE.dot");
-  show->add_option("--load", a.load,
-                   "colours the picture's links by how busy the counters of `--counters` say")
-      ->needs(output);
-  show->add_option("--set", raw.lists, "replaces a key of the study: path=value (repeatable)")
-      ->take_all()
-      ->allow_extra_args(false);
-  CLI::Option* json =
-      show->add_flag("--json", a.json, "prints the figures as one JSON object")->excludes(output);
-  show->add_flag("--links", a.links, "lists the links by the names that faults take")
-      ->excludes(output)
-      ->excludes(json);
 }
 
 // The names that an argument of `app` may have meant.
@@ -422,6 +422,7 @@ struct CommandArguments {
   WorkloadArguments workload;
   TopologyArguments topology;
   TrafficArguments traffic;
+  ServeArguments serve;
   PholdArguments phold;
   GoalArguments goal;
   AstraArguments astra;
@@ -450,8 +451,9 @@ void add_commands(CLI::App& app, CommandArguments& a) {
   add_search(add("search", "simulates every layout of a training job, and lists the best"),
              a.search);
   add_workload(add("workload", "makes and examines workload graphs"), a.workload, a.raw_workload);
-  add_topology(add("topology", "shows the network of a study"), a.topology, a.raw);
+  add_topology(add("topology", "shows the network of a study"), a.topology);
   add_traffic(add("traffic", "runs synthetic traffic over a packet network"), a.traffic, a.raw);
+  add_serve(add("serve", "serves a language model: replicas, batches, requests"), a.serve, a.raw);
   add_phold(add("phold", "measures the engine with the PHOLD benchmark"), a.phold, a.raw);
   add_goal(add("goal", "simulates a GOAL schedule under LogGOPS"), a.goal, a.raw);
   add_astra(add("astra", "runs the files of an ASTRA-sim set-up with its semantics"), a.astra,
@@ -488,16 +490,17 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     finish_workload(a.raw_workload, a.workload);
     return a.workload;
   }
-  if (app.got_subcommand("topology")) {
-    a.topology.overrides = raw.lists;
-    return a.topology;
-  }
+  if (app.got_subcommand("topology")) return a.topology;
   if (app.got_subcommand("traffic")) {
     require_what(!a.traffic.study_file.empty(), "STUDY", a.traffic.restart, "traffic");
     a.traffic.overrides = raw.lists;
     finish_sync(raw, a.traffic.options);
     finish_checkpoints(raw, a.traffic.options.checkpoints);
     return a.traffic;
+  }
+  if (app.got_subcommand("serve")) {
+    finish_sync(raw, a.serve.options);
+    return a.serve;
   }
   if (app.got_subcommand("phold")) {
     finish_phold(app, raw, a.phold);

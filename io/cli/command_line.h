@@ -98,6 +98,17 @@ struct TrafficArguments {
   bool force = false;  // replaces what another study left in the directory
 };
 
+// `exawarp serve`.
+struct ServeArguments {
+  std::string study_file;
+  std::vector<std::string> overrides;
+  RunOptions options;
+  std::string out_directory;  // of the results; empty: none
+  std::string requests;       // file of what became of each request; empty: none
+  bool json = false;
+  bool force = false;  // replaces what another study left in the directory
+};
+
 // `exawarp phold`.
 struct PholdArguments {
   std::string restart;  // directory of checkpoints, which say the next four; empty: none
@@ -138,10 +149,10 @@ struct Information {
 };
 
 using Command = std::variant<Information, RunArguments, WorkloadArguments, TopologyArguments,
-                             TrafficArguments, PholdArguments, GoalArguments, AstraArguments,
-                             ValidateArguments, CalibrateArguments, CompareArguments,
-                             ReportArguments, ForkArguments, KernelsArguments, DoctorArguments,
-                             SweepArguments, SearchArguments>;
+                             TrafficArguments, ServeArguments, PholdArguments, GoalArguments,
+                             AstraArguments, ValidateArguments, CalibrateArguments,
+                             CompareArguments, ReportArguments, ForkArguments, KernelsArguments,
+                             DoctorArguments, SweepArguments, SearchArguments>;
 
 // `arguments` without the program's name. Throws core::InputError. `given`, where there is one,
 // gets the command and what each of its options is given: what has to be the same on every rank,

@@ -27,6 +27,7 @@ constexpr NamedArgument kNamedArguments[] = {{" run", kStudyFolders},
                                              {" sweep", kSweepFolders},
                                              {" search", kSearchFolders},
                                              {" traffic", kTrafficFolders},
+                                             {" serve", kServingFolders},
                                              {" topology show", kNetworkFolders},
                                              {" workload generate", kWorkloadFolders}};
 

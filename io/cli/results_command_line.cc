@@ -24,4 +24,23 @@ void add_report(CLI::App& app, ReportArguments& a) {
   app.add_flag("--no-pictures", a.no_pictures, "does not simulate runs again, to draw them");
 }
 
+void add_topology(CLI::App& app, TopologyArguments& a) {
+  app.require_subcommand(1);
+  CLI::App* show = app.add_subcommand("show", "says or draws what a study's network looks like");
+  show->add_option("STUDY", a.study_file, "study or traffic study")->required();
+  CLI::Option* output =
+      show->add_option("-o,--output", a.output, "a picture: FILE.svg or FILE.dot");
+  show->add_option("--load", a.load,
+                   "colours the picture's links by how busy the counters of `--counters` say")
+      ->needs(output);
+  show->add_option("--set", a.overrides, "replaces a key of the study: path=value (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
+  CLI::Option* json =
+      show->add_flag("--json", a.json, "prints the figures as one JSON object")->excludes(output);
+  show->add_flag("--links", a.links, "lists the links by the names that faults take")
+      ->excludes(output)
+      ->excludes(json);
+}
+
 }  // namespace exawarp::io

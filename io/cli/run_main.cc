@@ -23,6 +23,7 @@
 #include "io/cli/commands/search.h"
 #include "io/cli/commands/sweep.h"
 #include "io/cli/commands/topology.h"
+#include "io/cli/commands/serve.h"
 #include "io/cli/commands/traffic.h"
 #include "io/cli/commands/workload.h"
 #include "io/cli/option_values.h"
@@ -87,6 +88,7 @@ struct Dispatch {
   }
   int operator()(const KernelsArguments& a) const { return run_kernels(a, console, transport); }
   int operator()(const ValidateArguments& a) const { return run_validate(a, console, transport); }
+  int operator()(const ServeArguments& a) const { return run_serve(a, console, transport); }
   int operator()(const TrafficArguments& a) const { return run_traffic(a, console, transport); }
   int operator()(const WorkloadArguments& a) const {
     return handle_workload(a, console, transport);

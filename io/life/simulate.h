@@ -20,6 +20,7 @@
 #include "io/report/astra_report.h"
 #include "io/report/goal_report.h"
 #include "io/report/results.h"
+#include "io/report/serving_report.h"
 #include "io/report/traffic_report.h"
 #include "io/study/study.h"
 #include "io/study/traffic_study.h"
@@ -83,6 +84,8 @@ PholdRun phold_run_of(const Checkpoint& checkpoint);
 // core::InputError, core::SystemError and, on the ranks that did not fail first, OtherRankFailed.
 RunReport simulate(const Study& study, const RunOptions& options, pdes::Transport& transport);
 TrafficReport simulate(const TrafficStudy& study, const RunOptions& options,
+                       pdes::Transport& transport);
+ServingReport simulate(const ServingStudy& study, const RunOptions& options,
                        pdes::Transport& transport);
 GoalReport simulate(const GoalRun& run, const RunOptions& options, pdes::Transport& transport);
 PholdReport simulate(const PholdRun& run, const RunOptions& options, pdes::Transport& transport);

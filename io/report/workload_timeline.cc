@@ -165,14 +165,14 @@ void draw_axis(Svg& svg, const Frame& frame, Unit unit) {
 
 // Returns where it ends.
 double draw_legend(Svg& svg, const std::array<bool, kPaint.size()>& used, double y) {
-  constexpr double kStep = 210;
+  constexpr double kLegendStep = 210;
   double x = Frame::kLeft;
   for (std::size_t i = 0; i < kPaint.size(); ++i) {
     if (!used[i]) continue;
     svg.bar({x, y}, 14, 12, kPaint[i].fill, "");
     svg.text({x + 20, y + 11}, kPaint[i].says);
-    x += kStep;
-    if (x + kStep > Frame::kLeft + Frame::kWidth) x = Frame::kLeft, y += 20;
+    x += kLegendStep;
+    if (x + kLegendStep > Frame::kLeft + Frame::kWidth) x = Frame::kLeft, y += 20;
   }
   return y + 20;
 }

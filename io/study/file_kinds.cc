@@ -25,6 +25,8 @@ const std::array kKinds{
     KindOfFile{
         FileKind::traffic_study, "a traffic study", "run it by `exawarp traffic {}`", {"traffic"}},
     KindOfFile{
+        FileKind::serving_study, "a serving study", "run it by `exawarp serve {}`", {"serving"}},
+    KindOfFile{
         FileKind::study, "a study", "run it by `exawarp run {}`", {"workload", "jobs", "system"}},
     KindOfFile{FileKind::fork,
                "a file of futures",

@@ -11,6 +11,7 @@ enum class FileKind {
   search,
   study,
   traffic_study,
+  serving_study,
   fork,
   workload,
   accelerator,

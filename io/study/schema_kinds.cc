@@ -7,6 +7,7 @@
 #include "io/study/schema_sections.h"
 #include "io/study/search.h"
 #include "io/study/study.h"
+#include "io/study/serving_study.h"
 #include "io/study/sweep.h"
 #include "io/study/system_config.h"
 #include "io/study/traffic_study.h"
@@ -21,6 +22,7 @@ std::span<const SchemaKind> schema_kinds() {
       SchemaKind{"sweep", "configs/sweeps/", &sweep_keys().schema()},
       SchemaKind{"search", "configs/searches/", &search_keys().schema()},
       SchemaKind{"traffic", "configs/traffic/", &traffic_study_keys().schema()},
+      SchemaKind{"serving", "configs/serving/", &serving_study_keys().schema()},
       SchemaKind{"fork", "configs/forks/", &fork_keys().schema()},
       SchemaKind{"workload", "configs/workloads/", &workload_keys().schema()},
       SchemaKind{"model", "configs/models/", &model_keys().schema()},

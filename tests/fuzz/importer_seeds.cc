@@ -118,6 +118,22 @@ std::vector<std::string> flow_list_words() {
           "-1 us", "src", "dst", "start", "start_ps", "#"};
 }
 
+std::vector<std::string> request_trace_seeds() {
+  return {std::string(1, '\0') +
+              "arrived_at,num_prefill_tokens,num_decode_tokens\n0.0,374,44\n4.314579,396,109\n",
+          std::string(1, '\0') + "num_prefill_tokens,num_decode_tokens\n3772,54\n",
+          "\x01TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n"
+          "2023-11-17T00:00:00.5+00:00,1,1\n",
+          "\x02{\"timestamp\": 0, \"input_length\": 6758, \"output_length\": 500, "
+          "\"hash_ids\": [0, 1]}\n{\"timestamp\": 3000.5, \"input_length\": 1, "
+          "\"output_length\": 1}\n"};
+}
+
+std::vector<std::string> request_trace_words() {
+  return {",", "\n", "\"", "-1", "1e400", "16777217", "18446744073709551616", "arrived_at",
+          "timestamp", "9999-12-31", "23:59:60", "0000-00-00", "{", "}", "null", ":", "."};
+}
+
 std::vector<std::string> goal_words() {
   return {"rank ", "num_ranks ", "}", "{", "/*", "*/", "//", "-1", "irequires ", "requires ",
           "99999999999999999999", "tag ", "cpu 255", "nic ", ":", "l1", "b",

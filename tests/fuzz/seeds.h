@@ -32,6 +32,9 @@ std::vector<std::string> kernel_import_seeds();
 std::vector<std::string> kernel_import_words();
 std::vector<std::string> flow_list_seeds();
 std::vector<std::string> flow_list_words();
+// By io::RequestFormat.
+std::vector<std::string> request_trace_seeds();
+std::vector<std::string> request_trace_words();
 std::vector<std::string> unit_seeds();
 std::vector<std::string> expression_seeds();
 std::vector<std::string> command_line_seeds();

@@ -21,6 +21,7 @@
 #include "io/formats/goal/import.h"
 #include "io/formats/goal/text_reader.h"
 #include "io/formats/flows/flow_list.h"
+#include "io/formats/requests/request_trace.h"
 #include "io/formats/kernels/import.h"
 #include "io/formats/kernels/scale_sim.h"
 #include "io/formats/pytorch/import.h"
@@ -429,6 +430,21 @@ bool run_kernel_import(std::string_view bytes) {
   });
 }
 
+// The first byte says the format.
+bool run_request_trace(std::string_view bytes) {
+  if (bytes.empty()) return false;
+  static const InputFile file("requests");
+  const std::string& path = file.holding(bytes.substr(1));
+  const auto format = static_cast<io::RequestFormat>(static_cast<unsigned char>(bytes[0]) % 3);
+  return accepts([&] {
+    core::Time last{0};
+    for (const io::RecordedRequest& r : io::read_request_trace(path, format).requests) {
+      EXAWARP_CHECK(r.arrival >= last && r.prompt >= 1 && r.output >= 1, r.arrival.ps);
+      last = r.arrival;
+    }
+  });
+}
+
 // A list of flows among 16 devices.
 bool run_flow_list(std::string_view bytes) {
   static const InputFile file("flows.csv");
@@ -497,6 +513,7 @@ constexpr Target kTargets[] = {
     {"kernel_table", run_kernel_table, kernel_table_seeds, kernel_table_words},
     {"kernel_import", run_kernel_import, kernel_import_seeds, kernel_import_words},
     {"flow_list", run_flow_list, flow_list_seeds, flow_list_words},
+    {"request_trace", run_request_trace, request_trace_seeds, request_trace_words},
     {"units", run_units, unit_seeds, unit_words},
     {"expression", run_expression, expression_seeds, expression_words},
     {"command_line", run_command_line, command_line_seeds, command_line_words},

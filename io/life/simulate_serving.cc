@@ -1,0 +1,128 @@
+// Serving from its study to its report: the requests, the engine's run, and what must hold at the
+// end of every run, whatever was asked.
+#include <fmt/format.h>
+
+#include "core/check.h"
+#include "core/digest.h"
+#include "io/life/agreement.h"
+#include "io/life/prepared.h"
+#include "io/life/serving_requests.h"
+#include "io/life/simulate.h"
+#include "io/study/in_file.h"
+
+namespace exawarp::io {
+namespace {
+
+using model::serving::Outcome;
+using model::serving::Replica;
+using model::serving::Request;
+using model::serving::Serving;
+using model::serving::Spec;
+
+
+void load(const TimeLimit& limit, ServingReport& report) {
+  const ServingStudy& study = *report.study;
+  limit.check(study.file, "when the study was read");
+  Spec spec = study.spec;
+  spec.requests = requests_of(study);
+  limit.check(study.file, "when the requests were read");
+  report.serving = std::make_unique<const Serving>(std::move(spec));
+  report.outcome = std::make_unique<Outcome>(report.serving->spec());
+}
+
+// Ranks draw and read for themselves, so they compare what they got.
+Setting fingerprint_of(const std::vector<Request>& requests) {
+  core::Hasher hash;
+  for (const Request& r : requests) {
+    hash.word(static_cast<std::uint64_t>(r.arrival.ps));
+    hash.word(std::uint64_t{r.prefill} << 32 | r.decode);
+  }
+  return {"requests", std::to_string(hash.value())};
+}
+
+void add_replica(const Replica::State& s, ServingTotals& totals) {
+  totals.arrived += s.arrived;
+  totals.finished += s.finished;
+  totals.batches += s.batches;
+  totals.tokens += s.tokens;
+  totals.held += s.held;
+  totals.present_us += s.present_ps / 1'000'000;
+}
+
+// Collective.
+void gather(const pdes::Engine& engine, ServingReport& report, pdes::Transport& transport) {
+  const std::uint32_t replicas = report.serving->spec().replicas;
+  ServingTotals& totals = report.totals;
+  report.busy_ps.resize(replicas);
+  report.blocks_most.resize(replicas);
+  engine.visit([&](core::LpId lp, const void* state) {
+    if (lp.value >= replicas) return;
+    const auto& s = *static_cast<const Replica::State*>(state);
+    add_replica(s, totals);
+    report.busy_ps[lp.value] = s.busy_ps;
+    report.blocks_most[lp.value] = s.held_most;
+  });
+  std::array<std::uint64_t, 6> sums{totals.arrived, totals.finished, totals.batches,
+                                    totals.tokens,  totals.held,     totals.present_us};
+  transport.all_reduce_sum(sums);
+  totals = {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
+  transport.all_reduce_sum(report.busy_ps);
+  transport.all_reduce_sum(report.blocks_most);
+  Outcome& outcome = *report.outcome;
+  for (auto* values : {&outcome.first_token_ps(), &outcome.end_ps(), &outcome.restarts()}) {
+    transport.all_reduce_sum(*values);
+  }
+}
+
+// Every request was answered once, no block is left, and the mean number of requests at replicas is
+// their rate times their mean stay (Little's law, here for a finite run and so exact but for
+// rounding: both sides are the same area).
+void check_conservation(const ServingReport& report) {
+  const Spec& spec = report.serving->spec();
+  const ServingTotals& totals = report.totals;
+  EXAWARP_CHECK(totals.arrived == spec.requests.size(), totals.arrived, spec.requests.size());
+  EXAWARP_CHECK(totals.finished == totals.arrived, totals.finished, totals.arrived);
+  EXAWARP_CHECK(totals.held == 0, totals.held);
+  __extension__ using Wide = __int128;
+  Wide stay_ps = 0;
+  for (std::size_t i = 0; i < spec.requests.size(); ++i) {
+    EXAWARP_CHECK(report.outcome->is_done(i), i);
+    stay_ps += (report.outcome->end(i) - spec.latency).ps;
+  }
+  const auto stay_us = static_cast<std::int64_t>(stay_ps / 1'000'000);
+  const std::int64_t apart = stay_us - static_cast<std::int64_t>(totals.present_us);
+  const auto rounding = static_cast<std::int64_t>(spec.replicas + spec.requests.size() / 1'000 + 1);
+  EXAWARP_CHECK(apart <= rounding && apart >= -rounding, stay_us, totals.present_us);
+}
+
+}  // namespace
+
+ServingReport simulate(const ServingStudy& study, const RunOptions& options,
+                       pdes::Transport& transport) {
+  ServingReport report;
+  auto own = std::make_unique<ServingStudy>(study);
+  if (options.seed) own->seed = *options.seed;
+  report.study = std::move(own);
+  const TimeLimit limit(options.time_limit_s.value_or(0), options.started);
+  agree(transport, [&] { in_file(study.file, [&] { load(limit, report); }); });
+  Settings settings = study.settings;
+  settings.push_back(fingerprint_of(report.serving->spec().requests));
+  require_same(transport, settings);
+  const Placeable what{.atoms = report.serving->processes(),
+                       .partitions_per_thread = 1,
+                       .place = [](const partition::PlacementRequest& request) {
+                         return Placed{partition::place_in_blocks(request)};
+                       }};
+  Prepared p = prepare(what, with_options(pdes::EngineOptions{.seed = report.study->seed}, options),
+                       options.partitions.value_or(0), options, transport);
+  p.engine.time_limit_s = limit.left_s();
+  pdes::Engine engine(*report.serving, p.placement, p.engine, transport, report.outcome.get());
+  report.result = engine.run(options.progress);
+  gather(engine, report, transport);
+  report.status = report.result.stopped ? RunStatus::stopped : RunStatus::finished;
+  if (report.status == RunStatus::finished) check_conservation(report);
+  set_facts(report, p.engine, options.time_limit_s.value_or(0), transport);
+  return report;
+}
+
+}  // namespace exawarp::io

@@ -1,0 +1,226 @@
+// Times of requests as means and percentiles; Vidur's definitions (docs/reference/serving.md).
+#include "io/report/serving_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/digest.h"
+#include "core/units.h"
+#include "io/report/append.h"
+#include "io/report/printed_json.h"
+#include "io/study/suggest.h"
+
+namespace exawarp::io {
+namespace {
+
+using core::Time;
+using Json = nlohmann::ordered_json;
+using model::serving::Request;
+
+// Of the requests that are done.
+struct Spread {
+  Time mean, p50, p90, p99, most;
+};
+
+Spread spread_of(std::vector<Time> times) {
+  Spread out;
+  if (times.empty()) return out;
+  std::ranges::sort(times);
+  core::WidePs sum = 0;
+  for (const Time t : times) sum += t.ps;
+  out.mean = core::time_to_end(sum / static_cast<core::WidePs>(times.size()));
+  out.p50 = model::serving::percentile(times, 50);
+  out.p90 = model::serving::percentile(times, 90);
+  out.p99 = model::serving::percentile(times, 99);
+  out.most = times.back();
+  return out;
+}
+
+struct Figures {
+  std::uint64_t done = 0, good = 0, restarts = 0;
+  std::uint64_t prompt_tokens = 0, output_tokens = 0;
+  Time makespan;  // from the first arrival to the last end
+  Spread first_token, per_token, end;
+  double utilisation_least = 0, utilisation_mean = 0, utilisation_most = 0;
+  std::uint64_t blocks_most = 0;
+  [[nodiscard]] double per_s(std::uint64_t count) const {
+    return makespan.ps == 0 ? 0 : static_cast<double>(count) / core::to_seconds(makespan);
+  }
+};
+
+bool is_good(const ServingReport& r, std::size_t i) {
+  const Objectives& promised = r.study->objectives;
+  const auto keeps = [](Time promise, Time is) { return promise.ps == 0 || is <= promise; };
+  return keeps(promised.first_token, r.outcome->first_token(i)) &&
+         keeps(promised.per_token, r.outcome->per_token(i)) &&
+         keeps(promised.end, r.outcome->end(i));
+}
+
+void add_replicas(const ServingReport& r, Figures& out) {
+  const double all = std::max(1e-12, core::to_seconds(out.makespan));
+  out.utilisation_least = 1;
+  for (const std::uint64_t busy : r.busy_ps) {
+    const double share = core::to_seconds(Time{static_cast<std::int64_t>(busy)}) / all;
+    out.utilisation_least = std::min(out.utilisation_least, share);
+    out.utilisation_most = std::max(out.utilisation_most, share);
+    out.utilisation_mean += share / static_cast<double>(r.busy_ps.size());
+  }
+  out.blocks_most = *std::ranges::max_element(r.blocks_most);
+}
+
+Figures figures_of(const ServingReport& r) {
+  Figures out;
+  const std::vector<Request>& requests = r.serving->spec().requests;
+  std::vector<Time> first_token, per_token, end;
+  Time last{0};
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!r.outcome->is_done(i)) continue;
+    ++out.done;
+    out.good += is_good(r, i) ? 1 : 0;
+    out.restarts += r.outcome->restarts_of(i);
+    out.prompt_tokens += requests[i].prefill;
+    out.output_tokens += requests[i].decode;
+    first_token.push_back(r.outcome->first_token(i));
+    per_token.push_back(r.outcome->per_token(i));
+    end.push_back(r.outcome->end(i));
+    last = std::max(last, requests[i].arrival + end.back());
+  }
+  if (out.done != 0) out.makespan = last - requests.front().arrival;
+  out.first_token = spread_of(std::move(first_token));
+  out.per_token = spread_of(std::move(per_token));
+  out.end = spread_of(std::move(end));
+  add_replicas(r, out);
+  return out;
+}
+
+Json json_of(const Spread& s) {
+  return {{"mean", s.mean.ps}, {"p50", s.p50.ps}, {"p90", s.p90.ps},
+          {"p99", s.p99.ps},   {"max", s.most.ps}};
+}
+
+std::string text_of(const Spread& s) {
+  return fmt::format("mean {}, p50 {}, p90 {}, p99 {}, max {}", core::format_time(s.mean),
+                     core::format_time(s.p50), core::format_time(s.p90),
+                     core::format_time(s.p99), core::format_time(s.most));
+}
+
+double mean_present(const ServingReport& r, const Figures& f) {
+  return f.makespan.ps == 0
+             ? 0
+             : static_cast<double>(r.totals.present_us) * 1e-6 / core::to_seconds(f.makespan);
+}
+
+double tokens_per_batch(const ServingReport& r) {
+  return static_cast<double>(r.totals.tokens) /
+         static_cast<double>(std::max<std::uint64_t>(1, r.totals.batches));
+}
+
+}  // namespace
+
+std::string serving_json(const ServingReport& r) {
+  const Figures f = figures_of(r);
+  const model::serving::Spec& spec = r.serving->spec();
+  Json json{{"schema", "exawarp-serving-1"},
+            {"study", r.study->name},
+            {"status", core::name_of(r.status)},
+            {"policy", core::name_of(spec.policy)},
+            {"router", core::name_of(spec.router)},
+            {"replicas", spec.replicas},
+            {"stages", spec.stages},
+            {"blocks", spec.blocks},
+            {"requests", spec.requests.size()},
+            {"done", f.done},
+            {"makespan_ps", f.makespan.ps},
+            {"requests_per_s", f.per_s(f.done)},
+            {"prompt_tokens_per_s", f.per_s(f.prompt_tokens)},
+            {"output_tokens_per_s", f.per_s(f.output_tokens)},
+            {"first_token_ps", json_of(f.first_token)},
+            {"per_token_ps", json_of(f.per_token)},
+            {"end_ps", json_of(f.end)},
+            {"restarts", f.restarts},
+            {"batches", r.totals.batches},
+            {"tokens_per_batch", tokens_per_batch(r)},
+            {"blocks_most", f.blocks_most},
+            {"requests_present_mean", mean_present(r, f)},
+            {"utilisation",
+             {{"min", f.utilisation_least},
+              {"mean", f.utilisation_mean},
+              {"max", f.utilisation_most}}}};
+  if (r.study->objectives.any()) {
+    json["good"] = f.good;
+    json["goodput_per_s"] = f.per_s(f.good);
+  }
+  json["committed_events"] = r.result.total.committed_events();
+  json["rolled_back_events"] = r.result.total.rolled_back_events;
+  json["sync"] = core::name_of(r.sync);
+  json["ranks"] = r.ranks;
+  json["threads"] = r.result.threads;
+  json["partitions"] = r.result.partition_count;
+  json["run_s"] = r.result.run_s;
+  json["peak_rss_bytes"] = r.peak_rss_bytes;
+  json["digest"] = core::to_hex(r.result.digest);
+  return printed(json);
+}
+
+std::string serving_text(const ServingReport& r) {
+  const Figures f = figures_of(r);
+  const model::serving::Spec& spec = r.serving->spec();
+  std::string out =
+      fmt::format("{}: {} replica{} of {} stage{}, {}, {}\n", r.study->name,
+                  core::format_grouped(spec.replicas), spec.replicas == 1 ? "" : "s", spec.stages,
+                  spec.stages == 1 ? "" : "s", core::name_of(spec.policy),
+                  core::name_of(spec.router));
+  const auto line = [&](const char* what, const std::string& text) {
+    append(out, "  {:<16}{}\n", what, text);
+  };
+  line("requests", fmt::format("{} done of {} in {}, {:.4g} a second", core::format_grouped(f.done),
+                               core::format_grouped(spec.requests.size()),
+                               core::format_time(f.makespan), f.per_s(f.done)));
+  line("tokens", fmt::format("{} a second in, {} out",
+                             core::format_count(f.per_s(f.prompt_tokens)),
+                             core::format_count(f.per_s(f.output_tokens))));
+  line("first token", text_of(f.first_token));
+  line("per token", text_of(f.per_token));
+  line("end to end", text_of(f.end));
+  if (r.study->objectives.any()) {
+    line("as promised", fmt::format("{} requests, {:.1f} %, {:.4g} a second",
+                                    core::format_grouped(f.good),
+                                    100.0 * static_cast<double>(f.good) /
+                                        static_cast<double>(std::max<std::uint64_t>(1, f.done)),
+                                    f.per_s(f.good)));
+  }
+  line("batches", fmt::format("{}, of {:.4g} tokens; {} restarts",
+                              core::format_grouped(r.totals.batches), tokens_per_batch(r),
+                              core::format_grouped(f.restarts)));
+  line("blocks", fmt::format("{} of {} at most", core::format_grouped(f.blocks_most),
+                             core::format_grouped(spec.blocks)));
+  line("at replicas", fmt::format("{:.4g} requests on average", mean_present(r, f)));
+  line("busy", fmt::format("{:.1f} % of the time, {:.1f} to {:.1f} % by replica",
+                           100 * f.utilisation_mean, 100 * f.utilisation_least,
+                           100 * f.utilisation_most));
+  line("events", fmt::format("{} committed, {} rolled back",
+                             core::format_grouped(r.result.total.committed_events()),
+                             core::format_grouped(r.result.total.rolled_back_events)));
+  line("host", fmt::format("{:.3f} s, {}", r.result.run_s, core::format_bytes(r.peak_rss_bytes)));
+  line("digest", core::to_hex(r.result.digest));
+  return out;
+}
+
+void write_requests(const ServingReport& r, core::OutputFile& file) {
+  std::string out =
+      "request,arrival_ps,prompt_tokens,output_tokens,first_token_ps,per_token_ps,end_ps,"
+      "restarts\n";
+  const std::vector<Request>& requests = r.serving->spec().requests;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!r.outcome->is_done(i)) continue;
+    append(out, "{},{},{},{},{},{},{},{}\n", i, requests[i].arrival.ps, requests[i].prefill,
+           requests[i].decode, r.outcome->first_token(i).ps, r.outcome->per_token(i).ps,
+           r.outcome->end(i).ps, r.outcome->restarts_of(i));
+  }
+  file.write(out);
+  file.commit();
+}
+
+}  // namespace exawarp::io

@@ -1,0 +1,40 @@
+// What `exawarp serve` prints, and the table of its requests.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/output_file.h"
+#include "io/report/ran.h"
+#include "io/study/serving_study.h"
+#include "model/serving/outcome.h"
+
+namespace exawarp::io {
+
+// Over all replicas.
+struct ServingTotals {
+  std::uint64_t arrived = 0, finished = 0;  // requests
+  std::uint64_t batches = 0;
+  std::uint64_t tokens = 0;      // in them
+  std::uint64_t held = 0;        // blocks, at the end
+  std::uint64_t present_us = 0;  // requests at replicas, times time
+};
+
+struct ServingReport : Ran {
+  std::unique_ptr<const ServingStudy> study;  // as it was simulated
+  std::unique_ptr<const model::serving::Serving> serving;
+  std::unique_ptr<model::serving::Outcome> outcome;
+  ServingTotals totals;
+  std::vector<std::uint64_t> busy_ps;      // by replica: of its first stage
+  std::vector<std::uint64_t> blocks_most;  // by replica: held at once
+};
+
+// The keys are listed in docs/guide/serving.md.
+std::string serving_json(const ServingReport& report);
+std::string serving_text(const ServingReport& report);
+// CSV: a row a request that is done.
+void write_requests(const ServingReport& report, core::OutputFile& file);
+
+}  // namespace exawarp::io

@@ -1,0 +1,174 @@
+// The keys of a serving study.
+#include "io/study/serving_study.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "io/study/file_kinds.h"
+#include "io/study/quantities.h"
+
+namespace exawarp::io {
+namespace {
+
+using core::Dimension;
+using model::serving::Arrivals;
+using model::serving::Lengths;
+using model::serving::LengthSpec;
+using model::serving::Spec;
+
+constexpr IntegerRange kTokens{1, kRecordedTokensMax};
+
+const Keys<model::serving::BatchTime>& batch_time_keys() {
+  using S = model::serving::BatchTime;
+  using K = Keys<S>;
+  static const K keys("serving.batch_time", "How long a batch takes, over all stages.",
+                      {K::latency("base", &S::base, 0, "whatever it holds"),
+                       K::latency("per_token", &S::per_token, 0, "for each token of the batch"),
+                       K::latency("per_context", &S::per_context, 0,
+                                  "for each token that a decoding request has so far"),
+                       K::latency("per_pair_half", &S::per_pair_half, 0,
+                                  "times n (n + 2 c): a prompt's n tokens behind c of its own")});
+  return keys;
+}
+
+const Keys<Spec>& replica_keys() {
+  using S = Spec;
+  using K = Keys<S>;
+  static const K keys(
+      "serving.serving", "How requests are served: docs/reference/serving.md.",
+      {K::integer("replicas", &S::replicas, {1, 1 << 20}, "that serve the model"),
+       K::choice("router", &S::router, "which replica a request goes to"),
+       K::latency("latency", &S::latency, 1, "from the router to a replica, and back"),
+       K::choice("policy", &S::policy, "how a replica puts batches together"),
+       K::integer("stages", &S::stages, {1, model::serving::kStagesMax},
+                  "of a replica's pipeline"),
+       K::integer("blocks", &S::blocks, {1, std::int64_t{1} << 31},
+                  "of keys and values that a replica has room for")
+           .required(),
+       K::integer("block_tokens", &S::block_tokens, {1, 1 << 16}, "of a block; `lightllm` needs 1"),
+       K::integer("request_tokens_max", &S::request_tokens_max, {2, kRecordedTokensMax},
+                  "prompt and output of a request"),
+       K::integer("batch_tokens_max", &S::batch_tokens_max, kTokens,
+                  "`vllm` and `lightllm`: of a batch of prompts"),
+       K::integer("chunk_tokens", &S::chunk_tokens, kTokens, "`sarathi`: of a batch"),
+       K::integer("batch_requests_max", &S::batch_requests_max,
+                  {1, model::serving::kBatchRequestsMax}, "of a replica at once"),
+       K::integer("reserved_requests_max", &S::reserved_requests_max,
+                  {1, model::serving::kBatchRequestsMax},
+                  "`orca` and `faster_transformer`: of a batch"),
+       K::integer("decodes_between_prefills", &S::decodes_between_prefills, {0, 1 << 20},
+                  "`lightllm`: batches of decodes before prompts are looked at again"),
+       K::section("batch_time", &S::time, batch_time_keys(), "how long a batch takes")});
+  return keys;
+}
+
+const Keys<LengthSpec>& length_keys() {
+  using S = LengthSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "serving.lengths", "How many tokens a request's prompt or output has.",
+      {K::choice("lengths", &S::kind, "how they are drawn"),
+       K::integer("tokens", &S::tokens, kTokens, "of each").only_if("lengths", {"fixed"}),
+       K::integer("least", &S::least, kTokens, "of the least")
+           .only_if("lengths", {"uniform", "zipf"}),
+       K::integer("most", &S::most, kTokens, "of the most")
+           .only_if("lengths", {"uniform", "zipf"}),
+       K::real("exponent", &S::exponent, {.min = 0, .max = 10},
+               "the k-th least has a weight of k to the power of minus this")
+           .only_if("lengths", {"zipf"})});
+  return keys;
+}
+
+const Keys<RequestSource>& source_keys() {
+  using S = RequestSource;
+  using K = Keys<S>;
+  static const K keys(
+      "serving.requests", "What is asked, and when.",
+      {K::custom("file", {ValueShape::text()}, "recorded requests",
+                 [](const YamlSection& section, S& out, const KeySchema& key) {
+                   if (section.has(key.name)) out.file = section.path(key.name);
+                 })
+           .otherwise("none: lengths are drawn"),
+       K::choice("format", &S::format, "of the file"),
+       K::choice("arrivals", [](S & s) -> auto& { return s.arrivals.kind; },
+                 "when requests come: `trace` (as the file says), or drawn"),
+       K::real("rate", [](S & s) -> auto& { return s.arrivals.rate; },
+               {.min = 1e-6, .max = 1e9}, "requests per second, where arrivals are drawn"),
+       K::real("variation", [](S & s) -> auto& { return s.arrivals.variation; },
+               {.min = 0.01, .max = 100}, "of `gamma`: an interval's deviation over its mean"),
+       K::real("time_scale", &S::time_scale, {.min = 0, .max = 1e6}, "on the file's times"),
+       K::integer("count", &S::count, {0, kRecordedRequestsMax}, "of requests")
+           .otherwise("as many as the file has"),
+       K::flag("cut_long", &S::cut_long,
+               "prompts are cut where a request has more than `request_tokens_max`"),
+       K::section("prompt", &S::prompt, length_keys(), "tokens of a prompt, without a file"),
+       K::section("output", &S::output, length_keys(), "tokens of an answer, without a file")});
+  return keys;
+}
+
+const Keys<Objectives>& objective_keys() {
+  using S = Objectives;
+  using K = Keys<S>;
+  static const K keys("serving.objectives",
+                      "What a request is promised; those that get all of it are good.",
+                      {K::latency("first_token", &S::first_token, 0, "after it came")
+                           .otherwise("none"),
+                       K::latency("per_token", &S::per_token, 0, "mean, after the first")
+                           .otherwise("none"),
+                       K::latency("end", &S::end, 0, "after it came").otherwise("none")});
+  return keys;
+}
+
+// What the tables cannot say: how keys of the requests depend on each other.
+void check_source(const RequestSource& source, const std::string& path) {
+  const bool drawn = source.arrivals.kind != Arrivals::trace;
+  if (source.file.empty() && !drawn) {
+    throw core::InputError(path, "requests.arrivals: is `trace` without a file; expected "
+                                 "requests.file, or arrivals: poisson, gamma or static");
+  }
+  if (source.file.empty() && source.count == 0) {
+    throw core::InputError(path, "requests.count: is missing; expected how many are drawn");
+  }
+  if (!drawn && source.count != 0) {
+    throw core::InputError(path, "requests.count: is given beside the file's own arrivals; "
+                                 "expected arrivals that are drawn, or no count");
+  }
+  for (const LengthSpec* lengths : {&source.prompt, &source.output}) {
+    if (lengths->kind == Lengths::fixed || lengths->most >= lengths->least) continue;
+    throw core::InputError(path, fmt::format("requests: most: \"{}\" is below least, {}; expected "
+                                             "at least that",
+                                             lengths->most, lengths->least));
+  }
+}
+
+}  // namespace
+
+const Keys<ServingStudy>& serving_study_keys() {
+  using S = ServingStudy;
+  using K = Keys<S>;
+  static const K keys(
+      "serving", "What `exawarp serve` simulates: a language model that is served.",
+      {K::text("study", &S::name, "its name").required(), K::note("description"), K::note("source"),
+       K::section("serving", &S::spec, replica_keys(), "how requests are served").required(),
+       K::section("requests", &S::requests, source_keys(), "what is asked, and when").required(),
+       K::section("objectives", &S::objectives, objective_keys(), "what a request is promised"),
+       K::integer("seed", &S::seed, {}, "of every random number")});
+  return keys;
+}
+
+ServingStudy read_serving_study(const std::string& path,
+                                const std::vector<std::string>& overrides) {
+  YamlDocument document(path, overrides);
+  const YamlSection root = document.root();
+  expect_kind(FileKind::serving_study, root, path);
+  ServingStudy out;
+  out.file = path;
+  out = serving_study_keys().read(root, std::move(out));
+  document.finish();
+  check_source(out.requests, path);
+  out.settings = document.settings();
+  out.resolved = document.resolved();
+  return out;
+}
+
+}  // namespace exawarp::io

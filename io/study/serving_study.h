@@ -1,0 +1,70 @@
+// A serving study: replicas that serve a language model, and what is asked of them
+// (configs/serving/*.yaml).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/names.h"
+#include "io/study/keys.h"
+#include "io/study/yaml.h"
+#include "model/serving/arrivals.h"
+#include "model/serving/serving.h"
+
+namespace exawarp::io {
+
+// How files of requests are written (io/formats/requests/request_trace.h).
+enum class RequestFormat { vidur, azure, mooncake };
+inline constexpr core::Named<RequestFormat> kRequestFormatNames[] = {
+    {"vidur", RequestFormat::vidur},
+    {"azure", RequestFormat::azure},
+    {"mooncake", RequestFormat::mooncake}};
+constexpr std::span<const core::Named<RequestFormat>> names_of(RequestFormat) {
+  return kRequestFormatNames;
+}
+static_assert(core::names_each(kRequestFormatNames));
+
+constexpr std::uint64_t kRecordedRequestsMax = 1 << 24;
+constexpr std::uint32_t kRecordedTokensMax = 1 << 24;
+
+// Where requests come from: a file, or drawn, or the file's lengths at times that are drawn.
+struct RequestSource {
+  std::string file;  // empty: none
+  RequestFormat format = RequestFormat::vidur;
+  double time_scale = 1;    // on the file's times
+  std::uint64_t count = 0;  // 0: all of the file; else the file's over and over
+  bool cut_long = false;    // a prompt too long is cut, as Vidur does; else refused
+  model::serving::ArrivalSpec arrivals = {.kind = model::serving::Arrivals::trace};
+  model::serving::LengthSpec prompt, output;
+};
+
+// What users were promised; 0: nothing.
+struct Objectives {
+  core::Time first_token;
+  core::Time per_token;
+  core::Time end;
+  [[nodiscard]] bool any() const {
+    return first_token.ps != 0 || per_token.ps != 0 || end.ps != 0;
+  }
+};
+
+struct ServingStudy {
+  std::string file;
+  std::string name;
+  model::serving::Spec spec;  // without requests
+  RequestSource requests;
+  Objectives objectives;
+  std::uint64_t seed = 1;
+  Settings settings;  // all of it as written, to compare ranks by
+  ResolvedYaml resolved;
+};
+
+const Keys<ServingStudy>& serving_study_keys();
+
+// Reads, overrides (`path.to.key=value`) and checks a serving study. Throws core::InputError.
+ServingStudy read_serving_study(const std::string& path,
+                                const std::vector<std::string>& overrides);
+
+}  // namespace exawarp::io
