@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "core/check.h"
+#include "core/error.h"
 #include "core/units.h"
 #include "model/compute/roofline.h"
 #include "model/compute_times.h"
@@ -359,6 +360,38 @@ void ClassTotals::add(const ClassTotals& other) {
   last_finish = std::max(last_finish, other.last_finish);
 }
 
+void Outcome::repeat(const Outcome& shorter, std::int64_t steps) {
+  EXAWARP_CHECK(steps_ == 0 && cluster_->jobs().size() == 1, steps_, cluster_->jobs().size());
+  const std::int64_t simulated = steps_of(cluster_->jobs().front());
+  const std::int64_t more = steps - simulated;
+  const Time step = simulated_time() - shorter.simulated_time();
+  if (step.ps > 0 && more > (core::kEndOfTime - simulated_time()).ps / step.ps) {
+    throw core::InputError(fmt::format("{} steps of {} pass {}; expected fewer", steps,
+                                       core::format_time(step), core::kEndOfTimeText));
+  }
+  const auto times = static_cast<DeviceTime>(more);
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    ClassTotals& totals = classes_[c];
+    const ClassTotals& before = shorter.classes_[c];
+    for (std::size_t i = 0; i < kTimeClassCount; ++i) {
+      totals.time_ps[i] += times * (totals.time_ps[i] - before.time_ps[i]);
+    }
+    for (std::size_t p = 0; p < kPassCount; ++p) {
+      totals.pass_ps[p] += times * (totals.pass_ps[p] - before.pass_ps[p]);
+    }
+    totals.finish_ps += times * (totals.finish_ps - before.finish_ps);
+    totals.last_finish =
+        totals.last_finish + Time{more * (totals.last_finish - before.last_finish).ps};
+  }
+  steps_ = steps;
+  repeated_ = static_cast<double>(steps) / static_cast<double>(simulated);
+}
+
+std::int64_t Outcome::steps_of(const PlacedJob& job) const {
+  if (steps_ != 0) return steps_;
+  return std::max<std::int64_t>(1, job.graph->training().getSteps());
+}
+
 ClassTotals Outcome::total() const {
   ClassTotals all;
   all.name = "all";
@@ -392,8 +425,7 @@ JobTotals Outcome::job(std::size_t index) const {
   const Time last = job.totals.last_finish;
   job.duration = std::max(Time{0}, last - placed.start);
   job.idle_ps = job.totals.finished * to_sum(last) - job.totals.finish_ps;
-  const auto steps = std::max<std::int64_t>(1, placed.graph->training().getSteps());
-  job.step_time = Time{job.duration.ps / steps};
+  job.step_time = Time{job.duration.ps / steps_of(placed)};
   return job;
 }
 

@@ -98,6 +98,15 @@ class Outcome {
   [[nodiscard]] std::vector<std::byte> waiting_to_bytes() const;
   void waiting_from_bytes(std::span<const std::byte> bytes);
 
+  // Becomes the outcome of `steps` steps. Requires that it is that of one job's workload, complete,
+  // `shorter` that of one step less, and that all further steps are as its last (recurrence.h).
+  // Throws core::InputError, without a place, where that would be after the end of time.
+  void repeat(const Outcome& shorter, std::int64_t steps);
+  // Of a job's workload, at least one.
+  [[nodiscard]] std::int64_t steps_of(const PlacedJob& job) const;
+  // What workloads and programs say counts so many times.
+  [[nodiscard]] double repeated() const { return repeated_; }
+
   [[nodiscard]] std::span<const ClassTotals> classes() const { return classes_; }  // by program
   [[nodiscard]] ClassTotals total() const;
   [[nodiscard]] const BackgroundTotals& background() const { return background_; }
@@ -148,6 +157,8 @@ class Outcome {
   // 0 for whom the late event is for, 1 for whom it is of, 2 for others.
   [[nodiscard]] std::uint32_t distance_to_late(std::uint32_t device) const;
 
+  std::int64_t steps_ = 0;  // after repeat()
+  double repeated_ = 1;
   const pdes::Event* late_;
   std::vector<WaitingDevice> waiting_;  // ascending by distance to the late event and by device
 };

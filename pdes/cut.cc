@@ -135,35 +135,43 @@ void Partition::go_on() {
   least_ = pending_.least();
 }
 
-std::uint64_t restore_chunk(std::span<const std::byte> bytes, const Directory& directory,
-                            const std::function<Partition*(LpId)>& owner) {
+CutContent content_of(std::span<const std::byte> bytes) {
   core::ByteReader chunk(bytes);
   const auto head = chunk.next<CutHead>();
-  std::uint64_t restored = 0;
+  CutContent out;
   for (std::uint32_t i = 0; i < head.lps; ++i) {
     const auto lp = chunk.next<CutLp>();
-    const auto state = chunk.take(lp.bytes);
-    Partition* const partition = owner({lp.id});
-    if (partition == nullptr) continue;
-    const LpSlot slot = directory.find({lp.id});
-    if (slot.type != lp.type) throw core::InputError("is of another model");
-    partition->restore(slot, lp.sequence, state);
-    ++restored;
+    out.lps.push_back({{lp.id}, lp.type, lp.sequence, chunk.take(lp.bytes)});
   }
   for (std::uint32_t i = 0; i < head.events; ++i) {
     const auto from = chunk.next<CutEvent>();
-    Partition* const partition = owner({from.destination});
-    if (partition == nullptr) continue;
-    Event event;
+    Event& event = out.events.emplace_back();
     event.receive_time = Time{from.receive_time_ps};
     event.source = {from.source};
     event.sequence = from.sequence;
     event.destination = {from.destination};
     event.kind = static_cast<EventKind>(from.kind);
     event.payload = from.payload;
-    partition->restore(event);
   }
   if (!chunk.is_at_end()) throw core::InputError("is longer than it says");
+  return out;
+}
+
+std::uint64_t restore_chunk(std::span<const std::byte> bytes, const Directory& directory,
+                            const std::function<Partition*(LpId)>& owner) {
+  const CutContent content = content_of(bytes);
+  std::uint64_t restored = 0;
+  for (const CutContent::Lp& lp : content.lps) {
+    Partition* const partition = owner(lp.id);
+    if (partition == nullptr) continue;
+    const LpSlot slot = directory.find(lp.id);
+    if (slot.type != lp.type) throw core::InputError("is of another model");
+    partition->restore(slot, lp.sequence, lp.state);
+    ++restored;
+  }
+  for (const Event& event : content.events) {
+    if (Partition* const partition = owner(event.destination)) partition->restore(event);
+  }
   return restored;
 }
 

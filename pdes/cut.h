@@ -23,6 +23,7 @@
 #include "core/digest.h"
 #include "core/ids.h"
 #include "core/time.h"
+#include "pdes/event.h"
 #include "pdes/statistics.h"
 
 namespace exawarp::pdes {
@@ -40,6 +41,20 @@ struct CutChunk {
   core::LpId first, last;
   std::vector<std::byte> bytes;  // for Engine::restore() alone
 };
+
+// What a chunk holds, for those who look into one.
+struct CutContent {
+  struct Lp {
+    core::LpId id;
+    std::uint32_t type = 0;              // index into Model::types()
+    std::uint32_t sequence = 0;          // how many events it has sent
+    std::span<const std::byte> state{};  // as a StateWriter described it
+  };
+  std::vector<Lp> lps;
+  std::vector<Event> events;  // pending; key, kind and payload alone are set
+};
+// Points into the chunk. Throws core::InputError, without a place, where it is damaged.
+CutContent content_of(std::span<const std::byte> chunk);
 
 struct RankCut {
   CutTotals totals;  // of all ranks

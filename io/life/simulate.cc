@@ -15,6 +15,7 @@
 #include "io/life/checkpointing.h"
 #include "io/life/placing.h"
 #include "io/life/prepared.h"
+#include "io/life/study_run.h"
 #include "io/report/memory_report.h"
 #include "io/study/in_file.h"
 #include "model/generate/transformer.h"
@@ -367,7 +368,8 @@ void finish_timeline(RunReport& report, const model::Cluster& cluster,
 
 }  // namespace
 
-RunReport simulate(const Study& study, const RunOptions& options, pdes::Transport& transport) {
+RunReport simulate_all_of(const Study& study, const RunOptions& options, const pdes::CutPlan& cuts,
+                          pdes::Transport& transport) {
   const Clock::time_point start = Clock::now();
   RunReport report;
   report.study = with_options(study, options);
@@ -392,7 +394,7 @@ RunReport simulate(const Study& study, const RunOptions& options, pdes::Transpor
                       transport, report.counters.get());
   Checkpointing checkpoints(options, facts_of(*report.study, options),
                             sinks_of(report, options), engine, transport);
-  report.result = engine.run(options.progress, checkpoints.plan());
+  report.result = engine.run(options.progress, cuts.take ? cuts : checkpoints.plan());
   checkpoints.describe(report);
   report.setup_s = prepared_s + report.result.setup_s;
   report.threads = p.engine.threads;

@@ -149,6 +149,21 @@ Json fold_json(const model::Cluster& cluster) {
   return json;
 }
 
+// Whether some steps stand for all, and why not.
+Json repetition_json(const Repetition& r) {
+  Json json{{"repeated", r.why_not.empty()}};
+  if (!r.why_not.empty()) {
+    json["why_not"] = r.why_not;
+    return json;
+  }
+  json.update(Json{{"steps", r.steps},
+                   {"simulated_steps", r.simulated_steps},
+                   {"simulated_steps_of_all_runs", r.steps_in_all},
+                   {"period_ps", r.period.ps},
+                   {"from_ps", r.from.ps}});
+  return json;
+}
+
 // Of an average device and step.
 Json compute_json(const RunReport& r) {
   Json list = Json::array();
@@ -372,6 +387,7 @@ std::string summary_json(const RunReport& r) {
   summary["classes"] = classes(outcome);
   summary["jobs"] = jobs_json(r);
   if (study.folding != model::Folding::off) summary["fold"] = fold_json(*r.cluster);
+  if (r.repetition) summary["repetition"] = repetition_json(*r.repetition);
   if (!study.backgrounds.empty()) summary["background"] = background_json(outcome.background());
   if (r.cluster->has_packets()) summary["packets"] = packets_json(r);
   summary["engine"] = engine_statistics(r.result);

@@ -36,6 +36,16 @@ struct PathReport {
   std::vector<PathCheck> checks;  // empty: not asked for
 };
 
+// Steps that repeat, of which only some were simulated.
+struct Repetition {
+  std::string why_not;               // each was simulated; empty: they were not
+  std::int64_t steps = 0;            // of the workload
+  std::int64_t simulated_steps = 0;  // of the run that the figures come from
+  std::int64_t steps_in_all = 0;     // of all runs that it took
+  core::Time period = {};            // what each further one takes
+  core::Time from = {};              // from when on they repeat
+};
+
 // Everything the summaries of a study are made of, and all that it refers to.
 struct RunReport : Ran {
   std::unique_ptr<const Study> study;  // as it was simulated
@@ -48,6 +58,7 @@ struct RunReport : Ran {
   std::unique_ptr<model::Timeline> timeline;  // finished, on rank 0; null: not asked for
   std::optional<PathReport> path;  // on rank 0; none: not asked for
   std::vector<core::Time> alone;  // each job's duration by itself; empty: not asked for
+  std::optional<Repetition> repetition;  // none: not asked for
   std::optional<core::Time> steady_step;  // what one more step adds; none: not asked for, no end
   std::optional<partition::Quality> quality;  // of the placement; none: there is one partition
   std::uint32_t threads = 1;  // of a rank

@@ -130,6 +130,18 @@ void add_fold(const RunReport& r, std::string& out) {
          plural(r.cluster->device_lps(), "device"));
 }
 
+void add_repetition(const RunReport& r, std::string& out) {
+  if (!r.repetition) return;
+  const Repetition& of = *r.repetition;
+  if (!of.why_not.empty()) {
+    append(out, "Repeated    not: {}\n", of.why_not);
+    return;
+  }
+  append(out, "Repeated    exactly: {} of {} steps simulated, each further one takes {}\n",
+         format_grouped(static_cast<std::uint64_t>(of.simulated_steps)),
+         format_grouped(static_cast<std::uint64_t>(of.steps)), core::format_time(of.period));
+}
+
 void add_background(const model::BackgroundTotals& b, std::string& out) {
   append(out, "Background  {} sent, {}; {} received\n", plural(b.sent_messages, "message"),
          format_bytes(b.sent_bytes), format_grouped(b.received_messages));
@@ -325,6 +337,7 @@ std::string text_summary(const RunReport& r) {
     append(out, "Overrides   {}\n", fmt::join(r.overrides, " "));
   }
   add_fold(r, out);
+  add_repetition(r, out);
   add_step(r, out);
   if (const auto statements = statements_of(r)) out += statements_text(*statements);
   for (const auto& graph : r.jobs->graphs) {

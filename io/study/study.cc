@@ -234,6 +234,9 @@ std::vector<StudyKeys::Key> how_it_is_simulated() {
       K::choice("fold", &Study::folding,
                 "at fidelity `analytical`: devices that do the same are simulated once. `auto`: "
                 "where that is exact; `replicas`: or the study is refused"),
+      K::choice("repetition", &Study::repeating,
+                "steps that do the same are simulated once: docs/guide/repetition.md. `auto`: "
+                "where that is exact; `exact`: or the study is refused"),
       K::custom("faults", {ValueShape::mapping(faults_schema())},
                 "what is slow or down: docs/guide/faults.md", read_faults)
           .otherwise("none"),

@@ -39,6 +39,16 @@ constexpr std::span<const core::Named<PlacementMethod>> names_of(PlacementMethod
 }
 static_assert(core::names_each(kPlacementMethodNames));
 
+// Whether steps that do the same are simulated once (io/life/repetition.cc). `automatic`: where
+// that is exact; `required`: or an error.
+enum class Repeating { off, automatic, required };
+
+inline constexpr core::Named<Repeating> kRepeatingNames[] = {{"none", Repeating::off},
+                                                             {"auto", Repeating::automatic},
+                                                             {"exact", Repeating::required}};
+constexpr std::span<const core::Named<Repeating>> names_of(Repeating) { return kRepeatingNames; }
+static_assert(core::names_each(kRepeatingNames));
+
 struct Study {
   std::string file;
   std::string name;         // safe as the name of a directory
@@ -55,6 +65,7 @@ struct Study {
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();
   model::CollectiveRules collectives;  // empty: the defaults of model/collective/choice.h
   model::Folding folding = model::Folding::off;
+  Repeating repeating = Repeating::off;
   model::ComputeChoice compute = {.fidelity = model::ComputeFidelity::table};
   bool launches_graphs = false;  // kernels, without the host between them
   model::VariationSpec compute_jitter;

@@ -221,6 +221,8 @@ model::WorkloadGraph generate(const WorkloadSpec& spec, const std::string& place
       return model::generate_inference(*inference, bytes_max);
     }
     return model::generate_microbenchmark(std::get<model::MicrobenchmarkSpec>(spec), bytes_max);
+  } catch (const SpecProblem& problem) {
+    throw core::InputError(place, problem.key + ": " + problem.text);
   } catch (const model::WorkloadTooLarge& large) {
     throw core::InputError(
         place, fmt::format("makes a workload of {}{}; expected at most {}: `workload generate "

@@ -32,6 +32,7 @@ struct Choice {
 
   // Nothing but a ring: what devices have a fast path for.
   [[nodiscard]] bool is_plain_ring() const;
+  friend bool operator==(const Choice&, const Choice&) = default;
 };
 
 struct CollectiveRule {

@@ -112,6 +112,12 @@ std::uint32_t GroupClasses::class_of(DeviceId first) const {
   return after == runs_.begin() ? 0 : std::prev(after)->second;
 }
 
+std::uint32_t GroupClasses::count() const {
+  std::uint32_t most = 0;
+  for (const auto& [first, group_class] : runs_) most = std::max(most, group_class);
+  return most + 1;
+}
+
 GroupFamily group_family(const Among& among, const PlacedJob& job, const Network& network) {
   const WorkloadGraph& graph = *job.graph;
   GroupFamily family;

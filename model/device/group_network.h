@@ -88,6 +88,7 @@ class GroupClasses {
  public:
   // Of the communicator whose member at position 0 is rank `first`. Cost: O(log of runs).
   [[nodiscard]] std::uint32_t class_of(core::DeviceId first) const;
+  [[nodiscard]] std::uint32_t count() const;
   // Requires ascending `first`.
   void add(core::DeviceId first, std::uint32_t group_class);
 

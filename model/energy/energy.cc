@@ -54,7 +54,7 @@ std::optional<Energy> energy_of(const Cluster& cluster, const Outcome& outcome,
       const ClassTotals& totals = classes[job.first_program + p];
       if (totals.devices == 0) continue;
       for (std::size_t i = 0; i < kProvenanceCount; ++i) {
-        const double joules = static_cast<double>(totals.devices) *
+        const double joules = outcome.repeated() * static_cast<double>(totals.devices) *
                               tables[job.first_program + p].above_idle_j[i];
         energy.computing_by_provenance_j[i] += joules;
         energy.computing_j += joules;

@@ -5,7 +5,7 @@
 
 namespace exawarp::model {
 
-constexpr std::int64_t kStepsMax = 1000;           // training steps of a workload
+constexpr std::int64_t kStepsMax = 1'000'000;      // training steps of a workload
 constexpr std::int64_t kGlobalBatchMax = 1 << 24;  // samples of a step, of networks of plain layers
 
 // Throws SpecProblem unless first <= value <= last.

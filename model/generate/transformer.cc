@@ -153,6 +153,7 @@ double model_flops_of_step(const TransformerSpec& spec) {
 
 WorkloadGraph generate_transformer(const TransformerSpec& spec, std::uint64_t bytes_max) {
   check(spec);
+  check_size(spec);
   TransformerPlan plan = make_plan(spec);
   WorkloadBuilder workload(spec.model.name.empty() ? "transformer" : spec.model.name, bytes_max);
   write_programs(plan, workload, [](StageWriter& writer) { writer.write(); });

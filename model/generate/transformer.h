@@ -13,6 +13,8 @@ namespace exawarp::model {
 
 // Throws SpecProblem naming the first key that makes `spec` impossible.
 void check(const TransformerSpec& spec);
+// The same where all of its steps together are too much to generate; check() asks that of one.
+void check_size(const TransformerSpec& spec);
 
 // The workload of `spec`, validated and indexed. Throws SpecProblem as check() does.
 // Throws WorkloadTooLarge (builder.h) where the file would have more than `bytes_max` bytes.

@@ -264,7 +264,8 @@ void check_batch(const TransformerSpec& spec) {
   in_range("steps", spec.steps, 1, kStepsMax);
 }
 
-void check_size(const TransformerSpec& spec) {
+// Of so many steps: a study whose steps repeat generates only some of them.
+void check_size_of(const TransformerSpec& spec, std::int64_t steps) {
   std::int64_t each = 36;  // nodes of a layer and micro-batch
   if (spec.model.moe.experts != 0) each += spec.routing.node_devices != 0 ? 24 : 20;
   if (spec.model.family == ModelFamily::kEncoderDecoder) each += 16;
@@ -277,10 +278,11 @@ void check_size(const TransformerSpec& spec) {
   // Each factor is checked; a double cannot overflow.
   const double nodes = static_cast<double>(layers_of(spec.model) + 2 * spec.parallel.pipeline) *
                        static_cast<double>(each) * static_cast<double>(micro_batches_of(spec)) *
-                       static_cast<double>(spec.steps) * static_cast<double>(roles);
+                       static_cast<double>(steps) * static_cast<double>(roles);
   if (nodes > static_cast<double>(kNodesMax)) {
-    refuse("global_batch_sequences", "makes a workload of about {:.0f} nodes; expected at most {}",
-           nodes, kNodesMax);
+    refuse(steps == 1 ? "global_batch_sequences" : "steps",
+           "makes a workload of about {:.0f} nodes; expected at most {}{}", nodes, kNodesMax,
+           steps == 1 ? "" : ", or a study with repetition: auto");
   }
 }
 
@@ -475,13 +477,15 @@ void check_options(const TransformerSpec& spec) {
 
 }  // namespace
 
+void check_size(const TransformerSpec& spec) { check_size_of(spec, spec.steps); }
+
 void check(const TransformerSpec& spec) {
   check_model(spec.model);
   check_parallel(spec);
   check_batch(spec);
   check_schedule(spec);
   check_options(spec);
-  check_size(spec);
+  check_size_of(spec, 1);
   const ExpertRouting routing = route_experts(spec);
   for (std::uint32_t rank = 0; rank < (routing.balanced ? 1 : routing.ranks); ++rank) {
     static_cast<void>(transformer_costs(spec, routing, rank));
