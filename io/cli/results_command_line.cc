@@ -21,7 +21,14 @@ void add_report(CLI::App& app, ReportArguments& a) {
                  "directories of results, and databases of sweeps and searches (*.db)")
       ->required();
   app.add_option("-o,--output", a.output, "the page")->capture_default_str();
-  app.add_flag("--no-pictures", a.no_pictures, "does not simulate runs again, to draw them");
+  CLI::Option* none =
+      app.add_flag("--no-pictures", a.no_pictures, "does not simulate runs again, to draw them");
+  app.add_option("--as-it-was", a.again_s,
+                 "simulates runs again as they were that took up to so many host seconds; longer "
+                 "ones at fidelity analytical")
+      ->capture_default_str()
+      ->excludes(none)
+      ->check(CLI::Validator(real_in({.min = 0}), ""));
 }
 
 void add_topology(CLI::App& app, TopologyArguments& a) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -27,12 +28,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kPicturesLimit_s = 60;  // host time of a simulation for pictures
+constexpr double kPicturesLimit_s = 60;  // host time of a simulation for pictures, at least
+constexpr double kAgainFactor = 4;       // what a simulation may take longer than the first
 
 // How a run is simulated for its pictures: as it was, or quickly.
 struct Retake {
   std::vector<std::string> overrides{"memory.ignore=true"};
   bool as_it_was = true;
+  bool without_faults = false;
 };
 
 Retake retake_of(const Json& summary, const ReportOptions& options) {
@@ -44,10 +47,24 @@ Retake retake_of(const Json& summary, const ReportOptions& options) {
   return out;
 }
 
-RunReport simulate_again(const std::string& study_file, const Retake& retake) {
-  const Study study =
-      in_file(study_file, [&] { return read_study(study_file, retake.overrides); });
-  RunOptions run{.time_limit_s = kPicturesLimit_s};
+// Faults of links are not known at fidelity analytical: then the study without any.
+Study study_of(const std::string& study_file, Retake& retake) {
+  const auto read = [&] {
+    return in_file(study_file, [&] { return read_study(study_file, retake.overrides); });
+  };
+  if (retake.as_it_was) return read();
+  try {
+    return read();
+  } catch (const core::InputError&) {
+    retake.without_faults = true;
+    retake.overrides.emplace_back("faults={}");
+    return read();
+  }
+}
+
+RunReport simulate_again(const std::string& study_file, Retake& retake, double limit_s) {
+  const Study study = study_of(study_file, retake);
+  RunOptions run{.time_limit_s = limit_s};
   run.timeline.emplace();
   run.count_ports = study.network_fidelity == NetworkFidelity::packet;
   run.trace_power = study.system.accelerator.power.known();
@@ -57,8 +74,9 @@ RunReport simulate_again(const std::string& study_file, const Retake& retake) {
 
 std::string note_of(const Json& summary, const RunReport& taken, const Retake& retake) {
   if (!retake.as_it_was) {
-    return fmt::format("Pictures are of the same study at network fidelity analytical, devices "
+    return fmt::format("Pictures are of the same study{} at network fidelity analytical, devices "
                        "that do the same folded: {:.6g} s in place of {:.6g} s.",
+                       retake.without_faults ? " without its faults," : "",
                        core::to_seconds(taken.result.last_event),
                        summary.value("simulated_time_ps", 0.0) / 1e12);
   }
@@ -75,12 +93,13 @@ void add_pictures(const std::string& study_file, const ReportOptions& options, J
     return;
   }
   try {
-    const Retake retake = retake_of(summary, options);
+    Retake retake = retake_of(summary, options);
     if (options.notify) {
       options.notify(fmt::format("{}: simulated again for pictures{}", study_file,
                                  retake.as_it_was ? "" : ", at fidelity analytical"));
     }
-    const RunReport taken = simulate_again(study_file, retake);
+    const RunReport taken = simulate_again(
+        study_file, retake, std::max(kPicturesLimit_s, kAgainFactor * options.simulation_s));
     if (taken.status != RunStatus::finished) {
       run["note"] = "No pictures: the simulation for them did not come to its end.";
       return;

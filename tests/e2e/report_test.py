@@ -113,6 +113,16 @@ class Report(unittest.TestCase):
         self.assertIn("at network fidelity analytical", run["note"])
         self.assertEqual(run["pictures"]["fidelity"], "analytical")
 
+    def test_a_long_run_with_faults_of_links_is_drawn_without_them(self):
+        (self.folder / "long_packets").mkdir()
+        shutil.copy(self.folder / "packets/study.resolved.yaml", self.folder / "long_packets")
+        summary = {**self.summary("packets"), "run_s": 3600.0}
+        (self.folder / "long_packets/summary.json").write_text(json.dumps(summary),
+                                                               encoding="utf-8")
+        run = data_of(self.page("long_packets"))["runs"][0]
+        self.assertIn("without its faults, at network fidelity analytical", run["note"])
+        self.assertEqual(run["pictures"]["fidelity"], "analytical")
+
     def test_text_of_a_study_cannot_leave_its_place(self):
         (self.folder / "hostile").mkdir()
         name = "</script><script>throw 1</script><!--"

@@ -16,7 +16,7 @@ int run_report(const ReportArguments& a, const Console& console, pdes::Transport
     throw core::InputError("report", "runs on one rank; expected no mpirun");
   }
   core::OutputFile file(a.output);
-  ReportOptions options{.pictures = !a.no_pictures};
+  ReportOptions options{.pictures = !a.no_pictures, .simulation_s = a.again_s};
   options.notify = [&](const std::string& line) { console.err << line << '\n' << std::flush; };
   file.write(page_html(report_data(a.results, options)));
   file.commit();

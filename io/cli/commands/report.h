@@ -13,6 +13,7 @@ struct ReportArguments {
   std::vector<std::string> results;    // directories, summaries, databases
   std::string output = "report.html";
   bool no_pictures = false;
+  double again_s = 8;  // host time that a run took at most to be simulated again as it was
 };
 
 // Returns kDone. Throws core::InputError and core::SystemError.

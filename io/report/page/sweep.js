@@ -3,11 +3,15 @@
 
 const shortKey = key => key.split(".").pop().replace(/_/g, " ");
 
+// Of a file, what it is called.
+const valueOf = value => value !== "" && isFinite(value) ? Number(value)
+  : value.replace(/^.*\/([^/]+)\.yaml$/, "$1");
+
 // The points that are done, with numbers where values are numbers.
 function donePoints(sweep) {
   return sweep.points.filter(point => point.state === "done").map(point => ({
     number: point.number, figures: point.figures,
-    values: point.values.map(value => value !== "" && isFinite(value) ? Number(value) : value)}));
+    values: point.values.map(valueOf)}));
 }
 
 const distinct = (points, key) => [...new Set(points.map(point => point.values[key]))]
@@ -67,8 +71,10 @@ function curve(sweep, points, key, m) {
   const text = measureText(measure);
   const {svg, at} = plane({title: `${measure.name} by ${shortKey(sweep.keys[key])}`,
     x: ordinal(values, shortKey(sweep.keys[key])), y: linear(most * 1.06, text, measure.name)});
-  svg.append(element("polyline", {fill: "none", stroke: colour("compute"), "stroke-width": 2,
-    points: best.map(p => `${at.x(p.values[key])},${at.y(p.figures[m])}`).join(" ")}));
+  if (values.every(value => typeof value === "number")) {  // else nothing lies between two
+    svg.append(element("polyline", {fill: "none", stroke: colour("compute"), "stroke-width": 2,
+      points: best.map(p => `${at.x(p.values[key])},${at.y(p.figures[m])}`).join(" ")}));
+  }
   for (const point of best) {
     svg.append(element("circle", {cx: at.x(point.values[key]), cy: at.y(point.figures[m]), r: 4,
                                   fill: colour("compute")},
