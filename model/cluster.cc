@@ -222,6 +222,7 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                   std::move(backgrounds), nullptr, {}});
   model->overlapped_ppm = std::llround(accelerator.overlap_slowdown * kUsualPace);
   const PowerSpec& power = accelerator.power;
+  model->traces_messages = options.trace_messages;
   model->traces_power = model->traces = options.trace_power && power.known();
   constexpr std::int64_t kMwMax = std::numeric_limits<std::int32_t>::max();
   model->communicating_mw = static_cast<std::int32_t>(

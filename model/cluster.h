@@ -76,6 +76,7 @@ struct ClusterOptions {
   std::optional<std::uint32_t> only_job = {};  // all others' devices stay idle; its start is 0
   Folding folding = Folding::off;
   bool trace_power = false;  // devices emit what they draw (energy/power_emission.h)
+  bool trace_messages = false;  // and when messages are sent and come (network/message_trace.h)
   // Devices of which it is traced when they do what (timeline/timeline.h); empty: the default of
   // timeline_lps().
   std::optional<std::vector<std::uint32_t>> timeline = {};

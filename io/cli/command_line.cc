@@ -114,6 +114,8 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
       ->check(kShareRange);
   add_counters(app, a.counters);
   app.add_option("--power", a.power, "writes what is drawn over time there (CSV)");
+  app.add_option("--messages", a.messages,
+                 "writes when each message was sent and received there (CSV)");
   add_timeline(app, a, raw.timeline);
   app.add_option("--critical-path", a.critical_path,
                  "finds what bound the run, and writes the chain of tasks there (CSV)")

@@ -41,6 +41,7 @@ struct RunArguments {
   std::string power;     // file of the power over time; empty: none
   std::string timeline;  // file of options.timeline; empty: none
   std::string critical_path;  // file of it; empty: none
+  std::string messages;       // file of when messages were sent and received; empty: none
   bool ignore_memory = false;  // goes on where the workload does not fit the accelerator
   bool compare_alone = false;  // runs each job by itself, too
   bool steady_step = false;    // runs with one more step, too

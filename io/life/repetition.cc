@@ -49,6 +49,7 @@ bool writes_checkpoints(const Study& study) {
 // Of what is asked of a run beside its report, what needs each step.
 std::string_view asked_of_each_step(const RunOptions& options) {
   if (options.timeline) return "--timeline shows each step";
+  if (options.trace_messages) return "--messages are of each step";
   if (options.trace_power) return "--power shows each step";
   if (options.critical_path) return "--critical-path goes through each step";
   if (options.count_ports) return "--counters are of each step";

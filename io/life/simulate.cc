@@ -156,6 +156,7 @@ CheckpointFacts facts_of(const Study& study, const RunOptions& options) {
 std::vector<NamedSink> sinks_of(const RunReport& report, const RunOptions& options) {
   std::vector<NamedSink> sinks;
   if (options.count_ports) sinks.push_back({"--counters", report.counters.get()});
+  if (report.messages != nullptr) sinks.push_back({"--messages", report.messages.get()});
   if (report.power != nullptr) sinks.push_back({"--power", report.power.get()});
   if (report.timeline != nullptr) {
     sinks.push_back({options.timeline ? "--timeline" : "--critical-path", report.timeline.get()});
@@ -249,6 +250,7 @@ std::unique_ptr<const Study> with_options(const Study& study, const RunOptions& 
   auto out = std::make_unique<Study>(study);
   out->engine = with_options(study.engine, options);
   if (options.count_ports) out->packets.count_ports = true;
+  out->trace_messages = out->packets.trace_messages = options.trace_messages;
   out->trace_power = options.trace_power;
   if (options.timeline) out->timeline_devices = options.timeline->devices;
   out->traces_all = options.critical_path;
@@ -387,6 +389,10 @@ RunReport simulate_all_of(const Study& study, const RunOptions& options, const p
         std::make_unique<model::Timeline>(p.placement.partitions(), *timeline, next);
     next = report.timeline.get();
   }
+  if (options.trace_messages) {
+    report.messages = std::make_unique<model::MessageTrace>(p.placement.partitions(), next);
+    next = report.messages.get();
+  }
   report.counters = std::make_unique<model::PortCounters>(p.placement.partitions(),
                                                           report.study->counters, next);
   p.engine.time_limit_s = limit.left_s();
@@ -420,6 +426,7 @@ RunReport simulate_all_of(const Study& study, const RunOptions& options, const p
     find_critical_path(report);
     report.path->checks = std::move(checks);
   }
+  if (report.messages != nullptr) report.messages->combine(transport);
   if (options.count_ports) {
     report.counters->combine(transport);
   } else {

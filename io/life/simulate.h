@@ -43,6 +43,7 @@ struct RunOptions {
   TimeLimit::Clock::time_point started = TimeLimit::Clock::now();
   double sample_interval_s = 0;  // of the time series, in host seconds; 0: none
   bool count_ports = false;      // of a packet network
+  bool trace_messages = false;   // of a study whose devices are not folded
   bool trace_power = false;      // of a study whose accelerator's power is known
   std::optional<model::TimelineOptions> timeline = {};  // of a study; none
   bool critical_path = false;    // of a study; not beside a timeline

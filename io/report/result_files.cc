@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "io/report/messages_file.h"
 #include "io/report/port_counters_file.h"
 #include "io/report/power_file.h"
 #include "io/report/stats_file.h"
@@ -58,6 +59,7 @@ ResultFiles::ResultFiles(const Paths& paths, const ResolvedYaml& study)
   if (!paths.counters.empty()) counters_ = open_table(paths.counters);
   if (!paths.power.empty()) power_ = open_table(paths.power);
   if (!paths.timeline.empty()) timeline_ = open_table(paths.timeline);
+  if (!paths.messages.empty()) messages_ = open_table(paths.messages);
   if (!paths.path.empty()) path_ = open_table(paths.path);
 }
 
@@ -87,6 +89,7 @@ void ResultFiles::write(const RunReport& report, const std::string& text,
   if (timeline_ && report.timeline != nullptr) {
     write_timeline(*report.cluster, *report.timeline, report.counters.get(), *timeline_);
   }
+  if (messages_) write_messages(*report.messages, *messages_);
   if (path_ && report.path && report.path->found) write_path(report, *path_);
   if (stats_) write_stats(report.result.series, *stats_);
 }

@@ -1,6 +1,6 @@
 // The files of `exawarp run`, and in part of other commands: the two summaries and the resolved
-// study in their directory, the tables of --stats, --counters, --power and --critical-path, and the
-// trace of --timeline. All of them are tried before the first event, so that one which cannot be
+// study in their directory, the tables of --stats, --counters, --power, --messages and --critical-path,
+// and the trace of --timeline. All of them are tried before the first event, so that one which cannot be
 // written is found then.
 //
 // Results never take the place of those of another study: a directory that holds such leads to the
@@ -21,7 +21,7 @@ class ResultFiles {
   struct Paths {
     std::string directory;  // of the summaries
     std::string stats, counters, power, timeline;  // empty: none
-    std::string path = {};                         // the same
+    std::string path = {}, messages = {};          // the same
     bool replace = false;                // what another study left in the directory
   };
 
@@ -44,7 +44,7 @@ class ResultFiles {
  private:
   std::string directory_;
   bool made_directory_;
-  std::unique_ptr<core::OutputFile> stats_, counters_, power_, timeline_, path_;
+  std::unique_ptr<core::OutputFile> stats_, counters_, power_, timeline_, path_, messages_;
 };
 
 }  // namespace exawarp::io

@@ -14,6 +14,7 @@
 #include "model/energy/power_trace.h"
 #include "model/timeline/critical_path.h"
 #include "model/timeline/timeline.h"
+#include "model/network/message_trace.h"
 #include "model/network/packet/port_counters.h"
 #include "model/outcome.h"
 #include "partition/quality.h"
@@ -54,6 +55,7 @@ struct RunReport : Ran {
   std::unique_ptr<const ChangedClusters> changed;  // what the cluster becomes; null: nothing else
   std::optional<model::Outcome> outcome;
   std::unique_ptr<model::PortCounters> counters;  // of all ranks, on rank 0; null: not asked for
+  std::unique_ptr<model::MessageTrace> messages;  // of all ranks, on rank 0; null: not asked for
   std::unique_ptr<model::PowerTrace> power;  // finished, on rank 0; null: not asked for, or no end
   std::unique_ptr<model::Timeline> timeline;  // finished, on rank 0; null: not asked for
   std::optional<PathReport> path;  // on rank 0; none: not asked for

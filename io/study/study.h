@@ -76,6 +76,7 @@ struct Study {
   model::PortCountersOptions counters;  // of --counters
   model::PowerTraceOptions power;       // of --power
   bool trace_power = false;             // by the command line
+  bool trace_messages = false;          // the same
   // Of --timeline: devices, empty for the default; absent: no timeline.
   std::optional<std::vector<std::uint32_t>> timeline_devices = {};
   model::FasterBy faster = {};  // of the check of --critical-path

@@ -81,6 +81,7 @@ std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs&
       .only_job = only_job,
       .folding = study.folding,
       .trace_power = study.trace_power,
+      .trace_messages = study.trace_messages,
       .timeline = study.timeline_devices,
       .faster = study.faster,
       .timeline_of_all = study.traces_all};

@@ -64,6 +64,7 @@ struct DeviceModel {
   std::int64_t overlapped_ppm = kUsualPace;
   // Devices emit what they draw; while they only communicate, this much above idle power.
   bool traces_power = false;
+  bool traces_messages = false;  // network/message_trace.h
   bool traces = false;  // power or a timeline: the one thing that is asked where neither is
   std::int32_t communicating_mw = 0;
   // Some devices emit when they do what (timeline/timeline.h): those whose byte, by LP, is not 0. A

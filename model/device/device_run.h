@@ -177,6 +177,9 @@ void Device<Source, Port>::on_message(const Message& message, bool waited) {
                                   DeviceEvent::message_received, message)) {
     return;
   }
+  if (frame_.model.traces_messages) [[unlikely]] {
+    MessageTrace::received(frame_.ctx, {message.source}, message.tag);
+  }
   take_message(message);
 }
 

@@ -80,6 +80,9 @@ class MessagePort {
     return network().tier_between(frame_.self(), peer);
   }
 
+  // Whether messages by it take their time there. Others go packet by packet.
+  [[nodiscard]] static constexpr bool has_clock(Interface) { return true; }
+
   // ---- sending. Each returns when the message has left. Time::max(): it never does, as far as is
   // known. Nothing: the network will say so by an event, which ends the task.
 

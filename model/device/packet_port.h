@@ -31,6 +31,10 @@ class PacketPort : public MessagePort<typename Reach::Links> {
  public:
   PacketPort(DeviceFrame& frame, Endpoint& endpoint) : Clocks(frame), endpoint_(endpoint) {}
 
+  [[nodiscard]] static constexpr bool has_clock(Interface interface) {
+    return Reach::leaves_to_clock(interface);
+  }
+
   [[nodiscard]] core::Time wire_of(std::int64_t bytes, Interface interface) const {
     return has_clock(interface) ? Clocks::wire_of(bytes, interface) : core::Time{bytes};
   }
@@ -90,9 +94,6 @@ class PacketPort : public MessagePort<typename Reach::Links> {
   using Clocks::frame_;
   using Clocks::network;
 
-  [[nodiscard]] static constexpr bool has_clock(Interface interface) {
-    return Reach::leaves_to_clock(interface);
-  }
   [[nodiscard]] Interface interface_to(core::DeviceId peer) const {
     return interface_of(network().tier_between(frame_.self(), peer));
   }

@@ -12,6 +12,7 @@
 #include "model/device/device_frame.h"
 #include "model/device/program_table.h"
 #include "model/device/streams.h"
+#include "model/network/message_trace.h"
 
 namespace exawarp::model {
 
@@ -32,6 +33,10 @@ class PointToPoint {
     const core::DeviceId peer = peer_of(task);
     const Tier tier = port_.tier_to(peer);
     const core::Time wire = task.wire[static_cast<std::size_t>(interface_of(tier))];
+    if (frame_.model.traces_messages && port_.has_clock(interface_of(tier))) [[unlikely]] {
+      MessageTrace::sent(frame_.ctx, peer, task.tag,
+                         bytes_of_send(frame_.model.jobs, frame_.state.program, task));
+    }
     const auto left = port_.send_message({peer, tier, wire, task.tag}, stream);
     if (!left || *left == core::Time::max()) return;
     streams_.complete_in(*left - frame_.now(), stream);

@@ -379,6 +379,16 @@ TimeClass class_of_axis(const WorkloadGraph& graph, std::uint32_t axis) {
   return class_named(graph.axis_name(axis)).value_or(TimeClass::other);
 }
 
+std::uint64_t bytes_of_send(std::span<const PlacedJob> jobs, std::uint32_t program,
+                            const Task& send) {
+  const PlacedJob* of = nullptr;
+  for (const PlacedJob& job : jobs) {
+    if (job.runs && job.first_program <= program) of = &job;
+  }
+  EXAWARP_CHECK(of != nullptr, program);
+  return of->graph->program(program - of->first_program).node(send.node).getCommBytes();
+}
+
 TimeClass class_of_group(const WorkloadGraph& graph, std::uint32_t group) {
   const GroupTable& table = graph.group(group);
   if (const auto named = class_named(table.name)) return *named;

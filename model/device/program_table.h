@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/time.h"
@@ -137,6 +138,10 @@ struct ProgramTableInputs {
 // Cost: O(nodes + dependencies), about 50 ns a node; at analytical fidelity also O(devices) for
 // each kind of communicator, and what group_time() takes for each different collective.
 std::vector<ProgramTable> make_program_tables(const ProgramTableInputs& inputs);
+
+// The bytes that a send of program `program` (index over all jobs) has in its graph.
+std::uint64_t bytes_of_send(std::span<const PlacedJob> jobs, std::uint32_t program,
+                            const Task& send);
 
 // What exposed communication in group `group`, or along `axis`, counts as: by the group's name or,
 // where that says nothing, by its axis; `data` where it has several of context, expert and data.

@@ -46,6 +46,10 @@ Future study_of(const RunArguments& a, const Checkpoint* restart) {
     throw core::InputError("--counters", "only packets are counted by port; expected " +
                                              study.file + " with network.fidelity: packet");
   }
+  if (!a.messages.empty() && study.folding != model::Folding::off) {
+    throw core::InputError("--messages", "devices that stand for others send for them; expected " +
+                                             study.file + " with fold: none");
+  }
   if (!a.power.empty() && !study.system.accelerator.power.known()) {
     throw core::InputError("--power", "what accelerator \"" + study.system.accelerator.name +
                                           "\" draws is not known; expected one with \"power\"");
@@ -59,7 +63,7 @@ void open_results(const RunArguments& a, const Study& study, const Notify& notif
                   std::optional<ResultFiles>& files) {
   const bool printed = a.json && a.out_directory.empty() && a.stats.path.empty() &&
                        a.counters.empty() && a.power.empty() && a.timeline.empty() &&
-                       a.critical_path.empty();
+                       a.critical_path.empty() && a.messages.empty();
   const std::string directory =
       a.out_directory.empty() ? "results/" + study.name : a.out_directory;
   try {
@@ -69,6 +73,7 @@ void open_results(const RunArguments& a, const Study& study, const Notify& notif
                                      .power = a.power,
                                      .timeline = a.timeline,
                                      .path = a.critical_path,
+                                     .messages = a.messages,
                                      .replace = a.force},
                   study.resolved);
   } catch (const core::SystemError& error) {
@@ -128,6 +133,7 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
   if (restart) options.restart = &*restart;
   options.forks = future.forks;
   options.count_ports = !a.counters.empty();
+  options.trace_messages = !a.messages.empty();
   options.trace_power = !a.power.empty();
   options.compare_alone = a.compare_alone;
   options.steady_step = a.steady_step;

@@ -80,6 +80,10 @@ struct CarriedBody {
   std::uint32_t lane = 0;
 };
 static_assert(sizeof(CarriedBody) == 24);
+// Of its last word.
+constexpr Carried carried_kind_of(std::uint64_t last_word) {
+  return static_cast<Carried>(last_word & 0xffff);
+}
 
 // When a message that is handed to an interface at `now` has left it; the new send clock. Clocks
 // stop at the end of time.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <new>
 
+#include "model/network/message_trace.h"
 #include "model/network/packet/packet_routing.h"
 
 namespace exawarp::model {
@@ -135,6 +136,10 @@ void Endpoint::send(const OutgoingMessage& message) {
   Sending s{.key = state_.messages, .body = message.body, .to = message.to.value};
   s.packets = static_cast<std::uint32_t>(whole + 1);
   s.last_bytes = static_cast<std::uint32_t>(std::max<std::int64_t>(last, 1));
+  if (options().trace_messages) {
+    MessageTrace::sent(ctx_, message.to, state_.messages,
+                       static_cast<std::uint64_t>(message.bytes), message.body);
+  }
   ctx_.set(state_.messages, state_.messages + 1);
 
   const Route route = route_of(s);

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "core/random.h"
+#include "model/network/message_trace.h"
 #include "model/network/packet/endpoint.h"
 #include "model/network/packet/packet_routing.h"
 
@@ -72,6 +73,9 @@ void Endpoint::on_data(const Packet& packet) {
   const MessageBody body = r->body;
   const std::uint64_t bytes = r->bytes;
   state_.receiving.erase(ctx_, r);
+  if (options().trace_messages) {
+    MessageTrace::received_packets(ctx_, {packet.source}, packet.message);
+  }
   listener_.delivered({packet.source}, body, bytes);
 }
 

@@ -73,6 +73,7 @@ struct PacketOptions {
   std::vector<LinkFaultSpec> link_faults{};
   LatencyJitterSpec latency_jitter{};  // of each packet, where it sets out
   bool count_ports = false;          // says what ports do over time (port_counters.h)
+  bool trace_messages = false;       // says when each message was sent and came (message_trace.h)
 
   // Whether a message is of fewer than kPacketsMax packets.
   [[nodiscard]] bool can_carry(std::int64_t message_bytes) const {
