@@ -17,6 +17,7 @@
 #include "io/cli/commands/schema.h"
 #include "io/cli/completion.h"
 #include "io/cli/kernels_command_line.h"
+#include "io/cli/extrapolate_command_line.h"
 #include "io/cli/option_values.h"
 #include "io/cli/results_command_line.h"
 #include "io/cli/sweep_command_line.h"
@@ -426,6 +427,8 @@ struct CommandArguments {
   PholdArguments phold;
   GoalArguments goal;
   AstraArguments astra;
+  ExtrapolateArguments extrapolate;
+  RawExtrapolateOptions raw_extrapolate;
   SchemaArguments schema;
   ValidateArguments validate;
   CalibrateArguments calibrate;
@@ -458,6 +461,11 @@ void add_commands(CLI::App& app, CommandArguments& a) {
   add_goal(add("goal", "simulates a GOAL schedule under LogGOPS"), a.goal, a.raw);
   add_astra(add("astra", "runs the files of an ASTRA-sim set-up with its semantics"), a.astra,
             a.raw);
+  CLI::App& extrapolate =
+      add("extrapolate", "says what a step recorded on one GPU takes on several");
+  add_extrapolate(extrapolate, a.extrapolate, a.raw_extrapolate);
+  add_sync_options(extrapolate, a.raw, a.extrapolate.options);
+  add_time_limit(extrapolate, a.extrapolate.options.time_limit_s);
   add_validate(add("validate", "compares published training runs with what is predicted for them"),
                a.validate, a.raw);
   add_calibrate(add("calibrate", "fits a few numbers of an accelerator to measured training runs"),
@@ -515,6 +523,11 @@ Command finished(const CLI::App& app, CommandArguments& a) {
   if (app.got_subcommand("astra")) {
     finish_astra(raw, a.astra);
     return a.astra;
+  }
+  if (app.got_subcommand("extrapolate")) {
+    finish_extrapolate(a.raw_extrapolate, a.extrapolate);
+    finish_sync(raw, a.extrapolate.options);
+    return a.extrapolate;
   }
   if (app.got_subcommand("compare")) return a.compare;
   if (app.got_subcommand("report")) return a.report;

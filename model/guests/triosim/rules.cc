@@ -185,4 +185,14 @@ std::optional<double> step_time_s(const RecordedStep& step, const Rules& rules) 
   return {};
 }
 
+double recorded_time_s(const RecordedStep& step, const Rules& rules) {
+  double sum_s = 0;
+  for (const RecordedOperator& op : step.operators) {
+    const bool divided = rules.which == Case::pipeline ||
+                         (rules.which == Case::tensor_parallel && op.splits);
+    sum_s += op.time_us / 1e6 / (divided ? rules.devices : 1);
+  }
+  return sum_s * rules.batch / rules.trace_batch;
+}
+
 }  // namespace exawarp::model::triosim

@@ -55,4 +55,7 @@ struct Rules {
 // Seconds; none where the rules come to no end. Requires refusal_of() == "".
 [[nodiscard]] std::optional<double> step_time_s(const RecordedStep& step, const Rules& rules);
 
+// Seconds of them that a GPU spends in operators, on average.
+[[nodiscard]] double recorded_time_s(const RecordedStep& step, const Rules& rules);
+
 }  // namespace exawarp::model::triosim
