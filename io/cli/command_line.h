@@ -54,7 +54,8 @@ struct RunArguments {
 struct WorkloadArguments {
   enum class Action {
     generate, inspect, validate, import_chakra, import_goal, import_pytorch, import_stablehlo,
-    import_single_gpu, import_text, export_chakra, export_json, export_dot, export_graphml, convert, diff
+    import_single_gpu, import_text, export_chakra, export_json, export_dot, export_graphml,
+    convert, diff
   };
   Action action = Action::generate;
   std::string input;

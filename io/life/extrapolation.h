@@ -7,19 +7,11 @@
 #include <vector>
 
 #include "io/life/simulate.h"
+#include "io/report/extrapolation_report.h"
 #include "model/extrapolate/layouts.h"
 #include "model/guests/triosim/rules.h"
 
 namespace exawarp::io {
-
-struct ExtrapolatedPoint {
-  std::string layout;
-  std::uint32_t devices = 1;
-  std::uint64_t samples = 0;  // of a step, on all devices
-  double step_s = 0;
-  double recorded_s = 0;  // of the step, what a device spends in recorded operators, on average
-  std::string digest;     // of the simulation; empty: by rules
-};
 
 // The graph, validated. `trace` is what errors name. Throws core::InputError.
 model::WorkloadGraph extrapolated_graph(const model::RecordedStep& step,

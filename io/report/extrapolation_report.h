@@ -1,12 +1,21 @@
 // What `exawarp extrapolate` prints.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "io/life/extrapolation.h"
-
 namespace exawarp::io {
+
+struct ExtrapolatedPoint {
+  std::string layout;
+  std::uint32_t devices = 1;
+  std::uint64_t samples = 0;  // of a step, on all devices
+  double step_s = 0;
+  double recorded_s = 0;  // of the step, what a device spends in recorded operators, on average
+  std::string digest;     // of the simulation; empty: by rules
+};
 
 struct ExtrapolationReport {
   std::string trace;

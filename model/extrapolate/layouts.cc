@@ -234,7 +234,9 @@ class Writer {
       const bool forward = slot.way == kForward;
       const bool comes = forward ? stage > 0 : stage < last_stage;
       const bool goes = forward ? stage < last_stage : stage > 0;
-      const auto edge = [&](bool before) { return plan.boundary_bytes[before ? stage - 1 : stage]; };
+      const auto edge = [&](bool before) {
+        return plan.boundary_bytes[before ? stage - 1 : stage];
+      };
       std::uint32_t last = comes ? transfer(schema::NodeKind::RECEIVE, receives[slot.way], slot.way,
                                             forward ? -1 : 1, edge(forward), kNobody)
                                  : kNobody;
@@ -299,8 +301,8 @@ std::string refusal_of(const RecordedStep& step, const Extrapolation& to) {
     return fmt::format("{} stages are more than the {} operators of the forward pass", to.devices,
                        forward);
   }
-  const auto has_batch = [&](const RecordedTensor& tensor) { return tensor.rows == to.trace_batch; };
-  if (std::ranges::none_of(step.tensors, has_batch)) {
+  if (std::ranges::find(step.tensors, to.trace_batch, &RecordedTensor::rows) ==
+      step.tensors.end()) {
     return fmt::format("no tensor has the {} rows of the recorded batch; expected --trace-batch as "
                        "it was recorded", to.trace_batch);
   }

@@ -1,4 +1,4 @@
-// Which stage of a pipeline an operator of a recorded step belongs to, and what goes between stages.
+// Which stage of a pipeline an operator of a recorded step belongs to, and what goes between them.
 #pragma once
 
 #include <cstdint>

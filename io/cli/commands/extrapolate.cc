@@ -40,8 +40,9 @@ void add_points(const ExtrapolateArguments& a, const model::RecordedStep& step,
     model::triosim::Rules rules = a.rules;
     rules.which = which;
     for (const std::uint32_t devices : a.devices) {
-      rules.devices = devices;
+      rules.devices = which == model::triosim::Case::single ? 1 : devices;
       report.points.push_back(by_triosim_rules(step, rules, a.trace));
+      if (which == model::triosim::Case::single) break;
     }
   }
   if (a.layouts.empty()) return;

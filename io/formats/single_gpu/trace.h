@@ -1,7 +1,7 @@
 // A training step that was profiled on one GPU, as TrioSim's tracer writes it: two tables.
 //
 //   TRACE    OperatorID, OperatorName, Operator_input and Operator_output ("[4; 6; 8]", tensors),
-//            Operator_cudatimenooverlap (us), stage (forward, backward, optimizer) and tpflag (0, 1)
+//            Operator_cudatimenooverlap (us), stage (forward, backward, optimizer), tpflag (0, 1)
 //   TENSORS  Index, TensorID, TensorShape, TensorNumElement, TensorEachByte and TensorType; a row
 //            for each mention, all of one size
 //

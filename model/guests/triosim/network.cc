@@ -30,7 +30,8 @@ void Network::share(Link link) {
     flow.rate = road.bytes_per_s / static_cast<double>(road.flows.size());
     flow.since_s = now_s;
     flow.end_s = now_s + flow.left_bytes / flow.rate;
-    agenda_.at(flow.end_s, [this, link, n = number, end_s = flow.end_s] { finish(link, n, end_s); });
+    agenda_.at(flow.end_s,
+               [this, link, n = number, end_s = flow.end_s] { finish(link, n, end_s); });
   }
 }
 

@@ -1,6 +1,6 @@
-// Micro-batches are passes. Forward, a pass may leave an operator of a GPU behind only when the pass
-// before it has ended its operators there; backward, when the one after it has. So a pass computes
-// one operator beside the one ahead of it, and then waits. A pass at the end of its forward half is
+// Micro-batches are passes. Forward, a pass goes on after an operator only when the pass before it
+// has ended its operators on that GPU; backward, when the one after it has. So a pass computes one
+// operator beside the one ahead of it, and then waits. A pass at the end of its forward half is
 // held until the last one has sent its first gradients on, and the last one turns at once.
 #include "model/guests/triosim/pipeline.h"
 
@@ -68,7 +68,7 @@ std::optional<std::uint32_t> Pipeline::successor(std::uint32_t gpu, std::uint32_
     if (is_last && gpu > 0) turns_ = true;
     return gpu == 0 ? rules_.devices : gpu - 1;
   }
-  if (id != last_forward_) return gpu + 1;
+  if (id != last_forward_) return (gpu + 1) % rules_.devices;
   goes_back_[pass] = true;
   if (is_last) return gpu;
   turns_ = false;
