@@ -427,7 +427,6 @@ void add_commands(CLI::App& app, CommandArguments& a) {
       add("extrapolate", "says what a step recorded on one GPU takes on several");
   add_extrapolate(extrapolate, a.extrapolate, a.raw_extrapolate);
   add_sync_options(extrapolate, a.raw, a.extrapolate.options);
-  add_time_limit(extrapolate, a.extrapolate.options.time_limit_s);
   add_validate(add("validate", "compares published training runs with what is predicted for them"),
                a.validate);
   add_calibrate(add("calibrate", "fits a few numbers of an accelerator to measured training runs"),

@@ -103,7 +103,7 @@ ExtrapolatedPoint simulate_extrapolated(const model::RecordedStep& step,
   const auto transport = pdes::make_single_transport();
   const RunReport report = simulate(study, options, *transport);
   if (report.status != RunStatus::finished) {
-    throw core::InputError(trace, "comes to no end on this cluster, or not in time");
+    throw core::InputError(trace, "comes to no end on this cluster");
   }
   const bool data = to.layout == model::ExtrapolatedLayout::data_parallel;
   return {.layout = std::string(core::name_of(to.layout)),

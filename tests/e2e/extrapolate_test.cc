@@ -143,8 +143,10 @@ TEST_F(Extrapolate, RefusesInOneLine) {
       {{"--rules", "triosim", "--link-bandwidth", "1 TB/s"}, "links between GPUs are faster"},
       {{"--bucket", "0 B"}, "--bucket: \"0 B\"; expected more than 0"},
       {{"--schedule", "zigzag"}, "--schedule: \"zigzag\" is not known"},
-      {{"--micro-batch", "5"}, "a batch of 128 has no whole number of micro-batches of 5"},
-      {{"--trace-batch", "127"}, "no tensor has the 127 rows of the recorded batch"},
+      {{"--micro-batch", "5", "--cluster", "system.yaml"},
+       "a batch of 128 has no whole number of micro-batches of 5"},
+      {{"--trace-batch", "127", "--cluster", "system.yaml"},
+       "no tensor has the 127 rows of the recorded batch"},
       {{"--cluster", "nowhere"}, "nowhere"},
       {{"-o", "c.xwg"}, "--output: is one graph"},
   };
