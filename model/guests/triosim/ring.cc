@@ -1,5 +1,5 @@
-// Chunks differ by a byte at most, where the bytes do not divide; a reduced chunk has the mean size
-// of the two it came from. That is what decides the last digits of TrioSim's results.
+// What does not divide goes with the first chunk, so one link of each round carries more. That is
+// what decides the last digits of TrioSim's results.
 #include "model/guests/triosim/ring.h"
 
 #include <utility>
@@ -15,9 +15,8 @@ Ring::Ring(Agenda& agenda, Network& network, std::uint32_t gpus, double link_byt
       hooks_(std::move(hooks)) {}
 
 void Ring::start(std::uint64_t bytes) {
-  std::vector<std::uint64_t> chunks(gpus_, bytes / gpus_);
-  chunks[0] += bytes % gpus_;
-  chunks_.assign(gpus_, chunks);
+  chunks_.assign(gpus_, bytes / gpus_);
+  chunks_[0] += bytes % gpus_;
   phase_ = Phase::reduce;
 }
 
@@ -28,9 +27,7 @@ void Ring::advance() {
 
 void Ring::reduce_round() {
   for (std::uint32_t gpu = 0; gpu < gpus_; ++gpu) {
-    const std::uint32_t mine = before(gpu, reduced_), theirs = before(gpu, reduced_ + 1);
-    send(gpu, chunks_[gpu][mine]);
-    chunks_[gpu][theirs] = (chunks_[gpu][theirs] + chunks_[before(gpu, 1)][theirs]) / 2;
+    send(gpu, chunks_[before(gpu, reduced_)]);
   }
   under_way_ = gpus_;
   if (++reduced_ == gpus_ - 1) {
@@ -41,9 +38,7 @@ void Ring::reduce_round() {
 
 void Ring::gather_round() {
   for (std::uint32_t gpu = 0; gpu < gpus_; ++gpu) {
-    const std::uint32_t mine = before(gpu + 1, gathered_), theirs = before(gpu, gathered_);
-    send(gpu, chunks_[gpu][mine]);
-    chunks_[gpu][theirs] = chunks_[before(gpu, 1)][theirs];
+    send(gpu, chunks_[before(gpu + 1, gathered_)]);
   }
   under_way_ = gpus_;
   if (++gathered_ == gpus_ - 1) {

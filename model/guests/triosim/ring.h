@@ -45,7 +45,7 @@ class Ring {
   Phase phase_ = Phase::idle;
   std::uint32_t reduced_ = 0, gathered_ = 0;  // rounds begun
   std::uint32_t under_way_ = 0;               // chunks
-  std::vector<std::vector<std::uint64_t>> chunks_;  // bytes, by GPU and chunk
+  std::vector<std::uint64_t> chunks_;         // bytes
 };
 
 }  // namespace exawarp::model::triosim

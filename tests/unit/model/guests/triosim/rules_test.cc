@@ -44,6 +44,14 @@ TEST(TriosimRules, AnAllReduceTakesItsBytesOverTheBandwidthOnAnyNumberOfDevices)
   }
 }
 
+TEST(TriosimRules, WhatDoesNotDivideIntoChunksGoesWithOneOfThem) {
+  constexpr std::uint32_t kDevices = 7;
+  constexpr std::uint64_t kBytes = 4 * kWeightBytes;
+  const double round_s = (kBytes / kDevices + kBytes % kDevices) / (1e9 * 2 * 6 / 7);
+  EXPECT_NEAR(time_s(kChain, rules_of(Case::data_parallel, kDevices)), kChainS + 12 * round_s,
+              kToleranceS);
+}
+
 TEST(TriosimRules, OverlappedReductionsAreHiddenUntilTheyOutlastTheStep) {
   Rules rules = rules_of(Case::ddp, 2);
   EXPECT_NEAR(time_s(kChain, rules), kChainS, kToleranceS);
