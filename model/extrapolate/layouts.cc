@@ -298,8 +298,8 @@ std::string refusal_of(const RecordedStep& step, const Extrapolation& to) {
                        to.micro_batch);
   }
   if (piped && forward < to.devices) {
-    return fmt::format("{} stages are more than the {} operators of the forward pass", to.devices,
-                       forward);
+    return fmt::format("{} stages are more than the {} operators of the forward pass; expected "
+                       "fewer, or another --layout", to.devices, forward);
   }
   if (std::ranges::find(step.tensors, to.trace_batch, &RecordedTensor::rows) ==
       step.tensors.end()) {

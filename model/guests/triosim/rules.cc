@@ -166,7 +166,8 @@ std::string refusal_of(const RecordedStep& step, const Rules& rules) {
   const std::size_t least = std::min(forward, step.operators.size() - forward);
   if (least >= rules.devices) return "";
   return fmt::format("{} stages are more than the {} operators of the forward pass, or than the "
-                     "{} after it", rules.devices, forward, step.operators.size() - forward);
+                     "{} after it; expected fewer",
+                     rules.devices, forward, step.operators.size() - forward);
 }
 
 std::optional<double> step_time_s(const RecordedStep& step, const Rules& rules) {

@@ -150,7 +150,8 @@ TEST(Extrapolated, SaysWhyThereIsNoGraph) {
                               .trace_batch = 8,
                               .batch = 8,
                               .micro_batch = 2}),
-            "3 stages are more than the 2 operators of the forward pass");
+            "3 stages are more than the 2 operators of the forward pass; expected fewer, or "
+            "another --layout");
   EXPECT_EQ(refusal_of(step, {.layout = ExtrapolatedLayout::pipeline,
                               .trace_batch = 8,
                               .batch = 8,

@@ -98,7 +98,8 @@ TEST(TriosimRules, OperatorsWaitForTransfersFromTheRemoteMemory) {
 TEST(TriosimRules, SaysWhyTheyDoNotApply) {
   Rules rules = rules_of(Case::pipeline, 5);
   EXPECT_EQ(refusal_of(kChain, rules),
-            "5 stages are more than the 4 operators of the forward pass, or than the 5 after it");
+            "5 stages are more than the 4 operators of the forward pass, or than the 5 after it; "
+            "expected fewer");
   rules.devices = 2;
   rules.micro_batch = 3;
   EXPECT_EQ(refusal_of(kChain, rules), "a batch of 8 has no whole number of micro-batches of 3");
