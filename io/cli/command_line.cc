@@ -17,10 +17,12 @@
 #include "io/cli/commands/schema.h"
 #include "io/cli/completion.h"
 #include "io/cli/kernels_command_line.h"
+#include "io/cli/extrapolate_command_line.h"
 #include "io/cli/option_values.h"
 #include "io/cli/results_command_line.h"
 #include "io/cli/sweep_command_line.h"
 #include "io/cli/timeline_command_line.h"
+#include "io/cli/validation_command_line.h"
 #include "io/cli/workload_command_line.h"
 #include "io/study/suggest.h"
 
@@ -250,45 +252,6 @@ void add_schema(CLI::App& app, SchemaArguments& a) {
       ->excludes(kind);
 }
 
-// Which rows, and how they are simulated.
-void add_rows_of_validation(CLI::App& app, ValidateArguments& a, RawOptions& raw) {
-  app.add_option("--mine", a.mine, "your own rows, a CSV file of the columns of the suite");
-  app.add_option("--suite", a.suite, "the published rows")->capture_default_str();
-  app.add_option("--study", a.study_file, "what every row is a variant of")->capture_default_str();
-  app.add_option("--family", a.families, "these families of rows alone (repeatable)")
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_option("--row", a.rows, "rows whose name contains it (repeatable)")
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_option("--accelerator", a.system, "rows on systems whose name contains it, e.g. h100");
-  app.add_option("--set", raw.lists, "replaces a key of every study: path=value (repeatable)")
-      ->take_all()
-      ->allow_extra_args(false);
-  app.add_option("--threads", a.threads, "rows at a time (default: every core it may use)")
-      ->check(CLI::Range(1, 4096));
-}
-
-void add_validate(CLI::App& app, ValidateArguments& a, RawOptions& raw) {
-  add_rows_of_validation(app, a, raw);
-  app.add_option("--trends", a.trends_file, "pairs of the suite's rows that are compared")
-      ->capture_default_str();
-  app.add_option("--out", a.out_directory, "folder for validation.json and validation.svg");
-  app.add_flag("--json", a.json, "prints one JSON object");
-}
-
-void add_calibrate(CLI::App& app, CalibrateArguments& a, RawOptions& raw) {
-  add_rows_of_validation(app, a.rows, raw);
-  app.add_option("--fit", a.fitted,
-                 "numbers of the accelerator's calibration, at most 4: products, "
-                 "eight_bit_products, attention, memory, step")
-      ->delimiter(',')
-      ->capture_default_str();
-  app.add_flag("--leave-one-out", a.leave_one_out,
-               "fits again without each family, and tells what that predicts");
-  app.add_option("-o,--output", a.output, "a file that accelerators can name, FILE.yaml");
-}
-
 void add_fork(CLI::App& app, ForkArguments& a, RawOptions& raw) {
   app.add_option("CHECKPOINT", a.checkpoint,
                  "a checkpoint of `exawarp run`, or a directory of such: the newest")
@@ -428,6 +391,8 @@ struct CommandArguments {
   PholdArguments phold;
   GoalArguments goal;
   AstraArguments astra;
+  ExtrapolateArguments extrapolate;
+  RawExtrapolateOptions raw_extrapolate;
   SchemaArguments schema;
   ValidateArguments validate;
   CalibrateArguments calibrate;
@@ -460,10 +425,14 @@ void add_commands(CLI::App& app, CommandArguments& a) {
   add_goal(add("goal", "simulates a GOAL schedule under LogGOPS"), a.goal, a.raw);
   add_astra(add("astra", "runs the files of an ASTRA-sim set-up with its semantics"), a.astra,
             a.raw);
+  CLI::App& extrapolate =
+      add("extrapolate", "says what a step recorded on one GPU takes on several");
+  add_extrapolate(extrapolate, a.extrapolate, a.raw_extrapolate);
+  add_sync_options(extrapolate, a.raw, a.extrapolate.options);
   add_validate(add("validate", "compares published training runs with what is predicted for them"),
-               a.validate, a.raw);
+               a.validate);
   add_calibrate(add("calibrate", "fits a few numbers of an accelerator to measured training runs"),
-                a.calibrate, a.raw);
+                a.calibrate);
   add_compare(add("compare", "says what differs between two results"), a.compare);
   add_report(add("report", "shows results as a page for a browser"), a.report);
   add_fork(add("fork", "simulates several futures of a checkpoint, and says where they part"),
@@ -518,6 +487,11 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     finish_astra(raw, a.astra);
     return a.astra;
   }
+  if (app.got_subcommand("extrapolate")) {
+    finish_extrapolate(a.raw_extrapolate, a.extrapolate);
+    finish_sync(raw, a.extrapolate.options);
+    return a.extrapolate;
+  }
   if (app.got_subcommand("compare")) return a.compare;
   if (app.got_subcommand("report")) return a.report;
   if (app.got_subcommand("fork")) {
@@ -527,14 +501,8 @@ Command finished(const CLI::App& app, CommandArguments& a) {
   if (app.got_subcommand("schema")) return Information{schema_text(a.schema)};
   if (app.got_subcommand("doctor")) return a.doctor;
   if (app.got_subcommand("completion")) return Information{completion_text(app, a.completion)};
-  if (app.got_subcommand("validate")) {
-    a.validate.overrides = raw.lists;
-    return a.validate;
-  }
-  if (app.got_subcommand("calibrate")) {
-    a.calibrate.rows.overrides = raw.lists;
-    return a.calibrate;
-  }
+  if (app.got_subcommand("validate")) return a.validate;
+  if (app.got_subcommand("calibrate")) return a.calibrate;
   if (app.got_subcommand("kernels")) {
     finish_kernels(a.raw_kernels, a.kernels);
     return a.kernels;

@@ -11,6 +11,7 @@
 #include "io/cli/commands/calibrate.h"
 #include "io/cli/commands/compare.h"
 #include "io/cli/commands/doctor.h"
+#include "io/cli/commands/extrapolate.h"
 #include "io/cli/commands/fork.h"
 #include "io/cli/commands/kernels.h"
 #include "io/cli/commands/report.h"
@@ -54,13 +55,16 @@ struct RunArguments {
 struct WorkloadArguments {
   enum class Action {
     generate, inspect, validate, import_chakra, import_goal, import_pytorch, import_stablehlo,
-    import_text, export_chakra, export_json, export_dot, export_graphml, convert, diff
+    import_single_gpu, import_text, export_chakra, export_json, export_dot, export_graphml,
+    convert, diff
   };
   Action action = Action::generate;
   std::string input;
   std::string output;                  // of all that write; the other graph of diff
   ChakraImportOptions chakra;          // import chakra, import pytorch
   std::string kineto;                  // import pytorch
+  std::string tensors;                 // import single-gpu
+  model::Extrapolation recorded;       // import single-gpu
   TextImportOptions text;              // import text
   std::vector<std::string> overrides;  // generate
   bool ignore_memory = false;          // generate
@@ -151,9 +155,9 @@ struct Information {
 
 using Command = std::variant<Information, RunArguments, WorkloadArguments, TopologyArguments,
                              TrafficArguments, ServeArguments, PholdArguments, GoalArguments,
-                             AstraArguments, ValidateArguments, CalibrateArguments,
-                             CompareArguments, ReportArguments, ForkArguments, KernelsArguments,
-                             DoctorArguments, SweepArguments, SearchArguments>;
+                             AstraArguments, ExtrapolateArguments, ValidateArguments,
+                             CalibrateArguments, CompareArguments, ReportArguments, ForkArguments,
+                             KernelsArguments, DoctorArguments, SweepArguments, SearchArguments>;
 
 // `arguments` without the program's name. Throws core::InputError. `given`, where there is one,
 // gets the command and what each of its options is given: what has to be the same on every rank,

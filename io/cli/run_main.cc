@@ -14,6 +14,7 @@
 #include "io/cli/command_line.h"
 #include "io/cli/commands/astra.h"
 #include "io/cli/commands/compare.h"
+#include "io/cli/commands/extrapolate.h"
 #include "io/cli/commands/fork.h"
 #include "io/cli/commands/goal.h"
 #include "io/cli/commands/kernels.h"
@@ -79,6 +80,9 @@ struct Dispatch {
   }
   int operator()(const CompareArguments& a) const { return run_compare(a, console, transport); }
   int operator()(const ReportArguments& a) const { return run_report(a, console, transport); }
+  int operator()(const ExtrapolateArguments& a) const {
+    return run_extrapolate(a, console, transport);
+  }
   int operator()(const ForkArguments& a) const { return run_fork(a, console, transport); }
   int operator()(const DoctorArguments& a) const { return run_doctor(a, console, transport); }
   int operator()(const CalibrateArguments& a) const { return run_calibrate(a, console, transport); }

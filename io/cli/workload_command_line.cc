@@ -84,6 +84,21 @@ void add_text_import(CLI::App& app, WorkloadArguments& a, RawWorkloadOptions& ra
   text.add_option("--cycle", raw.cycle, "what times count (default: \"1 ns\")");
 }
 
+void add_single_gpu_import(CLI::App& app, WorkloadArguments& a, RawWorkloadOptions& raw) {
+  CLI::App& recorded =
+      add_conversion(app, a,
+                     {"single-gpu", "from a step that was recorded on one GPU, for several",
+                      "TRACE", "operators of the recorded step (CSV)", kWritesXwg,
+                      Action::import_single_gpu});
+  recorded.add_option("--tensors", a.tensors, "their tensors (CSV)")->required();
+  recorded.add_option("--devices", a.recorded.devices, "how many")
+      ->required()
+      ->check(CLI::Range(1u, 1u << 16));
+  recorded.add_option("--layout", raw.layout,
+                      "data_parallel (default), tensor_parallel or pipeline");
+  add_recorded(recorded, a.recorded, raw.recorded);
+}
+
 void add_stablehlo_import(CLI::App& app, WorkloadArguments& a) {
   CLI::App& stablehlo =
       add_conversion(app, a,
@@ -105,6 +120,7 @@ void add_workload_import(CLI::App& app, WorkloadArguments& a, RawWorkloadOptions
                  {"goal", "from a GOAL schedule, text or binary", "INPUT", "the file to import",
                   kWritesXwg, Action::import_goal});
   add_pytorch_import(app, a);
+  add_single_gpu_import(app, a, raw);
   add_stablehlo_import(app, a);
   add_text_import(app, a, raw);
 }
@@ -177,6 +193,10 @@ void add_workload(CLI::App& app, WorkloadArguments& a, RawWorkloadOptions& raw) 
 
 void finish_workload(const RawWorkloadOptions& raw, WorkloadArguments& a) {
   a.overrides = raw.overrides;
+  finish_recorded(raw.recorded, a.recorded);
+  if (!raw.layout.empty()) {
+    a.recorded.layout = parse_choice<model::ExtrapolatedLayout>("--layout", raw.layout);
+  }
   using Size = ChakraImportOptions::CommSize;
   using Control = ChakraImportOptions::ControlDependencies;
   if (!raw.comm_size.empty()) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "io/cli/command_line.h"
+#include "io/cli/extrapolate_command_line.h"
 
 namespace CLI {
 class App;
@@ -15,6 +16,8 @@ namespace exawarp::io {
 // Options that are taken as text where the value is an enumeration or a quantity.
 struct RawWorkloadOptions {
   std::string comm_size, control, cycle, max_size;
+  std::string layout;
+  RawExtrapolateOptions recorded;
   std::vector<std::string> overrides;
 };
 

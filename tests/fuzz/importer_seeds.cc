@@ -134,6 +134,33 @@ std::vector<std::string> request_trace_words() {
           "timestamp", "9999-12-31", "23:59:60", "0000-00-00", "{", "}", "null", ":", "."};
 }
 
+std::vector<std::string> single_gpu_seeds() {
+  const std::string trace =
+      "OperatorID,OperatorName,Operator_input,Operator_output,Operator_cudatime,"
+      "Operator_cudatimenooverlap,InputSize,OutputSize,gpuid,stage,tpflag\n";
+  const std::string tensors =
+      "Index,TensorID,TensorShape,TensorNumElement,TensorEachByte,TensorType,TensorStorgeid,"
+      "gpuid\n";
+  return {trace +
+              "1,aten::linear,[1; 2],[3],50,40,[],[],0,forward,1\n"
+              "2,aten::linear,[3; 4],[5],50,60,[],[],0,forward,1\n"
+              "3,AddmmBackward0,[5; 4],[6],50,20.5,[],[],0,backward,1\n"
+              "4,AddmmBackward0,[6; 2],[7],50,30,[],[],0,backward,1\n"
+              "9,aten::_foreach_addcdiv_,[2; 4],[],5,5,[],[],0,optimizer,0\n" +
+              kSeparator + tensors +
+              "0,1,\"[8, 16]\",128,4,input,1,0\n1,2,\"[16, 16]\",256,4,weight,1,0\n"
+              "2,3,\"[8, 16]\",128,4,output,1,0\n3,4,\"[16, 16]\",256,4,weight,1,0\n"
+              "4,5,\"[8, 16]\",128,4,output,1,0\n5,6,\"[8, 16]\",128,4,grad_output,1,0\n"
+              "6,7,\"[8, 16]\",128,4,grad_output,1,0\n",
+          trace + "1,relu,['a'],['a'],1,1,[1],[1],0,forward,0\n" + kSeparator + tensors +
+              "0,a,[8],8,4,input,1,0\n"};
+}
+
+std::vector<std::string> single_gpu_words() {
+  return {",", "\n", "[", "]", ";", "'", "\"", "-1", "nan", "1e400", "forward", "backward",
+          "optimizer", "weight", "18446744073709551616", "OperatorID", "stage", "[]", "0"};
+}
+
 std::vector<std::string> goal_words() {
   return {"rank ", "num_ranks ", "}", "{", "/*", "*/", "//", "-1", "irequires ", "requires ",
           "99999999999999999999", "tag ", "cpu 255", "nic ", ":", "l1", "b",

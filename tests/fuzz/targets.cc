@@ -25,6 +25,7 @@
 #include "io/formats/kernels/import.h"
 #include "io/formats/kernels/scale_sim.h"
 #include "io/formats/pytorch/import.h"
+#include "io/formats/single_gpu/trace.h"
 #include "io/formats/stablehlo/import.h"
 #include "io/formats/text_workload/import.h"
 #include "io/report/topology_facts.h"
@@ -33,7 +34,9 @@
 #include "io/study/suggest.h"
 #include "io/study/traffic_study.h"
 #include "model/compute/kernel_table.h"
+#include "model/extrapolate/layouts.h"
 #include "model/guests/goal/host.h"
+#include "model/guests/triosim/rules.h"
 #include "model/network/packet/traffic.h"
 #include "model/network/packet/traffic_outcome.h"
 #include "model/outcome.h"
@@ -445,6 +448,31 @@ bool run_request_trace(std::string_view bytes) {
   });
 }
 
+// A trace and its tensors; what is read becomes every graph, and is timed by every rule.
+bool run_single_gpu(std::string_view bytes) {
+  static const InputFile trace("trace.csv"), tensors("tensors.csv");
+  const std::vector<std::string> parts = split(bytes);
+  const std::string& trace_path = trace.holding(parts[0]);
+  const std::string& tensor_path = tensors.holding(parts.size() > 1 ? parts[1] : "");
+  return accepts([&] {
+    const model::RecordedStep step = io::read_single_gpu_trace(trace_path, tensor_path);
+    for (const auto& layout : model::kExtrapolatedLayoutNames) {
+      const model::Extrapolation to{
+          .layout = layout.value, .devices = 2, .trace_batch = 8, .batch = 8, .micro_batch = 4};
+      if (!refusal_of(step, to).empty()) continue;
+      model::WorkloadGraph graph = model::extrapolated(step, to, "fuzz");
+      model::validate(graph);
+    }
+    for (const auto& rule : model::triosim::kCaseNames) {
+      const model::triosim::Rules rules{
+          .which = rule.value, .devices = 2, .trace_batch = 8, .batch = 8, .micro_batch = 4};
+      if (!refusal_of(step, rules).empty()) continue;
+      const std::optional<double> time_s = step_time_s(step, rules);
+      EXAWARP_CHECK(!time_s || *time_s >= 0, rule.name);
+    }
+  });
+}
+
 // A list of flows among 16 devices.
 bool run_flow_list(std::string_view bytes) {
   static const InputFile file("flows.csv");
@@ -514,6 +542,7 @@ constexpr Target kTargets[] = {
     {"kernel_import", run_kernel_import, kernel_import_seeds, kernel_import_words},
     {"flow_list", run_flow_list, flow_list_seeds, flow_list_words},
     {"request_trace", run_request_trace, request_trace_seeds, request_trace_words},
+    {"single_gpu", run_single_gpu, single_gpu_seeds, single_gpu_words},
     {"units", run_units, unit_seeds, unit_words},
     {"expression", run_expression, expression_seeds, expression_words},
     {"command_line", run_command_line, command_line_seeds, command_line_words},

@@ -28,7 +28,7 @@ struct Target {
 };
 
 // study, workload_spec, system, traffic, xwg, xwg_fields, chakra, trace_json, pytorch,
-// text_workload, astra_files, goal, stablehlo, kernel_table, kernel_import, units,
+// text_workload, astra_files, goal, stablehlo, kernel_table, kernel_import, single_gpu, units,
 // expression, command_line.
 std::span<const Target> targets();
 // Null where there is none of that name.

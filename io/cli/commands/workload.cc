@@ -15,9 +15,11 @@
 #include "io/formats/chakra/json_trace.h"
 #include "io/formats/goal/import.h"
 #include "io/formats/goal/text_reader.h"
+#include "io/formats/single_gpu/trace.h"
 #include "io/formats/stablehlo/import.h"
 #include "io/formats/text_workload/import.h"
 #include "io/life/agreement.h"
+#include "io/life/extrapolation.h"
 #include "io/report/critical_path.h"
 #include "io/report/memory_report.h"
 #include "io/report/printed_json.h"
@@ -79,6 +81,11 @@ void import_text_file(const WorkloadArguments& a, const Console& console) {
   model::WorkloadGraph graph = import_text_workload(a.input, a.text);
   model::validate(graph);
   write_workload(graph, a.output, console);
+}
+
+void import_single_gpu_file(const WorkloadArguments& a, const Console& console) {
+  const model::RecordedStep step = read_single_gpu_trace(a.input, a.tensors);
+  write_workload(extrapolated_graph(step, a.recorded, a.input), a.output, console);
 }
 
 void convert_file(const WorkloadArguments& a, const Console& console) {
@@ -176,6 +183,7 @@ void handle(const WorkloadArguments& a, const Console& console) {
     case Action::validate: return validate_file(a, console);
     case Action::import_chakra: return import_chakra_file(a, console);
     case Action::import_pytorch: return import_pytorch_file(a, console);
+    case Action::import_single_gpu: return import_single_gpu_file(a, console);
     case Action::import_text: return import_text_file(a, console);
     case Action::export_chakra:
     case Action::export_json: return export_trace_files(a, console);
