@@ -24,6 +24,7 @@
 #include "io/report/stats_file.h"
 #include "io/study/settings.h"
 #include "io/study/study.h"
+#include "model/sample/draw.h"
 
 namespace exawarp::io {
 
@@ -50,10 +51,18 @@ struct RunArguments {
 };
 
 // `exawarp workload generate|inspect|validate|import|export|convert|diff`.
+// `exawarp workload sample`.
+struct SampleArguments {
+  std::vector<std::string> like;  // graphs (.xwg), or prefixes of execution traces
+  model::SampleRequest request;
+  std::string report;             // file for the fidelity as JSON; empty: none
+};
+
 struct WorkloadArguments {
   enum class Action {
     generate, inspect, validate, import_chakra, import_goal, import_pytorch, import_stablehlo,
-    import_text, export_chakra, export_json, export_dot, export_graphml, convert, diff
+    import_text, export_chakra, export_json, export_dot, export_graphml, convert, diff,
+    sample
   };
   Action action = Action::generate;
   std::string input;
@@ -72,7 +81,8 @@ struct WorkloadArguments {
   std::optional<std::uint32_t> device;  // export dot|graphml, inspect: of one device
   std::string accelerator;             // inspect; generate: whose memory it has to fit
   std::string timeline;                // inspect
-  bool json = false;                   // inspect, validate
+  SampleArguments sample;              // sample
+  bool json = false;                   // inspect, validate, sample
 };
 
 // `exawarp topology show`.
