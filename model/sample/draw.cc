@@ -93,6 +93,18 @@ class StructureDraw {
   std::vector<std::vector<std::uint32_t>> issued_;  // nodes, by stream
 };
 
+bool has_messages(const ProgramModel& like) {
+  return std::ranges::any_of(like.sorts, [](const NodeSort& sort) {
+    return sort.kind == NodeKind::SEND || sort.kind == NodeKind::RECEIVE;
+  });
+}
+
+// As many as the graph that it is like has; one more where messages need pairs.
+std::uint32_t usual_ranks(const ProgramModel& like) {
+  const std::uint32_t lonely = has_messages(like) ? like.devices % 2 : 0;
+  return std::min(like.devices + lonely, kSampleRanksMax);
+}
+
 // The divisor of `total` that is nearest to `members` by ratio; the lower of two.
 std::uint32_t nearest_divisor(std::uint32_t total, std::uint32_t members) {
   std::uint32_t best = 1;
@@ -131,12 +143,6 @@ class SampleWriter {
     std::uint16_t group = 0;
     std::uint32_t members = 1;
   };
-
-  static bool has_messages(const ProgramModel& like) {
-    return std::ranges::any_of(like.sorts, [](const NodeSort& sort) {
-      return sort.kind == NodeKind::SEND || sort.kind == NodeKind::RECEIVE;
-    });
-  }
 
   // Collectives of a family share a stream, as validate() asks.
   Communicator group_of(const NodeSort& sort) {
@@ -248,8 +254,7 @@ WorkloadGraph draw_sample(const SampleModel& model, const SampleRequest& request
   const double near = std::round(like.nodes * std::exp2(octaves));
   const std::uint32_t nodes = request.nodes.value_or(
       static_cast<std::uint32_t>(std::clamp(near, 1.0, double{kSampleNodesMax})));
-  const std::uint32_t ranks =
-      request.ranks.value_or(std::min(like.devices, kSampleRanksMax));
+  const std::uint32_t ranks = request.ranks.value_or(usual_ranks(like));
   SampleWriter writer(like, ranks, index);
   return writer.write(StructureDraw(like, draws).run(nodes), request, index);
 }

@@ -20,13 +20,13 @@ constexpr std::uint32_t kSampleCountMax = 1'000;
 struct SampleRequest {
   std::uint64_t seed = 1;
   std::uint32_t count = 1;              // graphs in all, 1 to kSampleCountMax
-  std::optional<std::uint32_t> nodes;   // of each program; otherwise as the program's it is like
-  std::optional<std::uint32_t> ranks;   // devices; otherwise as many as the graph's it is like
+  std::optional<std::uint32_t> nodes = {};  // of each program; otherwise about as its model has
+  std::optional<std::uint32_t> ranks = {};  // devices; otherwise as the graph it is like has
 };
 
 // Graph `index` of `request.count`, validated and indexed. The graphs together are like every
-// program by its weight, as evenly as their number allows. An odd number of devices has nobody to
-// pair with: messages become markers there. O(nodes * log nodes).
+// program by its weight, as evenly as their number allows. Where an odd number of
+// devices is asked for, messages have nobody to pair with and become markers. O(nodes * log nodes).
 WorkloadGraph draw_sample(const SampleModel& model, const SampleRequest& request,
                           std::uint32_t index);
 

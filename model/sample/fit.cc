@@ -14,7 +14,7 @@ namespace exawarp::model {
 namespace {
 
 constexpr double kGrid = 16;        // steps an octave
-constexpr std::size_t kLagsMax = 16;  // of a node; more are left out
+constexpr std::size_t kLagsMax = 1024;  // of a node; more are left out
 constexpr std::uint32_t kBackMax = 4096;
 
 // Numbers things in the order they come up.
