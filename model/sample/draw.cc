@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -99,10 +100,19 @@ bool has_messages(const ProgramModel& like) {
   });
 }
 
-// As many as the graph that it is like has; one more where messages need pairs.
+// As many as the graph that it is like has. Where messages need pairs, about as many: each half of
+// the devices is a multiple of all groups that fit it, as far as there is one of that size.
 std::uint32_t usual_ranks(const ProgramModel& like) {
-  const std::uint32_t lonely = has_messages(like) ? like.devices % 2 : 0;
-  return std::min(like.devices + lonely, kSampleRanksMax);
+  if (!has_messages(like)) return std::min(like.devices, kSampleRanksMax);
+  const std::uint64_t half = (std::uint64_t{like.devices} + 1) / 2;
+  std::uint64_t multiple = 1;
+  for (const NodeSort& sort : like.sorts) {
+    if (sort.members == 0 || sort.members > half) continue;
+    const std::uint64_t both = std::lcm(multiple, sort.members);
+    if (both <= half) multiple = both;
+  }
+  const std::uint64_t replicas = (half + multiple / 2) / multiple * multiple;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(2 * replicas, kSampleRanksMax));
 }
 
 // The divisor of `total` that is nearest to `members` by ratio; the lower of two.
