@@ -243,7 +243,9 @@ std::optional<Distances> distances(Measure measure, std::span<const GraphMeasure
   const Histogram fine_b = on_scale(b, facts.logarithmic, 0);
   sweep_both(fine_a, fine_b,
              [&](double difference, double length) { *out.w1 += difference * length; });
-  *out.w1 /= std::max(1.0, fine_a.weight.rbegin()->first - fine_a.weight.begin()->first);
+  const double least = std::min(fine_a.weight.begin()->first, fine_b.weight.begin()->first);
+  const double most = std::max(fine_a.weight.rbegin()->first, fine_b.weight.rbegin()->first);
+  *out.w1 /= std::max(1.0, most - least);
   return out;
 }
 

@@ -5,8 +5,8 @@
 //   KS  Kolmogorov-Smirnov: the largest difference of the two cumulative distributions, 0 to 1.
 //       Costs are compared by quarters of an octave, which are coarser than what Costs smooths.
 //   W1  Wasserstein-1: how far the one has to be moved, on average, to become the other, divided
-//       by the range of the given set, which counts as 1 (an octave of what is compared by
-//       logarithms) at least.
+//       by the range of both together, which counts as 1 (an octave of what is compared by
+//       logarithms) at least: 0 to 1.
 // What has no order (kinds) has the total variation instead: half the sum of the differences of
 // shares, 0 to 1.
 #pragma once

@@ -141,7 +141,7 @@ TEST_F(TrafficCommand, RefusesFaultsThatMakeNoSense) {
 }
 
 // Rows of a CSV table, without its head.
-std::vector<std::vector<std::uint64_t>> rows_of(const std::string& text) {
+std::vector<std::vector<std::uint64_t>> packet_rows_of(const std::string& text) {
   std::vector<std::vector<std::uint64_t>> rows;
   std::istringstream lines(text);
   std::string line;
@@ -180,7 +180,7 @@ TEST_F(ListedTraffic, SendsEachFlowAtItsTime) {
   const std::vector<std::vector<std::uint64_t>> expected{{0, 1, 4'000, 0, 5'210'000},
                                                          {1, 15, 1'000, 5'000'000, 11'650'000},
                                                          {0, 1, 2'000, 20'000'000, 23'210'000}};
-  EXPECT_EQ(rows_of(text), expected);
+  EXPECT_EQ(packet_rows_of(text), expected);
 }
 
 TEST_F(ListedTraffic, WhatIsWrittenIsAListOfFlows) {
@@ -197,7 +197,7 @@ TEST_F(TrafficCommand, WritesTheSameFlowsInEveryMode) {
     arguments.insert(arguments.end(), mode.begin(), mode.end());
     const json r = result(arguments);
     const std::string text = workspace.read("f.csv");
-    const auto rows = rows_of(text);
+    const auto rows = packet_rows_of(text);
     EXPECT_EQ(rows.size(), r["received"]);
     std::uint64_t last = 0;
     for (const auto& row : rows) last = std::max(last, row[4]);
@@ -206,7 +206,7 @@ TEST_F(TrafficCommand, WritesTheSameFlowsInEveryMode) {
     return text;
   };
   const std::string expected = flows({"--sync", "sequential"});
-  EXPECT_EQ(rows_of(expected).size(), 16u * 15u);
+  EXPECT_EQ(packet_rows_of(expected).size(), 16u * 15u);
   EXPECT_EQ(flows({"--sync", "conservative", "--threads", "2"}), expected);
   EXPECT_EQ(flows({"--threads", "2", "--partitions", "5", "--audit", "0.2"}), expected);
 }

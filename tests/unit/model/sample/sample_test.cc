@@ -80,6 +80,9 @@ TEST(SampleFidelity, DistancesAreThoseReckonedByHand) {
   ASSERT_TRUE(d && d->w1);
   EXPECT_DOUBLE_EQ(d->ks, 0.25);
   EXPECT_DOUBLE_EQ(*d->w1, 0.75 / 3);  // three quarters of the way by 1, over a range of 3
+  const GraphMeasures far = of_values(Measure::width, {11});
+  const auto apart = distances(Measure::width, {&far, 1}, {&a, 1});
+  EXPECT_DOUBLE_EQ(apart.value().w1.value_or(0), 8.5 / 10);  // of the range of both
   const GraphMeasures gemms = of_values(Measure::kinds, {1, 1, 1, 2});
   const GraphMeasures mixed = of_values(Measure::kinds, {1, 2, 2, 3});
   const auto shares = distances(Measure::kinds, {&gemms, 1}, {&mixed, 1});
