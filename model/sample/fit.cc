@@ -149,16 +149,17 @@ std::vector<std::uint32_t> used_programs(const WorkloadGraph& graph) {
 Costs::Costs(std::vector<std::uint64_t> values) {
   EXAWARP_CHECK(!values.empty());
   std::ranges::sort(values);
+  const auto log2_of = [&](std::size_t i) {
+    return std::log2(1.0 + static_cast<double>(values[i]));
+  };
   const std::size_t n = values.size();
   for (std::size_t s = 0; s < kSlices; ++s) {
     const std::size_t first = s * n / kSlices;
     const std::size_t end = std::max(first + 1, (s + 1) * n / kSlices);
     double sum = 0, deviation = 0;
-    for (std::size_t i = first; i < end; ++i) sum += std::log2(1.0 + static_cast<double>(values[i]));
+    for (std::size_t i = first; i < end; ++i) sum += log2_of(i);
     const double mean = sum / static_cast<double>(end - first);
-    for (std::size_t i = first; i < end; ++i) {
-      deviation += std::abs(std::log2(1.0 + static_cast<double>(values[i])) - mean);
-    }
+    for (std::size_t i = first; i < end; ++i) deviation += std::abs(log2_of(i) - mean);
     // What is spread evenly over a width deviates by a quarter of it on average.
     const double half_width = 2 * deviation / static_cast<double>(end - first);
     mean_[s] = static_cast<float>(std::round(mean * kGrid) / kGrid);

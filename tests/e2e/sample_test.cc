@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "model/workload/builder.h"
 #include "tests/e2e/workspace.h"
 
 namespace exawarp::tests {
@@ -13,7 +14,8 @@ namespace {
 class SampleCommand : public testing::Test {
  protected:
   SampleCommand() {
-    workspace.write("workload.yaml", replaced(small_workload(), "name: tiny", "name: confidential"));
+    workspace.write("workload.yaml",
+                    replaced(small_workload(), "name: tiny", "name: confidential"));
     workspace.write("other.yaml",
                     replaced(small_workload(), "gradient_buckets: 1", "gradient_buckets: 2"));
     make("workload");
@@ -109,6 +111,7 @@ TEST_F(SampleCommand, BadInputIsOneLineAndLeavesNothing) {
       {{"--like", "missing.xwg", "-o", "z.xwg"}, "missing.xwg: cannot open"},
       {{"--like", "missing", "-o", "z.xwg"}, "missing.0.et: there is no such file"},
       {{"--like", "bad.xwg", "-o", "z.xwg"}, "bad.xwg: not a workload graph"},
+      {{"--like", "workload.xwg", "empty.xwg", "-o", "z.xwg"}, "empty.xwg: no node; expected"},
       {{"--like", "workload.xwg"}, "--output is required"},
       {{"--like", "workload.xwg", "--nodes", "0", "-o", "z.xwg"}, "from 1 to"},
       {{"--like", "workload.xwg", "--ranks", "0", "-o", "z.xwg"}, "from 1 to"},
@@ -116,6 +119,11 @@ TEST_F(SampleCommand, BadInputIsOneLineAndLeavesNothing) {
       {{"--like", "workload.xwg", "--seed", "one", "-o", "z.xwg"}, "whole number"},
       {{"--like", "workload.xwg", "-o", "workload.xwg"}, "is one of the graphs given"},
   };
+  model::WorkloadBuilder empty("empty");
+  empty.add_axis("device", 1);
+  empty.add_program("nothing");
+  empty.bind_range(0, {.axis = 0, .first = 0, .count = 1});
+  empty.build().write("empty.xwg");
   const std::string before = workspace.read("workload.xwg");
   for (const auto& [arguments, says] : cases) {
     SCOPED_TRACE(says);
