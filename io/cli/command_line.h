@@ -25,6 +25,7 @@
 #include "io/report/stats_file.h"
 #include "io/study/settings.h"
 #include "io/study/study.h"
+#include "model/sample/draw.h"
 
 namespace exawarp::io {
 
@@ -52,11 +53,18 @@ struct RunArguments {
 };
 
 // `exawarp workload generate|inspect|validate|import|export|convert|diff`.
+// `exawarp workload sample`.
+struct SampleArguments {
+  std::vector<std::string> like;  // graphs (.xwg), or prefixes of execution traces
+  model::SampleRequest request;
+  std::string report;             // file for the fidelity as JSON; empty: none
+};
+
 struct WorkloadArguments {
   enum class Action {
     generate, inspect, validate, import_chakra, import_goal, import_pytorch, import_stablehlo,
     import_single_gpu, import_text, export_chakra, export_json, export_dot, export_graphml,
-    convert, diff
+    convert, diff, sample
   };
   Action action = Action::generate;
   std::string input;
@@ -77,7 +85,8 @@ struct WorkloadArguments {
   std::optional<std::uint32_t> device;  // export dot|graphml, inspect: of one device
   std::string accelerator;             // inspect; generate: whose memory it has to fit
   std::string timeline;                // inspect
-  bool json = false;                   // inspect, validate
+  SampleArguments sample;              // sample
+  bool json = false;                   // inspect, validate, sample
 };
 
 // `exawarp topology show`.

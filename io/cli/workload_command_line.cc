@@ -158,6 +158,44 @@ void add_inspect(CLI::App& app, WorkloadArguments& a) {
   inspect.callback([&a] { a.action = Action::inspect; });
 }
 
+// Whole numbers from 1.
+CLI::Validator count_up_to(std::uint64_t max) {
+  return CLI::Validator(
+      [max](std::string& text) {
+        const std::optional<std::uint64_t> value = unsigned_from(text);
+        if (!value || *value == 0 || *value > max) {
+          return fmt::format("{}; expected a whole number from 1 to {}", in_quotes(text), max);
+        }
+        text = std::to_string(*value);
+        return std::string();
+      },
+      "");
+}
+
+void add_sample(CLI::App& app, WorkloadArguments& a) {
+  CLI::App& sample = *app.add_subcommand("sample", "draws graphs that are like given ones");
+  SampleArguments& s = a.sample;
+  sample
+      .add_option("--like", s.like, "workloads (.xwg) or prefixes of execution traces, one or more")
+      ->required()
+      ->expected(1, 10'000);
+  sample.add_option("--seed", s.request.seed, "seed of every draw (default: 1)")
+      ->transform(CLI::Validator(unsigned_up_to(std::numeric_limits<std::uint64_t>::max()), ""));
+  sample.add_option("--nodes", s.request.nodes, "nodes of a program (default: about as given)")
+      ->transform(count_up_to(model::kSampleNodesMax));
+  sample.add_option("--ranks", s.request.ranks, "devices (default: as given)")
+      ->transform(count_up_to(model::kSampleRanksMax));
+  sample.add_option("--count", s.request.count, "how many graphs (default: 1)")
+      ->transform(count_up_to(model::kSampleCountMax));
+  sample
+      .add_option("-o,--output", a.output,
+                  "the .xwg file to write; of several graphs OUT.0.xwg, OUT.1.xwg, ...")
+      ->required();
+  sample.add_option("--report", s.report, "file for the fidelity as JSON");
+  sample.add_flag("--json", a.json, "prints the fidelity as one JSON object");
+  sample.callback([&a] { a.action = Action::sample; });
+}
+
 }  // namespace
 
 void add_workload(CLI::App& app, WorkloadArguments& a, RawWorkloadOptions& raw) {
@@ -185,6 +223,7 @@ void add_workload(CLI::App& app, WorkloadArguments& a, RawWorkloadOptions& raw) 
   diff->add_option("B", a.output, "workload (.xwg)")->required();
   diff->callback([&a] { a.action = Action::diff; });
   add_inspect(app, a);
+  add_sample(app, a);
   CLI::App* validate = app.add_subcommand("validate", "checks a workload");
   validate->add_option("FILE", a.input, "workload (.xwg)")->required();
   validate->add_flag("--json", a.json, "prints one JSON object");

@@ -12,6 +12,7 @@
 #include "core/output_file.h"
 #include "core/units.h"
 #include "io/cli/commands/chakra.h"
+#include "io/cli/commands/sample.h"
 #include "io/formats/chakra/json_trace.h"
 #include "io/formats/goal/import.h"
 #include "io/formats/goal/text_reader.h"
@@ -191,6 +192,7 @@ void handle(const WorkloadArguments& a, const Console& console) {
     case Action::export_graphml: return draw_file(a, console);
     case Action::convert: return convert_file(a, console);
     case Action::diff: return diff_files(a, console);
+    case Action::sample: return sample_files(a, console);
   }
 }
 
