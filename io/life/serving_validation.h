@@ -1,0 +1,52 @@
+// Measured points of serving engines beside what a closed loop on measured kernels says of them:
+// `exawarp validate --serving`. Nothing is fitted to a row: a point's columns say what is simulated,
+// and the host's time an iteration is one number for all (kServingHost).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/time.h"
+
+namespace exawarp::io {
+
+// A line of configs/validation/serving/points.csv. Files that it names: configs/models/MODEL.yaml,
+// and the accelerator's. Counts are 0 where the field is empty.
+struct ServingPoint {
+  std::string place;  // "points.csv:17"
+  std::string model, accelerator, engine, version, precision, expert_precision, mode;
+  std::uint32_t tensor = 0, attention_data = 0, expert_tensor = 0, expert = 0;
+  std::uint32_t input_tokens = 0, output_tokens = 0, clients = 0, batch = 0;
+  double ttft_ms = 0, tpot_ms = 0;  // measured
+};
+
+struct ServingPointResult {
+  double ttft_ms = 0, tpot_ms = 0;  // medians of the requests
+  std::string reason;               // why there is no prediction; empty: there is one
+};
+
+// Requests of a client, the least share of a length, and the tokens of a batch: those of the
+// benchmark that the points come from (InferenceMAX: 10 requests a client, lengths from 0.8 of the
+// most, --max-num-batched-tokens 8192).
+constexpr std::uint32_t kServingRequestsPerClient = 10;
+constexpr double kServingLeastShare = 0.8;
+constexpr std::uint32_t kServingBatchTokens = 8192;
+constexpr core::Time kServingHost{1'000'000'000};
+
+// Throws core::InputError naming line and column of what is wrong.
+std::vector<ServingPoint> read_serving_points(const std::string& path);
+
+// As many as points, in their order; nothing of them depends on `threads`, which is >= 1. `host`
+// comes to each iteration. Throws core::InputError for what models' and accelerators' files hold.
+std::vector<ServingPointResult> predict(const std::vector<ServingPoint>& points, core::Time host,
+                                        std::uint32_t threads);
+
+// Tables in Markdown: errors by model, accelerator and engine, the worst rows, what was left out.
+std::string serving_validation_text(const std::vector<ServingPoint>& points,
+                                    const std::vector<ServingPointResult>& results);
+// A line a point: its place, measured and predicted times, why not.
+std::string serving_validation_csv(const std::vector<ServingPoint>& points,
+                                   const std::vector<ServingPointResult>& results);
+
+}  // namespace exawarp::io
