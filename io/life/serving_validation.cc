@@ -56,6 +56,7 @@ constexpr std::pair<const char*, std::uint32_t ServingPoint::*> kCounts[] = {
     {"clients", &ServingPoint::clients},
     {"batch", &ServingPoint::batch}};
 constexpr std::pair<const char*, std::string ServingPoint::*> kTexts[] = {
+    {"benchmark", &ServingPoint::benchmark},
     {"model", &ServingPoint::model},
     {"accelerator", &ServingPoint::accelerator},
     {"engine", &ServingPoint::engine},
@@ -146,12 +147,12 @@ ServingPointResult predict_one(const ServingPoint& p, const IterationTime& time)
        .requests = p.clients * kServingRequestsPerClient,
        .prompt_most = p.input_tokens,
        .output_most = p.output_tokens,
-       .least_share = kServingLeastShare,
+       .least_share = p.benchmark == "inferencemax" ? kServingLeastShare : 1.0,
        .batch_tokens_max = kServingBatchTokens,
        .mixes = p.engine != "sglang"},
       time);
-  return {.ttft_ms = static_cast<double>(outcome.first_token_median.ps) / 1e9,
-          .tpot_ms = static_cast<double>(outcome.per_token_median.ps) / 1e9,
+  return {.ttft_ms = static_cast<double>(outcome.first_token_mean.ps) / 1e9,
+          .tpot_ms = static_cast<double>(outcome.per_token_mean.ps) / 1e9,
           .reason = ""};
 }
 

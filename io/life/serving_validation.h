@@ -15,20 +15,20 @@ namespace exawarp::io {
 // and the accelerator's. Counts are 0 where the field is empty.
 struct ServingPoint {
   std::string place;  // "points.csv:17"
-  std::string model, accelerator, engine, version, precision, expert_precision, mode;
+  std::string benchmark, model, accelerator, engine, version, precision, expert_precision, mode;
   std::uint32_t tensor = 0, attention_data = 0, expert_tensor = 0, expert = 0;
   std::uint32_t input_tokens = 0, output_tokens = 0, clients = 0, batch = 0;
   double ttft_ms = 0, tpot_ms = 0;  // measured
 };
 
 struct ServingPointResult {
-  double ttft_ms = 0, tpot_ms = 0;  // medians of the requests
+  double ttft_ms = 0, tpot_ms = 0;  // means of the requests
   std::string reason;               // why there is no prediction; empty: there is one
 };
 
-// Requests of a client, the least share of a length, and the tokens of a batch: those of the
-// benchmark that the points come from (InferenceMAX: 10 requests a client, lengths from 0.8 of the
-// most, --max-num-batched-tokens 8192).
+// Requests of a client, and the tokens of a batch: those of InferenceMAX (--num-prompts 10 a client,
+// --max-num-batched-tokens 8192). So is the least share of a length (--random-range-ratio 0.8); the
+// other points' benchmarks ask for the lengths that they name.
 constexpr std::uint32_t kServingRequestsPerClient = 10;
 constexpr double kServingLeastShare = 0.8;
 constexpr std::uint32_t kServingBatchTokens = 8192;

@@ -138,8 +138,17 @@ class KernelPrices {
                   .flops = 5 * read,
                   .bytes = kElement * (read + written)});
   }
+  // Some products of few bits were measured along with the conversion of their input, whose kernels
+  // wait for the host (14 us, at least, on B200): not more than of a wider type, which reads more.
   [[nodiscard]] std::int64_t gemm(DataType type, std::uint64_t m, std::uint64_t k,
                                   std::uint64_t n) const {
+    std::int64_t ps = gemm_alone(type, m, k, n);
+    if (type == DataType::NVFP4) ps = std::min(ps, gemm_alone(DataType::FP8, m, k, n));
+    if (type != DataType::BF16) ps = std::min(ps, gemm_alone(DataType::BF16, m, k, n));
+    return ps;
+  }
+  [[nodiscard]] std::int64_t gemm_alone(DataType type, std::uint64_t m, std::uint64_t k,
+                                        std::uint64_t n) const {
     return price({.operation = Op::GEMM,
                   .data_type = type,
                   .flops = 2 * m * k * n,
@@ -218,7 +227,8 @@ class KernelPrices {
                              .experts = all,
                              .tensor = t_ / unsign(spec_.expert),
                              .expert = unsign(spec_.expert),
-                             .gated = m_.gated_ffn}};
+                             .gated = m_.gated_ffn,
+                             .all_tokens = true}};
     std::int64_t ps = gemm(DataType::BF16, n, hidden_, all) +
                       element_wise(Op::ELEMENTWISE, n * all, n * chosen) + price(routed);
     if (moe.shared_ffn != 0) ps += ffn(n, unsign(moe.shared_ffn));
