@@ -66,8 +66,9 @@ constexpr std::pair<const char*, std::string ServingPoint::*> kTexts[] = {
     {"mode", &ServingPoint::mode}};
 
 // What a replica's iteration times depend on.
-using ReplicaKey = std::tuple<std::string, std::string, std::string, std::string, std::int64_t,
-                              std::int64_t>;  // model, accelerator, precisions, tensor, expert
+using ReplicaKey =
+    std::tuple<std::string, std::string, std::string, std::string, std::int64_t, std::int64_t,
+               std::int64_t>;  // model, accelerator, precisions, tensor, expert, host's time
 
 // Devices that split a layer, and parts of its experts. The source writes a replica of n devices,
 // whose experts are dealt to all, as tensor n n, expert_tensor n, expert n.
@@ -80,7 +81,8 @@ std::pair<std::int64_t, std::int64_t> split_of(const ServingPoint& p) {
 
 ReplicaKey key_of(const ServingPoint& p) {
   const auto [tensor, expert] = split_of(p);
-  return {p.model, p.accelerator, p.precision, p.expert_precision, tensor, expert};
+  return {p.model, p.accelerator, p.precision, p.expert_precision, tensor, expert,
+          serving_host(p.engine).ps};
 }
 
 DataType precision_of(const ServingPoint& point, const std::string& name) {
@@ -122,7 +124,7 @@ auto from_file(const std::string& path, const Read& read) {
   return out;
 }
 
-std::unique_ptr<const IterationTime> iteration_time(const ServingPoint& p, core::Time host) {
+std::unique_ptr<const IterationTime> iteration_time(const ServingPoint& p) {
   IterationSpec spec;
   spec.model = from_file(model_file(p.model),
                          [](const YamlSection& s) { return model_keys().read(s); });
@@ -130,7 +132,7 @@ std::unique_ptr<const IterationTime> iteration_time(const ServingPoint& p, core:
   spec.precision = precision_of(p, p.precision);
   if (spec.model.moe.experts != 0) spec.expert_precision = precision_of(p, p.expert_precision);
   spec.all_reduce = all_reduce_of(p.accelerator);
-  spec.host = host;
+  spec.host = serving_host(p.engine);
   const auto accelerator = from_file(accelerator_file(p.accelerator),
                                      [](const YamlSection& s) { return read_accelerator(s); });
   try {
@@ -157,6 +159,10 @@ ServingPointResult predict_one(const ServingPoint& p, const IterationTime& time)
 }
 
 }  // namespace
+
+core::Time serving_host(const std::string& engine) {
+  return engine == "trtllm" ? core::Time{0} : core::Time{1'000'000'000};
+}
 
 std::vector<ServingPoint> read_serving_points(const std::string& path) {
   const core::MappedFile file(path);
@@ -185,7 +191,7 @@ std::vector<ServingPoint> read_serving_points(const std::string& path) {
   return points;
 }
 
-std::vector<ServingPointResult> predict(const std::vector<ServingPoint>& points, core::Time host,
+std::vector<ServingPointResult> predict(const std::vector<ServingPoint>& points,
                                         std::uint32_t threads) {
   std::vector<ServingPointResult> results(points.size());
   std::map<ReplicaKey, std::unique_ptr<const IterationTime>> times;
@@ -193,7 +199,7 @@ std::vector<ServingPointResult> predict(const std::vector<ServingPoint>& points,
     results[i].reason = reason_against(points[i]);
     if (!results[i].reason.empty()) continue;
     auto& time = times[key_of(points[i])];
-    if (!time) time = iteration_time(points[i], host);
+    if (!time) time = iteration_time(points[i]);
   }
   std::atomic<std::size_t> next = 0;  // relaxed: each index is taken once, whoever takes it
   const auto work = [&] {

@@ -1,6 +1,6 @@
 // Measured points of serving engines beside what a closed loop on measured kernels says of them:
 // `exawarp validate --serving`. Nothing is fitted to a row: a point's columns say what is simulated,
-// and the host's time an iteration is one number for all (kServingHost).
+// and the host's time an iteration is one number for each engine (serving_host()).
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,17 @@ struct ServingPointResult {
 constexpr std::uint32_t kServingRequestsPerClient = 10;
 constexpr double kServingLeastShare = 0.8;
 constexpr std::uint32_t kServingBatchTokens = 8192;
-constexpr core::Time kServingHost{1'000'000'000};
 
 // Throws core::InputError naming line and column of what is wrong.
 std::vector<ServingPoint> read_serving_points(const std::string& path);
 
-// As many as points, in their order; nothing of them depends on `threads`, which is >= 1. `host`
-// comes to each iteration. Throws core::InputError for what models' and accelerators' files hold.
-std::vector<ServingPointResult> predict(const std::vector<ServingPoint>& points, core::Time host,
+// That comes to each iteration. TensorRT-LLM prepares the next one while the devices compute; the
+// others' schedulers, in Python, are taken as 1 ms. All versions of an engine have the same.
+core::Time serving_host(const std::string& engine);
+
+// As many as points, in their order; nothing of them depends on `threads`, which is >= 1. Throws
+// core::InputError for what models' and accelerators' files hold.
+std::vector<ServingPointResult> predict(const std::vector<ServingPoint>& points,
                                         std::uint32_t threads);
 
 // Tables in Markdown: errors by model, accelerator and engine, the worst rows, what was left out.

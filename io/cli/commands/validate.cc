@@ -23,7 +23,7 @@ int run_serving_validation(const ValidateArguments& a, const Console& console) {
   const auto points = read_serving_points(find_below_configs(a.points_file));
   const std::uint32_t threads =
       a.threads != 0 ? a.threads : core::discover_machine().workers_max;
-  const auto results = predict(points, kServingHost, threads);
+  const auto results = predict(points, threads);
   if (!a.points_output.empty()) {
     core::OutputFiles files;
     files.add(a.points_output, serving_validation_csv(points, results));
