@@ -31,6 +31,10 @@ void add_validate(CLI::App& app, ValidateArguments& a) {
   app.add_option("--trends", a.trends_file, "pairs of the suite's rows that are compared")
       ->capture_default_str();
   app.add_option("--out", a.out_directory, "folder for validation.json and validation.svg");
+  app.add_flag("--serving", a.serving, "measured points of serving engines instead");
+  app.add_option("--points", a.points_file, "with --serving: the file of points")
+      ->capture_default_str();
+  app.add_option("--points-out", a.points_output, "with --serving: a line a point, FILE.csv");
   app.add_flag("--json", a.json, "prints one JSON object");
 }
 

@@ -19,12 +19,15 @@ using model::serving::Request;
 using model::serving::Serving;
 using model::serving::Spec;
 
-
 void load(const TimeLimit& limit, ServingReport& report) {
   const ServingStudy& study = *report.study;
   limit.check(study.file, "when the study was read");
   Spec spec = study.spec;
   spec.requests = requests_of(study);
+  if (study.iteration) {
+    spec.iteration = std::make_shared<const model::serving::IterationTime>(
+        study.iteration->spec, study.iteration->accelerator);
+  }
   limit.check(study.file, "when the requests were read");
   report.serving = std::make_unique<const Serving>(std::move(spec));
   report.outcome = std::make_unique<Outcome>(report.serving->spec());

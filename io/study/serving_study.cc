@@ -6,6 +6,9 @@
 #include "core/error.h"
 #include "io/study/file_kinds.h"
 #include "io/study/quantities.h"
+#include "io/study/system_config.h"
+#include "io/study/transformer_config.h"
+#include "model/generate/spec.h"
 
 namespace exawarp::io {
 namespace {
@@ -28,6 +31,38 @@ const Keys<model::serving::BatchTime>& batch_time_keys() {
                                   "for each token that a decoding request has so far"),
                        K::latency("per_pair_half", &S::per_pair_half, 0,
                                   "times n (n + 2 c): a prompt's n tokens behind c of its own")});
+  return keys;
+}
+
+const Keys<model::serving::AllReduceCost>& all_reduce_keys() {
+  using S = model::serving::AllReduceCost;
+  using K = Keys<S>;
+  static const K keys("serving.iteration.all_reduce", "What joins the parts of a layer.",
+                      {K::latency("latency", &S::latency, 0, "of one, whatever its size"),
+                       K::quantity("bandwidth", &S::bytes_per_s, {Dimension::bandwidth, 1},
+                                   "at which a device sends")});
+  return keys;
+}
+
+const Keys<IterationStudy>& iteration_keys() {
+  using S = IterationStudy;
+  using K = Keys<S>;
+  static const K keys(
+      "serving.iteration", "A model on devices whose kernels were measured.",
+      {K::section("model", [](S & s) -> auto& { return s.spec.model; }, model_keys(),
+                  "what is served: a decoder")
+           .required(),
+       K::section("accelerator", &S::accelerator, accelerator_keys(), "what computes").required(),
+       K::integer("tensor", [](S & s) -> auto& { return s.spec.tensor; }, {1, 1024},
+                  "devices that split each layer"),
+       K::integer("expert", [](S & s) -> auto& { return s.spec.expert; }, {1, 1024},
+                  "parts that experts are dealt to: 1, or as many as `tensor`"),
+       K::choice("precision", [](S & s) -> auto& { return s.spec.precision; },
+                 "of the layers' products"),
+       K::section("all_reduce", [](S & s) -> auto& { return s.spec.all_reduce; },
+                  all_reduce_keys(), "what joins the parts of a layer"),
+       K::latency("host", [](S & s) -> auto& { return s.spec.host; }, 0,
+                  "that an iteration waits for the host")});
   return keys;
 }
 
@@ -119,6 +154,16 @@ const Keys<Objectives>& objective_keys() {
   return keys;
 }
 
+IterationStudy read_iteration(const YamlSection& section) {
+  IterationStudy out = iteration_keys().read(section);
+  try {
+    model::serving::check(out.spec);
+  } catch (const model::SpecProblem& problem) {
+    section.fail(problem.key, problem.text);
+  }
+  return out;
+}
+
 // What the tables cannot say: how keys of the requests depend on each other.
 void check_source(const RequestSource& source, const std::string& path) {
   const bool drawn = source.arrivals.kind != Arrivals::trace;
@@ -151,6 +196,14 @@ const Keys<ServingStudy>& serving_study_keys() {
       {K::text("study", &S::name, "its name").required(), K::note("description"), K::note("source"),
        K::section("serving", &S::spec, replica_keys(), "how requests are served").required(),
        K::section("requests", &S::requests, source_keys(), "what is asked, and when").required(),
+       K::custom("iteration", {ValueShape::mapping(iteration_keys().schema())},
+                 "a batch's time by measured kernels, in place of `serving.batch_time`",
+                 [](const YamlSection& section, S& out, const KeySchema& key) {
+                   if (const auto inside = section.optional_section(key.name)) {
+                     out.iteration = read_iteration(*inside);
+                   }
+                 })
+           .otherwise("none: `serving.batch_time`"),
        K::section("objectives", &S::objectives, objective_keys(), "what a request is promised"),
        K::integer("seed", &S::seed, {}, "of every random number")});
   return keys;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,7 +11,9 @@
 #include "core/names.h"
 #include "io/study/keys.h"
 #include "io/study/yaml.h"
+#include "model/compute/accelerator.h"
 #include "model/serving/arrivals.h"
+#include "model/serving/iteration_time.h"
 #include "model/serving/serving.h"
 
 namespace exawarp::io {
@@ -50,10 +53,17 @@ struct Objectives {
   }
 };
 
+// A model on devices whose kernels were measured: what a batch takes.
+struct IterationStudy {
+  model::serving::IterationSpec spec;
+  model::Accelerator accelerator;
+};
+
 struct ServingStudy {
   std::string file;
   std::string name;
-  model::serving::Spec spec;  // without requests
+  model::serving::Spec spec;                // without requests
+  std::optional<IterationStudy> iteration;  // none: spec.time
   RequestSource requests;
   Objectives objectives;
   std::uint64_t seed = 1;

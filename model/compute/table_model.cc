@@ -164,9 +164,45 @@ std::optional<TableModel::Time> TableModel::of(const AttentionShape& shape,
   return time;
 }
 
-// Keys: hidden, inner, top_k, experts, tensor, expert.
+// Keys: hidden, inner, top_k, experts, tensor, expert. Of all the type's tables the nearest slice;
+// of equal ones that with factors for blocks, as published checkpoints of experts in fp8 have.
+std::optional<TableModel::Time> TableModel::served(const ExpertShape& shape,
+                                                   schema::DataType type) const {
+  const std::array<double, 6> wanted{real(shape.hidden),  real(shape.inner),  real(shape.top_k),
+                                     real(shape.experts), real(shape.tensor), real(shape.expert)};
+  const auto apart = [&](std::span<const std::uint32_t> key) {
+    if (key.size() != wanted.size()) return std::numeric_limits<double>::infinity();
+    double sum = 0;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (key[i] == 0) return std::numeric_limits<double>::infinity();
+      sum += distance(key[i], wanted[i]);
+    }
+    return sum;
+  };
+  std::optional<Time> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const char* name : table_types(type)) {
+    const KernelTable* table = tables_.find("experts", name);
+    const auto slice = table == nullptr ? std::nullopt : best_slice(*table, apart);
+    if (!slice || apart(table->key(*slice)) > least) continue;
+    auto time = estimate(*table, *slice, {real(shape.tokens)});
+    if (!time) continue;
+    const auto key = table->key(*slice);
+    least = apart(key);
+    if (least != 0) {
+      const auto work = [](const auto& v) { return 1.0 * v[0] * v[1] * v[2] / v[4] / v[5]; };
+      time->us *= work(wanted) / work(key);
+      worsen(time->provenance, time->relative_error, Provenance::derived, kDerivedError);
+    }
+    best = time;
+  }
+  return best;
+}
+
+// The same keys.
 std::optional<TableModel::Time> TableModel::of(const ExpertShape& shape,
                                                const ComputeOperation& operation) const {
+  if (shape.all_tokens) return served(shape, operation.data_type);
   const KernelTable* table = find("experts", operation.data_type);
   if (table == nullptr) return std::nullopt;
   const std::array<double, 6> wanted{real(shape.hidden),  real(shape.inner),  real(shape.top_k),

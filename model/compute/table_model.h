@@ -8,7 +8,8 @@
 //                FLOPs of flash attention, marked derived: no backward pass was measured.
 //                Scores that go through memory: not known here.
 //   experts      a layer's kernels were measured together, forward: a product, of the backward
-//                pass too, has the share of its FLOPs, marked derived
+//                pass too, has the share of its FLOPs, marked derived. Where each device has the
+//                tokens of all, the layer as measured for that split, whole
 //
 // What is derived from a kernel draws what that kernel draws. To each comes the accelerator's
 // launch latency: kernels were timed back to back.
@@ -38,6 +39,7 @@ class TableModel final : public ComputeModel {
   [[nodiscard]] std::optional<Time> of(const AttentionShape& shape, schema::DataType type) const;
   [[nodiscard]] std::optional<Time> of(const ExpertShape& shape,
                                        const ComputeOperation& operation) const;
+  [[nodiscard]] std::optional<Time> served(const ExpertShape& shape, schema::DataType type) const;
   [[nodiscard]] std::optional<Time> latent(const AttentionShape& shape,
                                            schema::DataType type) const;
   [[nodiscard]] std::optional<Time> plain(const AttentionShape& shape,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/serving/batch_former.h"
+#include "model/serving/iteration_time.h"
 #include "pdes/context.h"
 
 namespace exawarp::model::serving {
@@ -11,8 +12,30 @@ namespace {
 
 using pdes::Context;
 
+// Of the batch formed last, by measured kernels.
+core::Time iteration_of(const Replica::State& s, const IterationTime& time) {
+  IterationWork work;
+  for (const Live& r : s.flight) {
+    if (r.batch != s.batches) continue;
+    work.tokens += r.tokens;
+    if (r.prompt_done()) {
+      ++work.decodes;
+      ++work.outputs;
+      work.decode_context += r.processed;
+    } else {
+      work.prompt_core_ps += time.prompt_core_ps(r.tokens, r.processed);
+      if (r.processed + r.tokens == r.prefill) ++work.outputs;
+    }
+  }
+  return time.of(work);
+}
+
 // In each stage of the pipeline.
 std::int64_t batch_ps(const Replica::State& s, const Spec& spec) {
+  if (spec.iteration) {
+    const core::WidePs ps = iteration_of(s, *spec.iteration).ps;
+    return std::max(core::time_to_end(ps / spec.stages), kBatchTimeMin).ps;
+  }
   const BatchTime& time = spec.time;
   core::WidePs ps = time.base.ps;
   for (const Live& r : s.flight) {

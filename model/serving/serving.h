@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,6 +53,8 @@ struct BatchTime {
   core::Time per_pair_half{10'000};
 };
 
+class IterationTime;
+
 struct Spec {
   std::vector<Request> requests;  // in order of arrival
   std::uint32_t replicas = 1;     // >= 1
@@ -68,6 +71,9 @@ struct Spec {
   std::uint32_t reserved_requests_max = 128;    // orca, faster_transformer: of a batch
   std::uint32_t decodes_between_prefills = 10;  // lightllm
   BatchTime time;
+  // Measured kernels in place of `time` (iteration_time.h); a stage takes an equal share as well.
+  // Null: `time`.
+  std::shared_ptr<const IterationTime> iteration = {};
 };
 
 constexpr std::uint32_t kStagesMax = 64;

@@ -32,6 +32,8 @@ struct ExpertShape {
   std::uint64_t hidden = 1, inner = 1, top_k = 1, experts = 1;
   std::uint64_t tensor = 1, expert = 1;  // devices: of one expert, and of all of them
   bool gated = false;
+  // Each device has the tokens of all, as engines have that serve; not in files. Else its share.
+  bool all_tokens = false;
   friend auto operator<=>(const ExpertShape&, const ExpertShape&) = default;
 };
 

@@ -10,12 +10,31 @@
 #include "core/error.h"
 #include "core/machine.h"
 #include "core/output_file.h"
+#include "io/life/serving_validation.h"
 #include "io/life/validation.h"
 #include "io/report/results.h"
 #include "io/report/validation_report.h"
 #include "io/study/find_config.h"
 
 namespace exawarp::io {
+namespace {
+
+int run_serving_validation(const ValidateArguments& a, const Console& console) {
+  const auto points = read_serving_points(find_below_configs(a.points_file));
+  const std::uint32_t threads =
+      a.threads != 0 ? a.threads : core::discover_machine().workers_max;
+  const auto results = predict(points, threads);
+  if (!a.points_output.empty()) {
+    core::OutputFiles files;
+    files.add(a.points_output, serving_validation_csv(points, results));
+    files.commit();
+  }
+  console.out << serving_validation_text(points, results) << std::flush;
+  return 0;
+}
+
+}  // namespace
+
 std::vector<ValidationRow> chosen_rows(const ValidateArguments& a) {
   const std::string file = a.mine.empty() ? find_below_configs(a.suite) : a.mine;
   std::vector<ValidationRow> rows = read_validation(file);
@@ -48,6 +67,7 @@ int run_validate(const ValidateArguments& a, const Console& console, pdes::Trans
   if (transport.ranks() > 1) {
     throw core::InputError("validate", "runs on one rank; expected --threads N without mpirun");
   }
+  if (a.serving) return run_serving_validation(a, console);
   Validation validation{.rows = chosen_rows(a), .results = {}};
   if (a.mine.empty()) {
     validation.trends = read_trends(find_below_configs(a.trends_file),

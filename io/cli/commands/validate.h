@@ -24,6 +24,9 @@ struct ValidateArguments {
   std::string out_directory;           // for validation.json and validation.svg; empty: none
   std::uint32_t threads = 0;           // rows at a time; 0: as many as there are cores
   bool json = false;
+  bool serving = false;  // measured points of serving engines instead, and none of the above
+  std::string points_file = "configs/validation/serving/points.csv";
+  std::string points_output;  // a line a point; empty: none
 };
 
 // The rows that are asked for, in the file's order. Throws core::InputError where there are none.

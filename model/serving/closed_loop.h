@@ -1,0 +1,40 @@
+// A replica under a closed loop: so many clients, each of which asks again as soon as it is
+// answered. What benchmarks of serving engines measure, without a pool of blocks that ends: an
+// iteration is a step, so that a minute of service takes milliseconds.
+//
+//   all clients ask at time 0; a request's lengths are drawn evenly from least_share of the most
+//   to the most; an iteration has one token of each decoding request, then prompts in order in what
+//   is left of `batch_tokens_max`, in chunks; engines that do not mix leave decodes out while there
+//   are prompts
+#pragma once
+
+#include <cstdint>
+
+#include "core/time.h"
+#include "model/serving/iteration_time.h"
+
+namespace exawarp::model::serving {
+
+struct ClosedLoop {
+  std::uint32_t clients = 1;   // >= 1
+  std::uint32_t requests = 1;  // of all clients, >= 1
+  std::uint32_t prompt_most = 1;
+  std::uint32_t output_most = 1;
+  double least_share = 1;  // (0, 1]
+  std::uint32_t batch_tokens_max = 8192;
+  bool mixes = true;  // decodes beside prompts in one iteration
+  std::uint64_t seed = 1;
+};
+
+// Over requests; per_token is (end - first token) / (outputs - 1) of a request, 0 where it has one.
+struct ClosedLoopOutcome {
+  core::Time first_token_median, first_token_mean;
+  core::Time per_token_median, per_token_mean;
+  core::Time makespan;
+  std::uint64_t iterations = 0;
+};
+
+// A function of its arguments alone. Requires what the comments say.
+[[nodiscard]] ClosedLoopOutcome run_closed_loop(const ClosedLoop& loop, const IterationTime& time);
+
+}  // namespace exawarp::model::serving

@@ -1,0 +1,345 @@
+// Prices of a decoder's kernels at grids of sizes; see iteration_time.h.
+#include "model/serving/iteration_time.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/check.h"
+#include "model/compute/compute_models.h"
+#include "model/generate/spec.h"
+#include "model/generate/spec_range.h"
+
+namespace exawarp::model::serving {
+namespace {
+
+using schema::DataType;
+using Op = schema::Operation;
+
+constexpr std::int64_t kTensorMax = 1024;
+constexpr std::uint64_t kTokensGridMax = 1 << 15;
+constexpr std::uint64_t kDecodesGridMax = 1 << 10;
+constexpr std::uint64_t kContextGridMax = 1 << 17;
+constexpr std::uint64_t kElement = 2;  // activations, keys and values: bf16
+
+// 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, ...: four points an octave.
+std::vector<std::uint64_t> quarter_octaves(std::uint64_t last) {
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t x = 1; x <= last; x += std::max<std::uint64_t>(1, std::bit_floor(x) / 4)) {
+    out.push_back(x);
+  }
+  return out;
+}
+
+// nvfp4 has half a byte, and a factor of a byte for each 16.
+std::uint64_t weight_bytes(DataType type, std::uint64_t elements) {
+  return type == DataType::NVFP4 ? elements * 9 / 16 : elements * width_of(type);
+}
+
+// Prices of the kernels of one device's share, in picoseconds.
+class KernelPrices {
+ public:
+  KernelPrices(const IterationSpec& spec, const Accelerator& accelerator)
+      : spec_(spec),
+        m_(spec.model),
+        models_(accelerator, {.fidelity = ComputeFidelity::table}),
+        t_(unsign(spec.tensor)),
+        hidden_(unsign(m_.hidden)) {}
+
+  // All of a batch of `n` tokens but attention cores and the head.
+  [[nodiscard]] std::int64_t linear(std::uint64_t n) const {
+    const std::uint64_t layers = unsign(m_.layers);
+    const std::uint64_t with_experts = expert_layers();
+    std::int64_t ps = times(layers, attention_products(n) + 2 * norm(n) + 2 * all_reduce(n));
+    ps += times(layers - with_experts, ffn(n, unsign(m_.ffn)));
+    if (with_experts != 0) ps += times(with_experts, experts(n));
+    return ps + element_wise(Op::EMBEDDING, n * hidden_, n * hidden_);
+  }
+
+  // The last norm, the logits of `n` sequences, gathered, and a token chosen of each.
+  [[nodiscard]] std::int64_t head(std::uint64_t n) const {
+    const std::uint64_t vocabulary = unsign(m_.vocabulary);
+    std::int64_t ps = norm(n) + gemm(DataType::BF16, n, hidden_, vocabulary / t_) +
+                      element_wise(Op::SOFTMAX, n * vocabulary, n);
+    if (t_ > 1) ps += gather(kElement * n * vocabulary);
+    return ps;
+  }
+
+  // All layers: `n` tokens of one prompt, alone.
+  [[nodiscard]] std::int64_t prompt_core(std::uint64_t n) const {
+    AttentionShape shape{.batch = 1, .new_tokens = n, .heads = heads(), .causal = true};
+    std::uint64_t width = 0;  // of a head's keys and values
+    if (latent()) {
+      shape.key_value_heads = heads();
+      shape.head_dim = unsign(m_.mla.nope_dim + m_.mla.rope_dim);
+      shape.value_dim = unsign(m_.mla.value_dim);
+    } else {
+      shape.key_value_heads = key_heads();
+      shape.head_dim = shape.value_dim = unsign(head_dim_of(m_));
+    }
+    width = shape.head_dim + shape.value_dim;
+    // A kernel knows one new token as a decode; a prompt of one token costs as one of two.
+    shape.new_tokens = std::max<std::uint64_t>(n, 2);
+    const ComputeOperation operation{
+        .operation = Op::ATTENTION,
+        .data_type = DataType::BF16,
+        .flops = n * n * heads() * width,
+        .bytes = kElement * n * width * (heads() + shape.key_value_heads),
+        .shape = shape};
+    return times(unsign(m_.layers), price(operation));
+  }
+
+  // All layers: one token each of `n` sequences of `context` tokens.
+  [[nodiscard]] std::int64_t decode_core(std::uint64_t n, std::uint64_t context) const {
+    ComputeOperation operation{.operation = Op::ATTENTION, .data_type = DataType::BF16};
+    if (latent()) {
+      // Each head's query against the latent and the rotary key, which all heads share.
+      const std::uint64_t rank = unsign(m_.mla.key_value_rank), rope = unsign(m_.mla.rope_dim);
+      operation.flops = 2 * n * context * heads() * (2 * rank + rope);
+      operation.bytes = kElement * n * (context * (rank + rope) + heads() * (2 * rank + rope));
+    } else {
+      const std::uint64_t width = unsign(head_dim_of(m_));
+      operation.flops = 4 * n * context * heads() * width;
+      operation.bytes = kElement * n * 2 * width * (context * key_heads() + heads());
+      operation.shape = AttentionShape{.batch = n,
+                                       .new_tokens = 1,
+                                       .past_tokens = context,
+                                       .heads = heads(),
+                                       .key_value_heads = key_heads(),
+                                       .head_dim = width,
+                                       .value_dim = width,
+                                       .causal = true};
+    }
+    return times(unsign(m_.layers), price(operation));
+  }
+
+ private:
+  [[nodiscard]] bool latent() const { return m_.mla.key_value_rank != 0; }
+  [[nodiscard]] std::uint64_t heads() const { return unsign(m_.heads) / t_; }
+  // Each device has a whole one at least, where there are fewer than devices.
+  [[nodiscard]] std::uint64_t key_heads() const {
+    return std::max<std::uint64_t>(1, unsign(kv_heads_of(m_)) / t_);
+  }
+  [[nodiscard]] std::uint64_t expert_layers() const {
+    if (m_.moe.experts == 0) return 0;
+    return unsign((m_.layers - m_.moe.dense_layers) / m_.moe.every);
+  }
+
+  static std::int64_t times(std::uint64_t n, std::int64_t ps) {
+    return core::time_to_end(core::WidePs{ps} * n).ps;
+  }
+  [[nodiscard]] std::int64_t price(const ComputeOperation& operation) const {
+    return models_.price(operation).duration.ps;
+  }
+  // Of elements of activations that are read and written.
+  [[nodiscard]] std::int64_t element_wise(Op kind, std::uint64_t read, std::uint64_t written) const {
+    return price({.operation = kind,
+                  .data_type = DataType::BF16,
+                  .flops = 5 * read,
+                  .bytes = kElement * (read + written)});
+  }
+  // Some products of few bits were measured along with the conversion of their input, whose kernels
+  // wait for the host (14 us, at least, on B200): not more than of a wider type, which reads more.
+  [[nodiscard]] std::int64_t gemm(DataType type, std::uint64_t m, std::uint64_t k,
+                                  std::uint64_t n) const {
+    std::int64_t ps = gemm_alone(type, m, k, n);
+    if (type == DataType::NVFP4) ps = std::min(ps, gemm_alone(DataType::FP8, m, k, n));
+    if (type != DataType::BF16) ps = std::min(ps, gemm_alone(DataType::BF16, m, k, n));
+    return ps;
+  }
+  [[nodiscard]] std::int64_t gemm_alone(DataType type, std::uint64_t m, std::uint64_t k,
+                                        std::uint64_t n) const {
+    return price({.operation = Op::GEMM,
+                  .data_type = type,
+                  .flops = 2 * m * k * n,
+                  .bytes = weight_bytes(type, m * k + k * n) + kElement * m * n,
+                  .shape = GemmShape{.m = m, .n = n, .k = k}});
+  }
+  // With the residual, which is read and written too.
+  [[nodiscard]] std::int64_t norm(std::uint64_t n) const {
+    return element_wise(Op::NORM, 2 * n * hidden_, 2 * n * hidden_);
+  }
+
+  [[nodiscard]] std::int64_t moved(double bytes) const {
+    const double ps = bytes / static_cast<double>(spec_.all_reduce.bytes_per_s) * 1e12;
+    return spec_.all_reduce.latency.ps + static_cast<std::int64_t>(std::ceil(ps));
+  }
+  [[nodiscard]] double others() const {
+    return static_cast<double>(t_ - 1) / static_cast<double>(t_);
+  }
+  [[nodiscard]] std::int64_t all_reduce(std::uint64_t n) const {
+    if (t_ == 1) return 0;
+    return moved(2 * others() * static_cast<double>(kElement * n * hidden_));
+  }
+  [[nodiscard]] std::int64_t gather(std::uint64_t bytes) const {
+    return moved(others() * static_cast<double>(bytes));
+  }
+
+  [[nodiscard]] std::int64_t attention_products(std::uint64_t n) const {
+    const DataType type = spec_.precision;
+    if (!latent()) {
+      const std::uint64_t width = unsign(head_dim_of(m_));
+      const std::uint64_t all = (heads() + 2 * key_heads()) * width;
+      return gemm(type, n, hidden_, all) + element_wise(Op::ELEMENTWISE, n * all, n * all) +
+             gemm(type, n, heads() * width, hidden_);
+    }
+    const MlaSpec& mla = m_.mla;
+    const std::uint64_t key = unsign(mla.nope_dim + mla.rope_dim);
+    const std::uint64_t rank = unsign(mla.key_value_rank);
+    const std::uint64_t latents = unsign(mla.query_rank) + rank + unsign(mla.rope_dim);
+    std::int64_t ps = gemm(type, n, hidden_, latents) +
+                      element_wise(Op::NORM, n * latents, n * latents) +
+                      gemm(type, n, unsign(mla.query_rank), heads() * key) +
+                      element_wise(Op::ELEMENTWISE, n * heads() * key, n * heads() * key);
+    // From latents to keys and values of heads, or of decodes queries to latents and back: as much
+    // work, on the same weights.
+    ps += gemm(type, n, rank, heads() * unsign(mla.nope_dim + mla.value_dim));
+    return ps + gemm(type, n, heads() * unsign(mla.value_dim), hidden_);
+  }
+
+  [[nodiscard]] std::int64_t ffn(std::uint64_t n, std::uint64_t inner) const {
+    const std::uint64_t share = inner / t_, parts = m_.gated_ffn ? 2 : 1;
+    return gemm(spec_.precision, n, hidden_, parts * share) +
+           element_wise(Op::ELEMENTWISE, parts * n * share, n * share) +
+           gemm(spec_.precision, n, share, hidden_);
+  }
+
+  [[nodiscard]] std::int64_t experts(std::uint64_t n) const {
+    const MoeSpec& moe = m_.moe;
+    const DataType type =
+        spec_.expert_precision == DataType::NONE ? spec_.precision : spec_.expert_precision;
+    const std::uint64_t all = unsign(moe.experts), chosen = unsign(moe.top_k);
+    const std::uint64_t matrices = m_.gated_ffn ? 3 : 2;
+    const std::uint64_t whole = matrices * hidden_ * unsign(moe.ffn);  // of one expert
+    const double busy = static_cast<double>(all) *
+                        (1 - std::pow(1 - static_cast<double>(chosen) / static_cast<double>(all),
+                                      static_cast<double>(n)));
+    const auto weights = static_cast<std::uint64_t>(std::ceil(busy)) * whole / t_;
+    const ComputeOperation routed{
+        .operation = Op::GEMM,
+        .data_type = type,
+        .flops = 2 * n * chosen * whole / t_,
+        .bytes = weight_bytes(type, weights) + 2 * kElement * n * chosen * hidden_ / t_,
+        .shape = ExpertShape{.tokens = n,
+                             .hidden = hidden_,
+                             .inner = unsign(moe.ffn),
+                             .top_k = chosen,
+                             .experts = all,
+                             .tensor = t_ / unsign(spec_.expert),
+                             .expert = unsign(spec_.expert),
+                             .gated = m_.gated_ffn,
+                             .all_tokens = true}};
+    std::int64_t ps = gemm(DataType::BF16, n, hidden_, all) +
+                      element_wise(Op::ELEMENTWISE, n * all, n * chosen) + price(routed);
+    if (moe.shared_ffn != 0) ps += ffn(n, unsign(moe.shared_ffn));
+    return ps;
+  }
+
+  const IterationSpec& spec_;
+  const ModelSpec& m_;
+  ComputeModels models_;
+  std::uint64_t t_, hidden_;
+};
+
+std::int64_t divides(const char* key, std::int64_t whole, std::int64_t part) {
+  if (part < 1 || whole % part != 0) throw SpecProblem(key, "does not divide what it splits");
+  return whole / part;
+}
+
+}  // namespace
+
+void check(const IterationSpec& spec) {
+  const ModelSpec& m = spec.model;
+  if (m.family != ModelFamily::kDecoder) {
+    throw SpecProblem("model.family", "of another kind; expected decoder");
+  }
+  in_range("tensor", spec.tensor, 1, kTensorMax);
+  divides("tensor", m.heads, spec.tensor);
+  divides("tensor", m.ffn, spec.tensor);
+  divides("tensor", m.moe.shared_ffn, spec.tensor);
+  if (spec.expert != 1 && spec.expert != spec.tensor) {
+    throw SpecProblem("expert", "neither 1 nor as many as `tensor`; expected one of them");
+  }
+  if (m.moe.experts != 0) {
+    divides("expert", m.moe.experts, spec.expert);
+    divides("tensor", m.moe.ffn, spec.tensor / spec.expert);
+  }
+  if (m.mla.key_value_rank != 0 && m.mla.query_rank == 0) {
+    throw SpecProblem("model.mla", "has no latent of queries; expected query_rank above 0");
+  }
+  if (spec.host.ps < 0) throw SpecProblem("host", "below 0; expected a time");
+  if (spec.all_reduce.bytes_per_s < 1 || spec.all_reduce.latency.ps < 0) {
+    throw SpecProblem("all_reduce", "not above 0; expected a latency and a bandwidth");
+  }
+}
+
+void TimeCurve::add(std::uint64_t x, std::int64_t ps) {
+  EXAWARP_CHECK(x_.empty() || x > x_.back(), x);
+  x_.push_back(x);
+  ps_.push_back(ps);
+}
+
+std::int64_t TimeCurve::at(std::uint64_t x) const {
+  if (x_.size() == 1) return ps_.front();
+  const auto above = std::ranges::lower_bound(x_, x);
+  auto i = static_cast<std::size_t>(above - x_.begin());
+  if (i < x_.size() && x_[i] == x) return ps_[i];
+  i = std::clamp<std::size_t>(i, 1, x_.size() - 1);
+  const core::WidePs rise = ps_[i] - ps_[i - 1];
+  const core::WidePs run = static_cast<core::WidePs>(x_[i]) - x_[i - 1];
+  const core::WidePs along = static_cast<core::WidePs>(x) - x_[i - 1];
+  return static_cast<std::int64_t>(std::max<core::WidePs>(0, ps_[i - 1] + rise * along / run));
+}
+
+IterationTime::IterationTime(const IterationSpec& spec, const Accelerator& accelerator)
+    : host_(spec.host) {
+  check(spec);
+  Accelerator graph = accelerator;
+  graph.launch_latency = accelerator.graph_launch_latency;
+  const KernelPrices prices(spec, graph);
+  for (const std::uint64_t n : quarter_octaves(kTokensGridMax)) {
+    linear_.add(n, prices.linear(n));
+    prompt_.add(n, prices.prompt_core(n));
+  }
+  for (const std::uint64_t n : quarter_octaves(kDecodesGridMax)) head_.add(n, prices.head(n));
+  for (std::uint64_t n = 1; n <= kDecodesGridMax; n *= 2) {
+    decode_counts_.push_back(n);
+    TimeCurve& curve = decode_.emplace_back();
+    for (std::uint64_t context = 64; context <= kContextGridMax; context *= 2) {
+      curve.add(context, prices.decode_core(n, context));
+    }
+  }
+}
+
+std::int64_t IterationTime::prompt_core_ps(std::uint64_t tokens, std::uint64_t past) const {
+  if (tokens == 0) return 0;
+  // Each token sees `past` more than the (tokens + 1) / 2 that it sees of its own on average.
+  const core::WidePs alone = prompt_.at(tokens);
+  return static_cast<std::int64_t>(alone * (tokens + 1 + 2 * past) / (tokens + 1));
+}
+
+std::int64_t IterationTime::decode_core_ps(std::uint64_t decodes, std::uint64_t context) const {
+  if (decodes == 0) return 0;
+  const std::uint64_t mean = std::max<std::uint64_t>(1, context / decodes);
+  const auto above = std::ranges::lower_bound(decode_counts_, decodes);
+  if (above == decode_counts_.end()) {
+    return static_cast<std::int64_t>(core::WidePs{decode_.back().at(mean)} * decodes /
+                                     decode_counts_.back());
+  }
+  const auto i = static_cast<std::size_t>(above - decode_counts_.begin());
+  const core::WidePs high = decode_[i].at(mean);
+  if (*above == decodes) return static_cast<std::int64_t>(high);
+  const core::WidePs low = decode_[i - 1].at(mean);
+  const std::uint64_t from = decode_counts_[i - 1];
+  return static_cast<std::int64_t>(low + (high - low) * (decodes - from) / (*above - from));
+}
+
+core::Time IterationTime::of(const IterationWork& work) const {
+  core::WidePs ps = host_.ps;
+  if (work.tokens != 0) ps += linear_.at(work.tokens);
+  if (work.outputs != 0) ps += head_.at(work.outputs);
+  ps += decode_core_ps(work.decodes, work.decode_context);
+  return core::time_to_end(ps + work.prompt_core_ps);
+}
+
+}  // namespace exawarp::model::serving

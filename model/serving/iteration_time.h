@@ -1,0 +1,93 @@
+// Time of one iteration of a language model on a replica, from measured kernels: what a batch of
+// prompt chunks and decoding requests takes on devices that split each layer between them.
+//
+//   layer    2 norms (with the residual), qkv, rotary, attention core, projection, all-reduce,
+//            ffn_in, activation, ffn_out, all-reduce; of experts: router, its choice, experts as
+//            one kernel group, shared experts; latent attention: products to and from the latents,
+//            decodes on the latents themselves (keys and values of a head are never written)
+//   ends     embedding, last norm, head and sampling of the sequences that give a token
+//   host     once an iteration
+//
+// Kernels are launched as a graph (Accelerator::graph_launch_latency between them). All prices are
+// asked for when it is built, at the points of grids; afterwards it interpolates between integers,
+// so that an event may ask, and any thread gets the same answer.
+// Thread safety: const methods from any thread.
+// Cost: about 700 prices to build, four short binary searches an iteration.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/time.h"
+#include "model/compute/accelerator.h"
+#include "model/generate/transformer_spec.h"
+
+namespace exawarp::model {
+class ComputeModels;
+}
+
+namespace exawarp::model::serving {
+
+// Of a buffer of n bytes on t devices: latency + 2 (t - 1)/t n / bytes_per_s. The defaults are near
+// one-shot and two-shot kernels in CUDA graphs on eight H100 (vLLM 0.24.0, measured in
+// ai-dynamo/aiconfigurator 095f58a5: 4.7 us at 2 KiB, 50.7 us at 8 MiB).
+struct AllReduceCost {
+  core::Time latency{5'000'000};
+  std::int64_t bytes_per_s = 300'000'000'000;
+};
+
+struct IterationSpec {
+  ModelSpec model;          // a decoder
+  std::int64_t tensor = 1;  // devices of a replica: heads and the widths of blocks are split
+  std::int64_t expert = 1;  // parts that experts are dealt to, whole: 1 (each is split), or tensor
+  schema::DataType precision = schema::DataType::BF16;  // of the layers' products
+  schema::DataType expert_precision = schema::DataType::NONE;  // of routed experts; NONE: same
+  AllReduceCost all_reduce;
+  core::Time host;  // per iteration: scheduling, inputs, sampling's answer; >= 0
+};
+
+// Throws SpecProblem (model/generate/spec.h) naming the first field that cannot be.
+void check(const IterationSpec& spec);
+
+// Points (x, ps), straight between them and beyond the last two.
+class TimeCurve {
+ public:
+  void add(std::uint64_t x, std::int64_t ps);  // requires x above the last one
+  [[nodiscard]] std::int64_t at(std::uint64_t x) const;  // requires a point
+
+ private:
+  std::vector<std::uint64_t> x_;
+  std::vector<std::int64_t> ps_;
+};
+
+// What a batch holds.
+struct IterationWork {
+  std::uint64_t tokens = 0;          // all: of prompts, and one a decode
+  std::uint64_t outputs = 0;         // sequences that give a token
+  std::uint64_t decodes = 0;         // decoding requests
+  std::uint64_t decode_context = 0;  // tokens that these have so far, together
+  std::int64_t prompt_core_ps = 0;   // sum of IterationTime::prompt_core_ps() over prompts
+};
+
+class IterationTime {
+ public:
+  // Throws as check(), and core::InputError without a place where the accelerator has no rate for
+  // the precision.
+  IterationTime(const IterationSpec& spec, const Accelerator& accelerator);
+
+  // Of attention cores, all layers: `tokens` of a prompt behind `past` of its own.
+  [[nodiscard]] std::int64_t prompt_core_ps(std::uint64_t tokens, std::uint64_t past) const;
+  [[nodiscard]] core::Time of(const IterationWork& work) const;
+
+ private:
+  [[nodiscard]] std::int64_t decode_core_ps(std::uint64_t decodes, std::uint64_t context) const;
+
+  core::Time host_;
+  TimeCurve linear_;                          // by tokens: all but attention cores and the head
+  TimeCurve head_;                            // by outputs
+  TimeCurve prompt_;                          // by tokens of one prompt, without past
+  std::vector<std::uint64_t> decode_counts_;  // of decode_, ascending
+  std::vector<TimeCurve> decode_;             // by mean context, for so many decodes
+};
+
+}  // namespace exawarp::model::serving
