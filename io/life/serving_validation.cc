@@ -96,7 +96,8 @@ DataType precision_of(const ServingPoint& point, const std::string& name) {
 
 std::string accelerator_file(const std::string& name) {
   for (const auto& [text, file] : kAcceleratorFiles) {
-    if (text == name) return find_below_configs("configs/accelerators/" + std::string(file) + ".yaml");
+    if (text != name) continue;
+    return find_below_configs("configs/accelerators/" + std::string(file) + ".yaml");
   }
   return "";
 }

@@ -1,6 +1,6 @@
 // Measured points of serving engines beside what a closed loop on measured kernels says of them:
-// `exawarp validate --serving`. Nothing is fitted to a row: a point's columns say what is simulated,
-// and the host's time an iteration is one number for each engine (serving_host()).
+// `exawarp validate --serving`. Nothing is fitted to a row: a point's columns say what is
+// simulated, and the host's time an iteration is one number for each engine (serving_host()).
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct ServingPointResult {
   std::string reason;               // why there is no prediction; empty: there is one
 };
 
-// Requests of a client, and the tokens of a batch: those of InferenceMAX (--num-prompts 10 a client,
-// --max-num-batched-tokens 8192). So is the least share of a length (--random-range-ratio 0.8); the
+// Requests of a client, and the tokens of a batch: those of InferenceMAX (--num-prompts 10 a
+// client, --max-num-batched-tokens 8192). So is the least share of a length (--random-range-ratio 0.8); the
 // other points' benchmarks ask for the lengths that they name.
 constexpr std::uint32_t kServingRequestsPerClient = 10;
 constexpr double kServingLeastShare = 0.8;

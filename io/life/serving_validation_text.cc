@@ -59,7 +59,8 @@ std::string serving_validation_text(const std::vector<ServingPoint>& points,
     }
     worst.emplace_back(-std::abs(tpot), i);
   }
-  std::string out = fmt::format("{} points, of which {} are predicted.\n\n", points.size(), predicted);
+  std::string out =
+      fmt::format("{} points, of which {} are predicted.\n\n", points.size(), predicted);
   out += "| model | points | TPOT median error, % | bias | TTFT median error, % | bias |\n"
          "|---|--:|--:|--:|--:|--:|\n";
   for (const auto& [name, e] : models) out += line_of(name, e);
@@ -72,7 +73,8 @@ std::string serving_validation_text(const std::vector<ServingPoint>& points,
   for (std::size_t w = 0; w < std::min(worst.size(), kWorstRows); ++w) {
     const ServingPoint& p = points[worst[w].second];
     const ServingPointResult& r = results[worst[w].second];
-    out += fmt::format("| {}, {}, {} {} {} | {} | {} | {}+{} | {:.2f} | {:.2f} | {:.0f} | {:.0f} |\n",
+    out += fmt::format("| {}, {}, {} {} {} | {} | {} | {}+{} | {:.2f} | {:.2f} | {:.0f} | "
+                       "{:.0f} |\n",
                        p.model, p.accelerator, p.engine, p.version, p.precision, p.tensor,
                        p.clients, p.input_tokens, p.output_tokens, p.tpot_ms, r.tpot_ms, p.ttft_ms,
                        r.ttft_ms);

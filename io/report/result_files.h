@@ -1,7 +1,7 @@
 // The files of `exawarp run`, and in part of other commands: the two summaries and the resolved
-// study in their directory, the tables of --stats, --counters, --power, --messages and --critical-path,
-// and the trace of --timeline. All of them are tried before the first event, so that one which cannot be
-// written is found then.
+// study in their directory, the tables of --stats, --counters, --power, --messages and
+// --critical-path, and the trace of --timeline. All of them are tried before the first event, so
+// that one which cannot be written is found then.
 //
 // Results never take the place of those of another study: a directory that holds such leads to the
 // one of its name with ".2" at the end, or ".3", and so on. Those of the same study, whose resolved

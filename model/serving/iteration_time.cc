@@ -132,7 +132,8 @@ class KernelPrices {
     return models_.price(operation).duration.ps;
   }
   // Of elements of activations that are read and written.
-  [[nodiscard]] std::int64_t element_wise(Op kind, std::uint64_t read, std::uint64_t written) const {
+  [[nodiscard]] std::int64_t element_wise(Op kind, std::uint64_t read,
+                                          std::uint64_t written) const {
     return price({.operation = kind,
                   .data_type = DataType::BF16,
                   .flops = 5 * read,
