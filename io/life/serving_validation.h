@@ -27,8 +27,8 @@ struct ServingPointResult {
 };
 
 // Requests of a client, and the tokens of a batch: those of InferenceMAX (--num-prompts 10 a
-// client, --max-num-batched-tokens 8192). So is the least share of a length (--random-range-ratio 0.8); the
-// other points' benchmarks ask for the lengths that they name.
+// client, --max-num-batched-tokens 8192). So is the least share of a length (--random-range-ratio
+// 0.8); the other points' benchmarks ask for the lengths that they name.
 constexpr std::uint32_t kServingRequestsPerClient = 10;
 constexpr double kServingLeastShare = 0.8;
 constexpr std::uint32_t kServingBatchTokens = 8192;
