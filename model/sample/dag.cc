@@ -17,8 +17,7 @@ std::vector<std::uint32_t> all_before(const Program& program, std::uint32_t inde
     before.push_back(program.dependency(node, d));
   }
   std::ranges::sort(before);
-  const auto repeated = std::ranges::unique(before);
-  before.erase(repeated.begin(), repeated.end());
+  before.erase(std::unique(before.begin(), before.end()), before.end());
   return before;
 }
 
