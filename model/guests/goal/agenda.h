@@ -168,7 +168,7 @@ class Agenda {
   pdes::UndoTable<Lane> lanes_;
   Heap timed_;
   std::uint32_t free_ = kNone;
-  std::uint32_t unused_ = 0;
+  [[maybe_unused]] std::uint32_t unused_ = 0;  // no byte of a state is left unset
 };
 
 template <class FreeAt>
