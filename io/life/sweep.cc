@@ -51,8 +51,9 @@ int simulate_point(const Sweep& sweep, const SweepOptions& options,
                    const std::vector<std::string>& point, std::string& result) {
   try {
     const std::vector<std::string> overrides = overrides_of(sweep, point);
-    const Study study =
+    Study study =
         in_file(sweep.study_file, [&] { return read_study(sweep.study_file, overrides); });
+    share_tables(sweep, study);
     const auto transport = pdes::make_single_transport();
     RunOptions run{.threads = options.threads, .time_limit_s = options.time_limit_s};
     if (options.threads == 1) run.sync = pdes::Sync::sequential;

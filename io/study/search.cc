@@ -303,6 +303,7 @@ Search read_search(const std::string& path, const std::vector<std::string>& over
   find_points(out, base, root);
   sweep.text = document.resolved().text;
   sweep.identity = sweep_identity(sweep, base.resolved.hash);
+  keep_tables(base, sweep);
   return out;
 }
 

@@ -17,6 +17,7 @@
 #include "io/study/study.h"
 #include "io/study/suggest.h"
 #include "io/study/sweep_points.h"
+#include "model/compute/kernel_tables.h"
 
 namespace exawarp::io {
 namespace {
@@ -238,6 +239,24 @@ const Keys<Sweep>& sweep_keys() {
   return keys;
 }
 
+void keep_tables(const Study& base, Sweep& sweep) {
+  const model::Accelerator& a = base.system.accelerator;
+  for (const auto& tables : {a.tables, a.power_tables}) {
+    if (tables == nullptr) continue;
+    tables->read_all();
+    sweep.tables.push_back(tables);
+  }
+}
+
+void share_tables(const Sweep& sweep, Study& point) {
+  model::Accelerator& a = point.system.accelerator;
+  for (auto* own : {&a.tables, &a.power_tables}) {
+    for (const auto& tables : sweep.tables) {
+      if (*own != nullptr && (*own)->folder() == tables->folder()) *own = tables;
+    }
+  }
+}
+
 std::vector<std::string> overrides_of(const Sweep& sweep, const std::vector<std::string>& point) {
   std::vector<std::string> all = sweep.overrides;
   if (sweep.ignore_memory) all.emplace_back("memory.ignore=true");
@@ -271,6 +290,7 @@ Sweep read_sweep(const std::string& path, const std::vector<std::string>& overri
   out.points = points_of(out, base, root.where("where"));
   out.text = document.resolved().text;
   out.identity = sweep_identity(out, base.resolved.hash);
+  keep_tables(base, out);
   return out;
 }
 

@@ -9,13 +9,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/names.h"
 #include "io/study/keys.h"
 
+namespace exawarp::model {
+class KernelTables;
+}  // namespace exawarp::model
+
 namespace exawarp::io {
+
+struct Study;
 
 enum class SweepOrder { grid, list, random };
 inline constexpr core::Named<SweepOrder> kSweepOrderNames[] = {
@@ -48,6 +55,9 @@ struct Sweep {
   std::string text;                              // resolved
   // Of the study and of all points: two sweeps of one identity have the same results.
   std::string identity;
+  // Kernel tables of the study without what points replace: most points have the same, and need
+  // not read them again.
+  std::vector<std::shared_ptr<const model::KernelTables>> tables;
 };
 
 constexpr std::size_t kSweepCombinationsMax = 1'000'000;
@@ -56,6 +66,11 @@ constexpr std::size_t kSweepPointsMax = 100'000;
 // Reads the file and its study, and finds the points. `overrides` of the study go behind the file's
 // own. Throws core::InputError.
 Sweep read_sweep(const std::string& path, const std::vector<std::string>& overrides = {});
+
+// Reads the study's kernel tables, for share_tables().
+void keep_tables(const Study& base, Sweep& sweep);
+// Gives a point's study those of the sweep where it would read the same.
+void share_tables(const Sweep& sweep, Study& point);
 
 // What a point's study replaces, path.to.key=value, in the order of application.
 std::vector<std::string> overrides_of(const Sweep& sweep, const std::vector<std::string>& point);

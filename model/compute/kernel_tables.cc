@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "core/error.h"
 #include "core/mapped_file.h"
 
 namespace exawarp::model {
@@ -35,6 +36,20 @@ const KernelTable* KernelTables::find(const std::string& operation,
   auto [at, is_new] = tables_.try_emplace(name);
   if (is_new && !folder_.empty()) at->second = read(folder_ + "/" + name);
   return at->second.get();
+}
+
+void KernelTables::read_all() const {
+  const std::scoped_lock lock(mutex_);
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.path().extension() != ".xkt" || tables_.contains(name)) continue;
+    try {
+      tables_.emplace(name, read(entry.path().string()));
+    } catch (const core::InputError&) {
+    } catch (const core::SystemError&) {
+    }
+  }
 }
 
 }  // namespace exawarp::model

@@ -23,6 +23,9 @@ class KernelTables {
   // where it cannot be read.
   [[nodiscard]] const KernelTable* find(const std::string& operation,
                                         const std::string& data_type) const;
+  // Reads all files of the folder that nobody has asked for yet, so that processes made from this
+  // one have them. What cannot be read is left for find() to refuse.
+  void read_all() const;
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
  private:

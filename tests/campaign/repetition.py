@@ -26,13 +26,14 @@ APART = {"committed_events", "processed_events", "rolled_back_events", "rollback
          "placement_quality", "repetition", "partitions"}
 
 
-def differences(a, b, path=""):
+def differences(a, b, apart=frozenset(APART), path=""):
+    """Figures of two summaries that are not equal, but for what is under keys of `apart`."""
     if isinstance(a, dict) and isinstance(b, dict):
-        for key in sorted((a.keys() | b.keys()) - APART):
-            yield from differences(a.get(key), b.get(key), f"{path}.{key}")
+        for key in sorted((a.keys() | b.keys()) - apart):
+            yield from differences(a.get(key), b.get(key), apart, f"{path}.{key}")
     elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
         for i, pair in enumerate(zip(a, b)):
-            yield from differences(*pair, f"{path}[{i}]")
+            yield from differences(*pair, apart, f"{path}[{i}]")
     elif isinstance(a, float) and isinstance(b, float):
         if abs(a - b) > 1e-9 * max(abs(a), abs(b)):
             yield f"{path}: {a} {b}"

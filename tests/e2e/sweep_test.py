@@ -153,6 +153,22 @@ class Sweep(unittest.TestCase):
             self.assertIn("--set seed: -1 is out of range", reason)
             self.assertEqual(code, 2)
 
+    def test_points_have_the_kernel_tables_that_they_name(self):
+        (self.folder / "broken").mkdir()
+        self.write("broken/gemm_bfloat16.xkt", "no table\n")
+        broken, sound = self.folder / "broken", SOURCES / "configs/kernels/h100_sxm"
+        head, _ = SWEEP.replace("[workload", "[compute.fidelity=table, workload").split("over:")
+        for first, other in ((broken, sound), (sound, broken)):
+            self.write("sweep.yaml", head.replace("[comp", f"[system.accelerator.tables={first}, "
+                       "comp") + f"over:\n  system.accelerator.tables: [{first}, {other}]\n")
+            self.sweep("sweep.yaml", "-o", f"{first.name}.db")
+            states = rows(self.folder / f"{first.name}.db", "state, reason")
+            self.assertEqual([state for state, _ in states],
+                             ["failed" if tables == broken else "done"
+                              for tables in (first, other)])
+            reason = states[0 if first == broken else 1][1]
+            self.assertIn("gemm_bfloat16.xkt:1: ", reason)
+
     def test_points_have_a_time_limit(self):
         self.sweep("sweep.yaml", "-o", "a.db", "--time-limit", "1e-6")
         for state, reason, code in rows(self.folder / "a.db", "state, reason, exit_code"):
