@@ -16,6 +16,7 @@
 #include "model/compute/rank_noise.h"
 #include "model/device/device.h"
 #include "model/device/supported.h"
+#include "model/network/flow/flow_region.h"
 #include "model/switch/packet_switch.h"
 #include "model/switch/switch.h"
 #include "model/timeline/timeline_devices.h"
@@ -101,6 +102,23 @@ std::unique_ptr<const PacketFabric> make_packets(const Network& network, const F
       PacketFabric{std::move(topology), std::move(packets), options.packets_inside_nodes});
 }
 
+std::uint32_t first_behind(std::uint32_t devices, std::uint32_t atom_shift) {
+  const std::uint32_t atom = 1u << atom_shift;
+  return (devices + atom - 1) / atom * atom;
+}
+
+std::unique_ptr<const FlowFabric> make_flows(const Network& network, const Fabric& fabric,
+                                             const ClusterOptions& options,
+                                             std::uint32_t devices) {
+  if (!options.flows) return nullptr;
+  std::unique_ptr<const Topology> topology = make_topology(fabric, devices);
+  FlowNetwork flows(*topology, *options.flows,
+                    LpId{first_behind(devices, network.layout().atom_shift())},
+                    flow_notice(network.least_latency()),
+                    {options.faster.bandwidth, options.faster.latency});
+  return std::make_unique<const FlowFabric>(FlowFabric{std::move(topology), std::move(flows)});
+}
+
 // What devices without a job run: nothing.
 ProgramTable idle_program() {
   ProgramTable table;
@@ -120,6 +138,12 @@ std::vector<Background> make_backgrounds(const ClusterOptions& options, const Ne
       throw core::InputError(
           spec.place.empty() ? "background" : spec.place,
           "nothing contends at network.fidelity analytical; expected network.fidelity: message");
+    }
+    if (options.flows) {
+      throw core::InputError(
+          spec.place.empty() ? "background" : spec.place,
+          "is not simulated at network.fidelity flow; expected network.fidelity: message or "
+          "packet");
     }
     if (options.packets && !options.packets->can_carry(spec.sizes.max_bytes)) {
       throw core::InputError(
@@ -190,9 +214,11 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
   check_slow_devices(options, devices);
   auto allocation = std::make_unique<const Allocation>(
       ClusterShape{devices, node, leaf_devices_of(fabric)}, requests);
-  Network network(fabric, devices, options.packets ? PortRates::any : PortRates::one);
+  const bool one_rate = !options.packets && !options.flows;
+  Network network(fabric, devices, one_rate ? PortRates::one : PortRates::any);
   network.make_faster(options.faster.bandwidth, options.faster.latency);
   auto packets = make_packets(network, fabric, options, devices);
+  auto flows = make_flows(network, fabric, options, devices);
   std::vector<PlacedJob> all = placed(jobs, *allocation, options.only_job);
   std::vector<ProgramTable> programs;
   for (PlacedJob& job : all) {
@@ -202,13 +228,15 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                                        options.compute, options.collectives,
                                        options.eager_max_bytes, options.analytical_network,
                                        {packets && packets->carries(Interface::node),
-                                        packets && packets->carries(Interface::scale_out)},
+                                        options.flows ||
+                                            (packets && packets->carries(Interface::scale_out))},
                                        packets ? &packets->network : nullptr,
                                        lag_ppb_of(options, *job.graph)});
     std::ranges::move(tables, std::back_inserter(programs));
   }
   if (allocation->idle_devices() != 0 || options.only_job) programs.push_back(idle_program());
-  DeviceSlots slots = slots_for(programs, network, packets.get(), options.analytical_network);
+  DeviceSlots slots = slots_for(programs, network, packets.get(), options.analytical_network,
+                                options.flows.has_value());
   std::vector<Background> backgrounds = make_backgrounds(options, network, devices);
   slots.background = !backgrounds.empty();
   const core::Time notices = notice_latency(network);
@@ -217,8 +245,8 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                   with_drawn_devices(options.slow_devices, devices),
                   make_message_faults(fabric, devices, options),
                   options.analytical_network, notices,
-                  std::move(packets), std::move(allocation), std::move(all), std::move(programs),
-                  slots,
+                  std::move(packets), std::move(flows), std::move(allocation), std::move(all),
+                  std::move(programs), slots,
                   std::move(backgrounds), nullptr, {}});
   model->overlapped_ppm = std::llround(accelerator.overlap_slowdown * kUsualPace);
   const PowerSpec& power = accelerator.power;
@@ -233,7 +261,7 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
 // Why devices that seem to do the same may not; empty: they do.
 std::string what_sets_devices_apart(const DeviceModel& model, const ClusterOptions& options) {
   if (!options.analytical_network) {
-    return "messages contend at network.fidelity message and packet";
+    return "messages contend at network.fidelity message, flow and packet";
   }
   if (!model.jitter.off()) return "compute.jitter differs between devices";
   if (!model.slow_devices.empty()) return "faults.slow_devices differ from others";
@@ -295,7 +323,9 @@ Cluster::Cluster(const std::vector<Job>& jobs, const Accelerator& accelerator,
                              ? std::vector<std::uint8_t>(device_lps(), 1)
                              : timeline_lps(*devices_, *options_.timeline);
   }
-  if (devices_->packets == nullptr) {
+  if (devices_->flows != nullptr) {
+    add_flow_region();
+  } else if (devices_->packets == nullptr) {
     add_switches();
   } else {
     packet_network_ = &devices_->packets->network;
@@ -312,8 +342,7 @@ void Cluster::add_switches() {
     lp_count_ = device_lps();
     return;
   }
-  const std::uint32_t atom = 1u << atom_shift_;
-  const std::uint32_t first_switch = (device_count() + atom - 1) / atom * atom;
+  const std::uint32_t first_switch = first_behind(device_count(), atom_shift_);
   types_.push_back(pdes::make_lp_type<Switch>("switch"));
   ranges_.push_back({LpId{first_switch}, switch_count_, kSwitchType});
   lp_count_ = first_switch + switch_count_;
@@ -330,6 +359,19 @@ void Cluster::add_packet_switches() {
   lp_count_ = packet_network_->lp_count();
 }
 
+// What passes between devices and the region takes a notice or more.
+void Cluster::add_flow_region() {
+  const FlowNetwork& flows = flow_network();
+  lookahead_ = std::min(flows.notice(), devices_->network.least_latency_between_atoms());
+  switch_count_ = flows.topology().switches();
+  ranges_.push_back({flows.region(), 1, static_cast<std::uint32_t>(types_.size())});
+  types_.push_back(flow_region_type<Cluster>());
+  lp_count_ = flows.region().value + 1;
+}
+
+const FlowNetwork& Cluster::flow_network() const { return devices_->flows->network; }
+bool Cluster::has_flows() const { return devices_->flows != nullptr; }
+
 Cluster::~Cluster() = default;
 
 std::span<const PlacedJob> Cluster::jobs() const { return devices_->jobs; }
@@ -339,6 +381,7 @@ void Cluster::initialise(LpId lp, void* state, pdes::Context& context) const {
     return start_device(*devices_, core::DeviceId{lp.value}, state, context);
   }
   if (has_packets()) return start_packet_switch(*packet_network_, lp, state);
+  if (has_flows()) return start_flow_region(flow_network(), state, context);
   const LpId first_switch = ranges_[kSwitchType].first;
   ::new (state) Switch::State{.index = lp.value - first_switch.value};
 }

@@ -62,13 +62,15 @@ struct ClusterOptions {
   bool analytical_network = false;  // closed forms instead of messages (docs/reference/model.md)
   std::optional<PacketOptions> packets = {};  // packets instead of messages, across nodes
   bool packets_inside_nodes = false;          // and inside them
+  // Flows instead of messages, across nodes, on ways that packets would take; not with `packets`.
+  std::optional<PacketOptions> flows = {};
   CollectiveRules collectives = {};  // which algorithm runs which collective (choice.h)
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();  // point to point
   VariationSpec compute_jitter = 0;  // compute/jitter.h
   VariationSpec rank_noise = 0;      // compute/rank_noise.h
   std::uint64_t seed = 1;            // of all jitter
   std::vector<Slowdown> slow_devices = {};
-  // Not at analytical fidelity: the caller refuses them.
+  // Not at analytical fidelity, nor at that of flows: the caller refuses them.
   std::vector<LinkFaultSpec> link_faults = {};
   LatencyJitterSpec latency_jitter = {};
   std::uint32_t devices = 0;  // of the cluster; 0: as many as the jobs need
@@ -85,6 +87,7 @@ struct ClusterOptions {
 };
 
 struct DeviceModel;
+class FlowNetwork;
 
 // Devices below a leaf switch of a fat tree or leaf-spine; 0 where there is no such thing.
 std::uint32_t leaf_devices_of(const Fabric& fabric);
@@ -120,6 +123,9 @@ class Cluster : public pdes::Model {
   // Requires packet fidelity.
   [[nodiscard]] const PacketNetwork& packet_network() const { return *packet_network_; }
   [[nodiscard]] bool has_packets() const { return packet_network_ != nullptr; }
+  // Requires flow fidelity.
+  [[nodiscard]] const FlowNetwork& flow_network() const;
+  [[nodiscard]] bool has_flows() const;
 
   // Cost: O(devices x (communicators + peers) of a program), no (device, node) pair is visited; at
   // packet fidelity times the links of a way.
@@ -134,6 +140,7 @@ class Cluster : public pdes::Model {
  private:
   void add_switches();
   void add_packet_switches();
+  void add_flow_region();
   [[nodiscard]] Traffic folded_traffic() const;
 
   Accelerator accelerator_;

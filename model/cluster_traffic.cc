@@ -43,12 +43,19 @@ Traffic Cluster::traffic() const {
   TrafficBuilder builder(atom_count());
   std::optional<PacketPaths> packets;
   if (has_packets()) packets.emplace(*packet_network_, atom_shift_, builder);
+  const auto add_flows = [&](core::DeviceId device, const Sent& sent) {
+    constexpr std::uint64_t kEventsOfRegion = 3;  // a message
+    const std::uint32_t region = flow_network().region().value >> atom_shift_;
+    builder.add_work(region, kEventsOfRegion * sent.messages);
+    builder.add_edge(device.value >> atom_shift_, region, sent.messages);
+  };
   const auto add = [&](core::DeviceId from, core::DeviceId to, const Sent& sent,
                        std::uint64_t weight = 1) {
     const Interface interface = interface_of(devices_->network.tier_between(from, to));
     if (packets && from != to && devices_->packets->carries(interface)) {
       return packets->add(from, to, sent.messages, sent.bytes);
     }
+    if (has_flows() && interface == Interface::scale_out) return add_flows(from, sent);
     builder.add_edge(from.value >> atom_shift_, to.value >> atom_shift_, weight * sent.nodes);
   };
   for (std::uint32_t d = 0; d < device_count(); ++d) {

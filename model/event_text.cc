@@ -6,6 +6,7 @@
 
 #include "model/device/device.h"
 #include "model/device/device_frame.h"
+#include "model/network/flow/flow_events.h"
 #include "model/network/message/message.h"
 #include "model/network/packet/packet.h"
 
@@ -130,6 +131,23 @@ std::string text_of_packets(const PacketNetwork& network, const pdes::Event& eve
   return fmt::format("an event of kind {}", event.kind);
 }
 
+std::string text_of_flows(const pdes::Event& event) {
+  switch (static_cast<FlowEvent>(event.kind)) {
+    case FlowEvent::starts:
+      return fmt::format("a message from d{} to d{} starts", event.source.value,
+                         event.as<FlowStart>().to().value);
+    case FlowEvent::arrives:
+      return fmt::format("a message from device {} arrives", event.as<FlowArrival>().from);
+    case FlowEvent::left:
+      return "a message has left";
+    case FlowEvent::due:
+      return fmt::format("flow {} is over", event.as<FlowDue>().flow);
+    case FlowEvent::changed:
+      return "shares of links change";
+  }
+  return fmt::format("an event of kind {}", event.kind);
+}
+
 }  // namespace
 
 bool are_alike(const pdes::Event& a, const pdes::Event& b) {
@@ -163,13 +181,17 @@ EventText text_of(const Cluster& cluster, const pdes::Event& event) {
   EventText out;
   if (lp.value < cluster.device_lps()) {
     out.where = fmt::format("device {}", lp.value);
+  } else if (cluster.has_flows()) {
+    out.where = "the fabric";
   } else if (cluster.has_packets()) {
     const PacketNetwork& network = cluster.packet_network();
     out.where = "switch " + vertex_name(network.topology(), network.vertex_of(lp));
   } else {
     out.where = fmt::format("switch {}", lp.value - cluster.ranges().back().first.value);
   }
-  if (cluster.has_packets() && event.kind >= kFirstPacketEvent) {
+  if (event.kind >= kFirstFlowEvent) {
+    out.what = text_of_flows(event);
+  } else if (cluster.has_packets() && event.kind >= kFirstPacketEvent) {
     out.what = text_of_packets(cluster.packet_network(), event);
   } else if (lp.value < cluster.device_lps()) {
     out.what = DeviceEventText(cluster, DeviceId{lp.value}).of(event);

@@ -145,7 +145,8 @@ class Explainer {
                          placed(table_.peer_of(task, rank_)).value, task.tag);
     }
     const bool is_collective = task.kind == TaskKind::stepped || task.kind == TaskKind::collective;
-    if (is_collective && parts_.endpoint != nullptr && parts_.channels[task.channel].steps == 0 &&
+    if (is_collective && parts_.channel_packets != nullptr &&
+        parts_.channels[task.channel].steps == 0 &&
         parts_.channel_packets[task.channel].leaving != 0) {
       return at(s, task) + " for the network to take its last messages";
     }
@@ -205,6 +206,7 @@ Outcome::Outcome(const Cluster& cluster, const pdes::Event* late)
 void Outcome::add(core::LpId lp, const void* memory) {
   if (lp.value >= cluster_->device_lps()) {
     if (cluster_->has_packets()) packets_.add(*static_cast<const PacketSwitchState*>(memory));
+    if (cluster_->has_flows()) flows_ = static_cast<const FlowRegionState*>(memory)->totals;
     return;
   }
   const auto& state = *static_cast<const DeviceState*>(memory);
@@ -249,6 +251,7 @@ void Outcome::combine(pdes::Transport& transport) {
   transport.all_reduce_max(maxima);
   maxima_from_words(maxima);
   packets_.combine(transport);
+  flows_.combine(transport);
   const auto gathered = transport.gather(waiting_to_bytes());
   waiting_.clear();
   waiting_from_bytes(gathered);

@@ -18,6 +18,7 @@
 #include "model/cluster.h"
 #include "model/device/device_state.h"
 #include "model/device/time_class.h"
+#include "model/network/flow/flow_region.h"
 #include "model/network/packet/packet_totals.h"
 
 namespace exawarp::pdes {
@@ -113,6 +114,8 @@ class Outcome {
   [[nodiscard]] std::uint64_t devices() const;
   // What the network counted; zeros but at packet fidelity.
   [[nodiscard]] const PacketTotals& packets() const { return packets_; }
+  // What the fabric's region did; zeros but at flow fidelity.
+  [[nodiscard]] const FlowTotals& flows() const { return flows_; }
   [[nodiscard]] std::uint64_t unfinished() const;  // > 0: the simulated system deadlocked
   // The unfinished devices of lowest id, at most kWaitingDevicesMax; on rank 0. E.g.
   // `device 17 (stage 2): stream "recv_fwd" waits at node 153 "forward 3" for a message from
@@ -154,6 +157,7 @@ class Outcome {
   std::vector<ClassTotals> classes_;
   BackgroundTotals background_;
   PacketTotals packets_;
+  FlowTotals flows_;
   // 0 for whom the late event is for, 1 for whom it is of, 2 for others.
   [[nodiscard]] std::uint32_t distance_to_late(std::uint32_t device) const;
 

@@ -59,6 +59,11 @@ class UndoVector {
     ctx.set(size_, size_ - 1);
   }
 
+  // Removes all elements and keeps their room.
+  void clear(Context& ctx) {
+    if (size_ != 0) ctx.set(size_, 0u);
+  }
+
   // The elements, first to last: calls each(T&), which describes one.
   template <class Each>
   void describe(StateArchive& archive, Each&& each) {

@@ -47,15 +47,23 @@ void load(const TimeLimit& limit, TrafficStudy& study, TrafficReport& report) {
   report.topology = model::make_topology(study.fabric, study.devices);
   limit.check(study.file, "when the network was described");
   report.traffic = std::make_unique<model::TrafficModel>(*report.topology, study.network,
-                                                         study.traffic, kAtomShift);
+                                                         study.traffic, kAtomShift,
+                                                         study.fidelity);
   limit.check(study.file, "when the messages were planned");
+}
+
+std::string name_of(const TrafficReport& report, core::LpId lp) {
+  const model::TrafficModel& traffic = *report.traffic;
+  if (traffic.has_flows()) {
+    return lp == traffic.flow_network().region() ? "the fabric" : fmt::format("d{}", lp.value);
+  }
+  return vertex_name(*report.topology, traffic.packet_network().vertex_of(lp));
 }
 
 // Collective.
 void check_time(const TrafficReport& report, pdes::Transport& transport) {
   agree(transport, [&] {
     if (!report.result.late || transport.rank().value != 0) return;
-    const model::PacketNetwork& network = report.traffic->packet_network();
     throw core::InputError(
         report.study->file,
         fmt::format(
@@ -64,7 +72,7 @@ void check_time(const TrafficReport& report, pdes::Transport& transport) {
             core::kEndOfTimeText,
             core::format_bytes(static_cast<std::uint64_t>(report.traffic->plan().longest())),
             report.traffic->plan().is_listed() ? " at most" : "",
-            vertex_name(*report.topology, network.vertex_of(report.result.late->destination))));
+            name_of(report, report.result.late->destination)));
   });
 }
 
@@ -135,7 +143,7 @@ TrafficReport simulate(const TrafficStudy& study, const RunOptions& options,
   const std::string& flows = study.traffic.flows_file;
   if (!flows.empty()) settings.push_back(content_of(flows, flows));
   require_same(transport, settings);
-  const Placeable what{.atoms = report.traffic->packet_network().lp_count(),
+  const Placeable what{.atoms = report.traffic->lp_count(),
                        .partitions_per_thread = kPartitionsPerThread,
                        .place = [&](const partition::PlacementRequest& request) {
                          static_assert(kAtomShift == 0);  // as the request has it

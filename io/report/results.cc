@@ -16,6 +16,7 @@
 #include "core/output_file.h"
 #include "core/units.h"
 #include "io/report/energy_report.h"
+#include "io/report/flow_facts.h"
 #include "io/report/memory_report.h"
 #include "io/report/packet_counters.h"
 #include "io/report/printed_json.h"
@@ -390,6 +391,7 @@ std::string summary_json(const RunReport& r) {
   if (r.repetition) summary["repetition"] = repetition_json(*r.repetition);
   if (!study.backgrounds.empty()) summary["background"] = background_json(outcome.background());
   if (r.cluster->has_packets()) summary["packets"] = packets_json(r);
+  if (r.cluster->has_flows()) summary["flows"] = flows_json(outcome.flows());
   summary["engine"] = engine_statistics(r.result);
   summary["provenance"] = provenance_json(r);
   if (r.quality) summary["placement_quality"] = placement_quality(*r.quality);

@@ -12,6 +12,7 @@
 #include "core/units.h"
 #include "io/report/append.h"
 #include "io/report/energy_report.h"
+#include "io/report/flow_facts.h"
 #include "io/report/memory_report.h"
 #include "io/report/statements.h"
 #include "io/report/step_path.h"
@@ -253,6 +254,14 @@ void add_packets(const RunReport& r, std::string& out) {
          core::format_time(n.deepest_queue));
 }
 
+void add_flows(const RunReport& r, std::string& out) {
+  if (!r.cluster->has_flows()) return;
+  const model::FlowTotals& n = r.outcome->flows();
+  append(out, "Flows       {}, {} at once at most\n", format_grouped(n.ended),
+         format_grouped(n.most_flows));
+  append(out, "            shares {}\n", shares_text(n));
+}
+
 void add_engine(const pdes::RunResult& result, pdes::Sync sync, std::uint32_t ranks,
                 std::string& out) {
   const pdes::Statistics& s = result.total;
@@ -357,6 +366,7 @@ std::string text_summary(const RunReport& r) {
   }
   if (r.path) out += path_text(r) + "\n";
   add_packets(r, out);
+  add_flows(r, out);
   add_engine(r.result, r.sync, r.ranks, out);
   add_host(r.result, r.setup_s, r.peak_rss_bytes, out);
   append(out, "Results     {}/summary.json\n", r.directory);

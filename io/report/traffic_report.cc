@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/units.h"
+#include "io/report/flow_facts.h"
 #include "io/report/packet_counters.h"
 #include "io/report/printed_json.h"
 #include "io/study/study.h"
@@ -16,6 +17,10 @@ namespace exawarp::io {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+std::string traffic_line(const char* what, const std::string& text) {
+  return fmt::format("  {:<20}{}\n", what, text);
+}
 
 struct CompletionTimes {
   core::Time least, median, p99, most;
@@ -38,8 +43,28 @@ CompletionTimes times_of(const TrafficReport& r) {
   return t;
 }
 
-double hops_per_cpu_s(const TrafficReport& r) {
-  return r.cpu_s > 0 ? static_cast<double>(r.totals.packet_hops) / r.cpu_s : 0;
+double per_cpu_s(const TrafficReport& r, std::uint64_t count) {
+  return r.cpu_s > 0 ? static_cast<double>(count) / r.cpu_s : 0;
+}
+
+std::string of_packets(const TrafficReport& r) {
+  const model::TrafficTotals& n = r.totals;
+  std::string out = traffic_line(
+      "packets", fmt::format("{} marked, {} dropped, {} sent again, {} without a way",
+                             core::format_grouped(n.marks), core::format_grouped(n.drops),
+                             core::format_grouped(n.repeated), core::format_grouped(n.lost)));
+  out += traffic_line("pauses", core::format_grouped(n.pauses));
+  out += traffic_line("deepest queue", core::format_time(n.deepest_queue) + " of the line");
+  out += traffic_line("packet-hops",
+                      fmt::format("{}, {}/s of processor time", core::format_grouped(n.packet_hops),
+                                  core::format_count(per_cpu_s(r, n.packet_hops))));
+  return out;
+}
+
+std::string of_flows(const TrafficReport& r) {
+  const std::string rate = core::format_count(per_cpu_s(r, r.totals.flows.ended));
+  return traffic_line("flows", rate + "/s of processor time") +
+         traffic_line("shares", shares_text(r.totals.flows));
 }
 
 }  // namespace
@@ -51,6 +76,7 @@ std::string traffic_json(const TrafficReport& r) {
               {"study", r.study->name},
               {"devices", r.topology->devices()},
               {"switches", r.topology->switches()},
+              {"fidelity", core::name_of(r.study->fidelity)},
               {"messages", n.posted},
               {"received", n.received},
               {"completion_ps",
@@ -58,7 +84,6 @@ std::string traffic_json(const TrafficReport& r) {
                 {"max", t.most.ps}}},
               {"mean_flow_bytes_per_s", t.mean_bytes_per_s},
               {"simulated_time_ps", n.last_received.ps},
-              {"packet_hops_per_cpu_s", hops_per_cpu_s(r)},
               {"committed_events", r.result.total.committed_events()},
               {"rolled_back_events", r.result.total.rolled_back_events},
               {"sync", core::name_of(r.sync)},
@@ -69,6 +94,12 @@ std::string traffic_json(const TrafficReport& r) {
               {"cpu_s", r.cpu_s},
               {"peak_rss_bytes", r.peak_rss_bytes},
               {"digest", core::to_hex(r.result.digest)}};
+  if (r.traffic->has_flows()) {
+    json["flows"] = flows_json(n.flows);
+    json["flows_per_cpu_s"] = per_cpu_s(r, n.flows.ended);
+    return printed(json);
+  }
+  json["packet_hops_per_cpu_s"] = per_cpu_s(r, n.packet_hops);
   for (const auto& [key, value] : packet_counters(n)) json[key] = value;
   return printed(json);
 }
@@ -79,7 +110,7 @@ std::string traffic_text(const TrafficReport& r) {
   const auto rate = [](double bytes_per_s) { return core::format_count(bytes_per_s) + "B/s"; };
   std::string out = fmt::format("{} on {}\n", r.study->name, r.topology->name());
   const auto line = [&](const char* what, const std::string& text) {
-    out += fmt::format("  {:<20}{}\n", what, text);
+    out += traffic_line(what, text);
   };
   line("messages", fmt::format("{} received of {}", core::format_grouped(n.received),
                                core::format_grouped(n.posted)));
@@ -88,14 +119,7 @@ std::string traffic_text(const TrafficReport& r) {
                                  core::format_time(t.most)));
   line("rate of a flow", rate(static_cast<double>(t.mean_bytes_per_s)) + " on average");
   line("simulated time", core::format_time(n.last_received));
-  line("packets", fmt::format("{} marked, {} dropped, {} sent again, {} without a way",
-                              core::format_grouped(n.marks), core::format_grouped(n.drops),
-                              core::format_grouped(n.repeated), core::format_grouped(n.lost)));
-  line("pauses", core::format_grouped(n.pauses));
-  line("deepest queue", core::format_time(n.deepest_queue) + " of the line");
-  line("packet-hops", fmt::format("{}, {}/s of processor time",
-                                  core::format_grouped(n.packet_hops),
-                                  core::format_count(hops_per_cpu_s(r))));
+  out += r.traffic->has_flows() ? of_flows(r) : of_packets(r);
   line("events", fmt::format("{} committed, {} rolled back",
                              core::format_grouped(r.result.total.committed_events()),
                              core::format_grouped(r.result.total.rolled_back_events)));

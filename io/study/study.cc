@@ -30,6 +30,9 @@ constexpr core::Named<bool> kInsideNodes[] = {{"message", false}, {"packet", tru
 constexpr const char* kNoPaths =
     "needs messages that take paths; expected network.fidelity: message or packet";
 
+constexpr const char* kNotOfFlows =
+    "is not simulated at network.fidelity flow; expected network.fidelity: message or packet";
+
 void read_name(const YamlSection& root, Study& out, const KeySchema& key) {
   out.name = read_folder_name(root, key.name);
 }
@@ -48,6 +51,7 @@ void read_network_jitter(const YamlSection& network, Study& out, const KeySchema
   const auto jitter = network.optional_section(key.name);
   if (!jitter) return;
   if (out.network_fidelity == NetworkFidelity::analytical) network.fail(key.name, kNoPaths);
+  if (out.network_fidelity == NetworkFidelity::flow) network.fail(key.name, kNotOfFlows);
   out.latency_jitter = latency_jitter_keys().read(*jitter);
 }
 
@@ -58,12 +62,14 @@ const Keys<Study>& network_keys() {
       "network", "How closely the network is simulated.",
       {K::choice("fidelity", &Study::network_fidelity,
                  "`analytical`: closed forms, no contention; `message`: each message of an "
-                 "algorithm; `packet`: each packet at each hop"),
+                 "algorithm; `flow`: each message across nodes at its fair share of the links of "
+                 "its way; `packet`: each packet at each hop"),
        K::choice("inside_nodes", &Study::packets_inside_nodes,
                  std::span<const core::Named<bool>>(kInsideNodes),
                  "at fidelity `packet`: between devices of a node"),
        K::custom("packet", {ValueShape::mapping(packet_schema())},
-                 "at fidelity `packet`; read, and not used, at the others", read_packets),
+                 "at fidelity `packet`, and of it the routing at `flow`; read, and not used, at "
+                 "the others", read_packets),
        K::custom("latency_jitter", {ValueShape::mapping(latency_jitter_keys().schema())},
                  "added to each message's latency", read_network_jitter)
            .otherwise("none")});
@@ -185,9 +191,10 @@ void read_faults(const YamlSection& root, Study& out, const KeySchema& key) {
   if (!faults) return;
   out.slow_devices = read_slow_devices(*faults);
   out.link_faults = read_link_faults(*faults);
-  if (out.network_fidelity != NetworkFidelity::analytical) return;
+  const bool by_flows = out.network_fidelity == NetworkFidelity::flow;
+  if (out.network_fidelity != NetworkFidelity::analytical && !by_flows) return;
   for (const char* links : {"slow_links", "slow_switches", "failed_links", "failed_switches"}) {
-    if (faults->has(links)) faults->fail(links, kNoPaths);
+    if (faults->has(links)) faults->fail(links, by_flows ? kNotOfFlows : kNoPaths);
   }
 }
 

@@ -20,11 +20,11 @@
 
 namespace exawarp::io {
 
-enum class NetworkFidelity { analytical, message, packet };
+enum class NetworkFidelity { analytical, message, flow, packet };
 
 inline constexpr core::Named<NetworkFidelity> kNetworkFidelityNames[] = {
     {"analytical", NetworkFidelity::analytical}, {"message", NetworkFidelity::message},
-    {"packet", NetworkFidelity::packet}};
+    {"flow", NetworkFidelity::flow}, {"packet", NetworkFidelity::packet}};
 constexpr std::span<const core::Named<NetworkFidelity>> names_of(NetworkFidelity) {
   return kNetworkFidelityNames;
 }

@@ -89,6 +89,10 @@ std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs&
     options.packets = study.packets;
     options.packets->routing.seed = study.engine.seed;
   }
+  if (study.network_fidelity == NetworkFidelity::flow) {
+    options.flows = study.packets;
+    options.flows->routing.seed = study.engine.seed;
+  }
   if (!only_job) options.backgrounds = backgrounds_of(study);
   model::Accelerator accelerator = study.system.accelerator;
   if (study.launches_graphs) accelerator.launch_latency = accelerator.graph_launch_latency;

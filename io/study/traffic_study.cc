@@ -58,10 +58,15 @@ void read_traffic_packets(const YamlSection& root, TrafficStudy& out, const KeyS
   }
 }
 
+constexpr const char* kOfPackets =
+    "meets packets on their way, and flows have none of it; expected fidelity: packet";
+
 void read_traffic_faults(const YamlSection& root, TrafficStudy& out, const KeySchema& key) {
   if (const auto faults = root.optional_section(key.name)) {
     out.network.link_faults = read_link_faults(*faults);
   }
+  const bool by_flows = out.fidelity == model::TrafficFidelity::flow;
+  if (by_flows && !out.network.link_faults.empty()) root.fail(key.name, kOfPackets);
 }
 
 }  // namespace
@@ -75,7 +80,7 @@ const Keys<TrafficStudy>& traffic_study_keys() {
   using S = TrafficStudy;
   using K = Keys<S>;
   static const K keys(
-      "traffic", "What `exawarp traffic` simulates: synthetic traffic at packet fidelity.",
+      "traffic", "What `exawarp traffic` simulates: synthetic traffic by packets or by flows.",
       {K::text("study", &S::name, "its name").required(), K::note("description"), K::note("source"),
        K::integer("devices", &S::devices, {2, kDevicesMax}, "of the network").required(),
        K::custom("fabric", {ValueShape::mapping(fabric_schema())}, "the network",
@@ -83,7 +88,11 @@ const Keys<TrafficStudy>& traffic_study_keys() {
                    out.fabric = read_fabric(root.section(key.name));
                  })
            .required(),
-       K::custom("packet", {ValueShape::mapping(packet_schema())}, "packets at every hop",
+       K::choice("fidelity", &S::fidelity,
+                 "`packet`: each packet at each hop; `flow`: each message at its fair share of "
+                 "the links of its way"),
+       K::custom("packet", {ValueShape::mapping(packet_schema())},
+                 "packets at every hop; at fidelity `flow` the routing counts",
                  read_traffic_packets),
        K::custom("faults", {ValueShape::mapping(link_faults_schema())},
                  "links and switches that are slow or down: docs/guide/faults.md",
@@ -107,6 +116,8 @@ TrafficStudy read_traffic_study(const std::string& path,
   TrafficStudy out;
   out.file = path;
   out = traffic_study_keys().read(root, std::move(out));
+  const bool by_flows = out.fidelity == model::TrafficFidelity::flow;
+  if (by_flows && out.network.latency_jitter.mean.ps != 0) root.fail("latency_jitter", kOfPackets);
   document.finish();
   out.settings = document.settings();
   out.resolved = document.resolved();

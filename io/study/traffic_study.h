@@ -1,4 +1,4 @@
-// A traffic study: synthetic traffic over a fabric's network at packet fidelity
+// A traffic study: synthetic traffic over a fabric's network, by packets or by flows
 // (configs/traffic/*.yaml).
 #pragma once
 
@@ -11,6 +11,7 @@
 #include "model/topology/fabric.h"
 #include "model/network/packet/packet_options.h"
 #include "model/network/packet/port_counters.h"
+#include "model/network/packet/traffic.h"
 #include "model/network/packet/traffic_pattern.h"
 
 namespace exawarp::io {
@@ -19,6 +20,7 @@ struct TrafficStudy {
   std::string file;
   std::string name;
   std::uint32_t devices = 0;
+  model::TrafficFidelity fidelity = model::TrafficFidelity::packet;
   model::Fabric fabric;
   model::PacketOptions network;
   model::TrafficOptions traffic;

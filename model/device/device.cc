@@ -109,10 +109,11 @@ DevicePlace place_of(const DeviceModel& model, DeviceId id) {
 }
 
 DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& network,
-                      const PacketFabric* packets, bool analytical) {
+                      const PacketFabric* packets, bool analytical, bool flows) {
   DeviceSlots slots;
-  slots.further = further_clocks(network, packets != nullptr, analytical);
-  slots.packets = packets != nullptr;
+  slots.further = further_clocks(network, packets != nullptr || flows, analytical);
+  slots.packets = packets != nullptr || flows;
+  slots.flows = flows;
   if (packets != nullptr) slots.endpoint_bytes = Endpoint::state_bytes(packets->network);
   for (const ProgramTable& p : programs) {
     slots.stream_slots = std::max(slots.stream_slots, static_cast<std::uint8_t>(p.streams()));
@@ -149,6 +150,7 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   state.stepped = model.slots.stepped;
   state.further = model.slots.further != 0;
   state.packets = model.slots.packets;
+  state.flows = model.slots.flows;
   state.background = model.slots.background;
   state.passes = model.slots.passes;
   const DevicePlace place = place_of(model, id);

@@ -16,7 +16,7 @@ namespace exawarp::model {
 // The slots that the largest of `programs` needs on this network, and an endpoint where `packets`
 // is not null.
 DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& network,
-                      const PacketFabric* packets, bool analytical);
+                      const PacketFabric* packets, bool analytical, bool flows);
 
 // What a device runs, as which rank, from when on.
 struct DevicePlace {

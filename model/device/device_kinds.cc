@@ -9,6 +9,7 @@ DeviceHandlers choose_parts(const DeviceModel& model) {
   const bool background = !model.backgrounds.empty();
   if (model.fold != nullptr) return folded_device();
   if (model.analytical) return analytical_device();
+  if (model.flows != nullptr) return flow_device();
   if (model.packets != nullptr) {
     return packet_device({.inside_nodes = model.packets->inside_nodes,
                           .faulty_links = model.message_faults != nullptr,

@@ -20,5 +20,6 @@ DeviceHandlers analytical_device();                        // device_analytical.
 DeviceHandlers folded_device();                            // of fold.h, there too
 DeviceHandlers message_device(const MessageParts& parts);  // device_messages.cc
 DeviceHandlers packet_device(const PacketParts& parts);    // device_packets.cc
+DeviceHandlers flow_device();                              // device_flows.cc
 
 }  // namespace exawarp::model

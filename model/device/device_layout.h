@@ -17,7 +17,8 @@ struct DeviceSlots {
   std::uint8_t stream_slots = 0;
   std::uint8_t channel_slots = 0;
   bool stepped = false;
-  bool packets = false;
+  bool packets = false;  // or flows: messages that are handed over
+  bool flows = false;
   bool background = false;
   bool passes = false;
   std::uint32_t further = 0;         // interfaces with FurtherClocks
@@ -48,7 +49,7 @@ struct NearParts {
   }
 };
 
-// What follows them: of background traffic, and at packet fidelity.
+// What follows them: of background traffic, and at packet and flow fidelity.
 template <class State>
 struct FarParts {
   Like<State, core::Time>* clocks = nullptr;  // of further interfaces: sending, then receiving
@@ -67,6 +68,7 @@ struct FarParts {
     if (!has.packets) return;
     visitor.one_if(packets, true);
     visitor.array(channel_packets, has.channel_slots);
+    if (has.flows) return;
     visitor.next_line();  // the endpoint's ports start at cache lines
     visitor.block(endpoint, has.endpoint_bytes);
   }
@@ -86,6 +88,7 @@ inline DeviceSlots slots_of(const DeviceState& s) {
           .channel_slots = s.channel_slots,
           .stepped = s.stepped,
           .packets = s.packets,
+          .flows = s.flows,
           .background = s.background,
           .passes = s.passes,
           .further = s.further ? kRailClocks : 0};
@@ -130,9 +133,10 @@ struct DeviceParts : NearParts<State> {
   }
 
   State& state;
-  // Null but at packet fidelity.
+  // Null but at packet and flow fidelity.
   Like<State, PacketsState>* packets = nullptr;
   Like<State, ChannelPackets>* channel_packets = nullptr;
+  // Null but at packet fidelity.
   Like<State, EndpointState>* endpoint = nullptr;
 };
 

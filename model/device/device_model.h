@@ -14,6 +14,7 @@
 #include "model/job/job.h"
 #include "model/network/background.h"
 #include "model/network/faults/message_faults.h"
+#include "model/network/flow/flow_network.h"
 #include "model/network/message/network.h"
 #include "model/network/packet/packet_network.h"
 #include "model/pace.h"
@@ -44,6 +45,12 @@ struct PacketFabric {
   }
 };
 
+// The interconnect at flow fidelity: what goes across nodes.
+struct FlowFabric {
+  std::unique_ptr<const Topology> topology;
+  FlowNetwork network;
+};
+
 // What handlers read, shared by all devices of a rank. Never changes while the simulation runs.
 struct DeviceModel {
   Network network;
@@ -53,6 +60,7 @@ struct DeviceModel {
   bool analytical;            // collectives and messages by closed forms, without contention
   core::Time notice_latency;  // analytical: a 16th of the least latency of a message
   std::unique_ptr<const PacketFabric> packets;  // null but at packet fidelity
+  std::unique_ptr<const FlowFabric> flows;      // null but at flow fidelity
   std::unique_ptr<const Allocation> allocation;
   std::vector<PlacedJob> jobs;
   std::vector<ProgramTable> programs;  // of all jobs; an empty one last, where devices are idle
@@ -71,6 +79,12 @@ struct DeviceModel {
   // byte each, as devices beside them read it at every task, too.
   bool traces_timeline = false;
   std::vector<std::uint8_t> timeline = {};
+
+  // Whether Task::wire of the interface is bytes, as it is where the network takes messages over.
+  [[nodiscard]] bool wire_is_bytes(Interface interface) const {
+    if (flows != nullptr) return interface == Interface::scale_out;
+    return packets != nullptr && packets->carries(interface);
+  }
 };
 
 }  // namespace exawarp::model

@@ -36,7 +36,8 @@ struct DeviceState {
   bool background : 1 = false;      // whether it has a BackgroundState (background_traffic.h)
   bool further : 1 = false;     // whether it has FurtherClocks
   bool passes : 1 = false;      // whether it has a PassAccount
-  std::uint8_t unused : 3 = 0;
+  bool flows : 1 = false;       // whether what follows PacketsState lacks an endpoint
+  std::uint8_t unused : 2 = 0;
   // Its rank in its job, low byte first; 0 where that is its id (no RankMap). Kept because the way
   // from a device to its rank is a permutation's inverse, several times the cost of a message.
   std::array<std::uint8_t, 3> rank{};

@@ -1,12 +1,16 @@
-// A device's network interfaces at packet fidelity: messages go through the device's endpoint,
-// which cuts them into packets. Collectives whose data the network combines stay with the
-// interfaces' clocks, as at message fidelity; so does what the port's Reach leaves to them.
+// A device's network interfaces where the network takes messages over: at packet fidelity they go
+// through the device's endpoint, which cuts them into packets, at flow fidelity to the fabric's
+// region (Carrier). Collectives whose data the network combines stay with the interfaces' clocks,
+// as at message fidelity; so does what the port's Reach leaves to them.
 #pragma once
 
 #include <algorithm>
 #include <bit>
+#include <type_traits>
 
 #include "model/device/message_port.h"
+#include "model/network/flow/flow_carrier.h"
+#include "model/network/message_trace.h"
 
 namespace exawarp::model {
 
@@ -24,12 +28,14 @@ struct Everywhere {
   [[nodiscard]] static constexpr bool leaves_to_clock(Interface) { return false; }
 };
 
-template <class Reach>
+template <class Reach, class Carrier = Endpoint>
 class PacketPort : public MessagePort<typename Reach::Links> {
   using Clocks = MessagePort<typename Reach::Links>;
+  // An endpoint also carries the notices of long messages, as packets of their own.
+  static constexpr bool kCarriesNotices = std::is_same_v<Carrier, Endpoint>;
 
  public:
-  PacketPort(DeviceFrame& frame, Endpoint& endpoint) : Clocks(frame), endpoint_(endpoint) {}
+  PacketPort(DeviceFrame& frame, Carrier& carrier) : Clocks(frame), carrier_(carrier) {}
 
   [[nodiscard]] static constexpr bool has_clock(Interface interface) {
     return Reach::leaves_to_clock(interface);
@@ -52,6 +58,12 @@ class PacketPort : public MessagePort<typename Reach::Links> {
   }
   std::optional<core::Time> send_message(const Outgoing& out, std::uint32_t stream) {
     if (has_clock(interface_of(out.tier))) return Clocks::send_message(out, stream);
+    if constexpr (!kCarriesNotices) {  // packets say themselves when they are sent
+      if (frame_.model.traces_messages) [[unlikely]] {
+        MessageTrace::sent(frame_.ctx, out.to, out.connection,
+                           static_cast<std::uint64_t>(out.wire.ps));
+      }
+    }
     post(out.to, out.wire.ps,
          {.time_ps = frame_.now().ps,
           .first = out.connection,
@@ -60,12 +72,12 @@ class PacketPort : public MessagePort<typename Reach::Links> {
     return {};
   }
   void send_request(core::DeviceId to, std::uint32_t tag, std::uint32_t stream) {
-    if (has_clock(interface_to(to))) return Clocks::send_request(to, tag, stream);
+    if (!carries_notices_to(to)) return Clocks::send_request(to, tag, stream);
     post(to, control_bytes(),
          {.time_ps = frame_.now().ps, .first = tag, .second = stream, .kind = Carried::request});
   }
   void send_ready(core::DeviceId to, std::uint32_t stream) {
-    if (has_clock(interface_to(to))) return Clocks::send_ready(to, stream);
+    if (!carries_notices_to(to)) return Clocks::send_ready(to, stream);
     post(to, control_bytes(), {.second = stream, .kind = Carried::ready});
   }
   void send_background(const Outgoing& out, const BackgroundMessage& message) {
@@ -86,7 +98,7 @@ class PacketPort : public MessagePort<typename Reach::Links> {
   bool post_step(std::uint8_t channel, Interface interface, const OutgoingMessage& message) {
     if (has_clock(interface)) return false;
     count_leaving(frame_.parts.channel_packets[channel]);
-    endpoint_.send(message);
+    carrier_.send(message);
     return true;
   }
 
@@ -94,14 +106,15 @@ class PacketPort : public MessagePort<typename Reach::Links> {
   using Clocks::frame_;
   using Clocks::network;
 
-  [[nodiscard]] Interface interface_to(core::DeviceId peer) const {
-    return interface_of(network().tier_between(frame_.self(), peer));
+  [[nodiscard]] bool carries_notices_to(core::DeviceId peer) const {
+    return kCarriesNotices &&
+           !has_clock(interface_of(network().tier_between(frame_.self(), peer)));
   }
   [[nodiscard]] std::int64_t control_bytes() const {
     return frame_.model.packets->network.options().control_bytes;
   }
   void post(core::DeviceId to, std::int64_t bytes, const CarriedBody& body) {
-    endpoint_.send({.to = to, .bytes = bytes, .body = std::bit_cast<MessageBody>(body)});
+    carrier_.send({.to = to, .bytes = bytes, .body = std::bit_cast<MessageBody>(body)});
   }
   [[nodiscard]] ChannelPackets& packets_of(const ChannelState& channel) const {
     return frame_.parts.channel_packets[&channel - frame_.parts.channels];
@@ -109,12 +122,12 @@ class PacketPort : public MessagePort<typename Reach::Links> {
   void count_leaving(ChannelPackets& packets) {
     frame_.ctx.set(packets.leaving, packets.leaving + 1);
   }
-  // When all that the channel has handed over has left; Time::max(): the endpoint will say.
+  // When all that the channel has handed over has left; Time::max(): the carrier will say.
   [[nodiscard]] static core::Time left_at(const ChannelPackets& packets) {
     return packets.leaving != 0 ? core::Time::max() : packets.left_at;
   }
 
-  Endpoint& endpoint_;
+  Carrier& carrier_;
 };
 
 }  // namespace exawarp::model

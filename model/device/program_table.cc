@@ -208,13 +208,21 @@ class Builder {
     for (const Interface interface : {Interface::node, Interface::scale_out}) {
       if (!in_.network.uses(interface)) continue;
       const bool packets = in_.by_packets[static_cast<std::size_t>(interface)];
-      most = std::max(most, packets ? in_.packets->most_bytes_per_s()
-                                    : in_.network.bandwidth(interface));
+      most = std::max(most, packets && in_.packets != nullptr ? in_.packets->most_bytes_per_s()
+                                                              : in_.network.bandwidth(interface));
     }
     return most;
   }
 
   void check_packets(std::uint32_t node, std::int64_t message_bytes) const {
+    const bool by_flows = in_.packets == nullptr &&
+                          in_.by_packets[static_cast<std::size_t>(Interface::scale_out)];
+    if (by_flows && message_bytes > kFlowBytesMax) {
+      throw core::InputError(
+          node_place(in_.graph, index_, node),
+          fmt::format("a message of {} bytes; expected at most {} at network.fidelity flow",
+                      message_bytes, kFlowBytesMax));
+    }
     if (in_.packets == nullptr || in_.packets->options().can_carry(message_bytes)) return;
     throw core::InputError(
         node_place(in_.graph, index_, node),

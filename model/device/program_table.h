@@ -127,8 +127,9 @@ struct ProgramTableInputs {
   const CollectiveRules& rules;
   std::int64_t eager_max_bytes;  // longer messages ask first
   bool analytical;
-  std::array<bool, kInterfaceCount> by_packets;  // interfaces that send packet by packet
-  const PacketNetwork* packets;                  // where there are such
+  // Interfaces whose messages the network takes over, as packets or as flows.
+  std::array<bool, kInterfaceCount> by_packets;
+  const PacketNetwork* packets;  // of packets
   std::int64_t lag_ppb = 0;  // of what computes, compute/rank_noise.h
 };
 

@@ -299,5 +299,6 @@ template class Stepped<MessagePort<FaultyLinks>>;
 template class Stepped<PacketPort<AcrossNodes<WellLinks>>>;
 template class Stepped<PacketPort<AcrossNodes<FaultyLinks>>>;
 template class Stepped<PacketPort<Everywhere>>;
+template class Stepped<PacketPort<AcrossNodes<WellLinks>, FlowCarrier>>;
 
 }  // namespace exawarp::model

@@ -217,7 +217,7 @@ class AloneTimes {
   [[nodiscard]] Alone message(const Task& send, Tier tier, std::int64_t notices) const {
     const Interface interface = interface_of(tier);
     Time wire = send.wire[static_cast<std::size_t>(interface)];
-    if (model_.packets != nullptr && model_.packets->carries(interface)) {
+    if (model_.wire_is_bytes(interface)) {
       wire = model_.network.wire_time(wire.ps, interface);
     }
     const Time latency = model_.network.latency(tier);
@@ -301,10 +301,10 @@ Alone AloneTimes::ring(const Group& group, const Task& task) const {
     for (std::size_t i = 0; i < wires.size(); ++i) {
       wires[i] = model_.network.wire_time(plan.chunk_bytes, static_cast<Interface>(i));
     }
-  } else if (model_.packets != nullptr) {
+  } else {
     for (std::size_t i = 0; i < wires.size(); ++i) {
       const auto interface = static_cast<Interface>(i);
-      if (model_.packets->carries(interface)) {
+      if (model_.wire_is_bytes(interface)) {
         wires[i] = model_.network.wire_time(wires[i].ps, interface);
       }
     }

@@ -73,6 +73,9 @@ TEST_F(FaultsOfARun, ThatMakeNoSenseAreRefusedInOneLine) {
   };
   const std::string rule = "faults.failed_links=[{links: [d0 s0]}]";
   refused({rule, "network.fidelity=analytical"}, "needs messages that take paths");
+  refused({rule, "network.fidelity=flow"}, "is not simulated at network.fidelity flow");
+  refused({"network.latency_jitter={mean: 2 us}", "network.fidelity=flow"},
+          "is not simulated at network.fidelity flow");
   refused({"network={fidelity: analytical, latency_jitter: {mean: 1 us}}"},
           "needs messages that take paths");
   refused({"faults.failed_links=[{links: [d0 s9]}]"}, "no switch 9; expected 0 to ");

@@ -66,6 +66,34 @@ TEST_F(TrafficCommand, EveryModePrintsTheSameDigest) {
   EXPECT_EQ(digest({"--sync", "optimistic", "--threads", "2", "--audit", "0.2"}), expected);
 }
 
+TEST_F(TrafficCommand, SharesLinksAmongFlowsInEveryMode) {
+  const auto flows = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--set", "fidelity=flow", "--set", "traffic.senders=3"});
+    return result(more);
+  };
+  // Device 1 is below device 0's switch, 2 and 3 below another: 4 links, 3 switches.
+  const json expected = flows({"--sync", "sequential"});
+  EXPECT_EQ(expected["fidelity"], "flow");
+  EXPECT_NEAR(expected["completion_ps"]["max"].get<double>(), 430'000 + 3 * 4'000'000, 1);
+  EXPECT_EQ(expected["flows"]["ended"], 3);
+  EXPECT_EQ(expected["flows"]["largest_part"], 3);
+  EXPECT_EQ(flows({"--sync", "conservative", "--threads", "2"})["digest"], expected["digest"]);
+  EXPECT_EQ(flows({"--sync", "optimistic", "--threads", "2", "--audit", "0.2"})["digest"],
+            expected["digest"]);
+}
+
+TEST_F(TrafficCommand, RefusesOfFlowsWhatOnlyPacketsMeet) {
+  const auto refused = [&](const std::string& rule, const std::string& text) {
+    const std::string line = error({"fidelity=flow", rule});
+    EXPECT_NE(line.find(text), std::string::npos) << line;
+    EXPECT_EQ(std::ranges::count(line, '\n'), 1) << line;
+  };
+  refused("faults.slow_links=[{links: [d0 s0], factor: 2}]", "expected fidelity: packet");
+  refused("latency_jitter={mean: 1 us}", "expected fidelity: packet");
+  refused("packet.routing=spray", "expected one of: deterministic, destination, ecmp");
+  refused("traffic.size=1 TiB", "at fidelity flow");
+}
+
 TEST_F(TrafficCommand, SaysWhatIsWrongInOneLine) {
   EXPECT_EQ(error({"packet.flow_control=credits"}),
             "--set packet.flow_control: \"credits\" is not known here; expected one of: none, "

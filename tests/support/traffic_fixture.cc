@@ -87,7 +87,7 @@ struct RankRun {
                                       .window = run.window,
                                       .audit_probability = run.audit_probability,
                                       .rebuild_events = run.rebuild_events};
-    const std::uint32_t lps = traffic.packet_network().lp_count();
+    const std::uint32_t lps = traffic.lp_count();
     model::FlowTimes times(run.ranks * run.partitions_per_rank);
     pdes::Engine engine(traffic, blocks_of(lps, atom_shift)(run.ranks, run.partitions_per_rank),
                         options, transport, &times);

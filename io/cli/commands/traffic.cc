@@ -82,6 +82,10 @@ int run_traffic(const TrafficArguments& a, const Console& console, pdes::Transpo
     const std::string file =
         restart ? restart->study_file() : find_config(a.study_file, kTrafficFolders);
     study = in_file(file, [&] { return read_traffic_study(file, a.overrides); });
+    if (!a.counters.empty() && study.fidelity == model::TrafficFidelity::flow) {
+      throw core::InputError("--counters", "only packets are counted by port; expected " + file +
+                                               " with fidelity: packet");
+    }
   });
   TrafficFiles files;
   options.count_ports = !a.counters.empty();

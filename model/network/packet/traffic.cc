@@ -10,6 +10,8 @@
 #include "core/error.h"
 #include "core/exponential.h"
 #include "core/random.h"
+#include "model/network/flow/flow_carrier.h"
+#include "model/network/flow/flow_region.h"
 #include "model/switch/packet_switch.h"
 
 namespace exawarp::model {
@@ -24,17 +26,15 @@ constexpr std::uint64_t kStarts = 0x57a7;
 constexpr std::uint64_t kIntervals = 0x147;
 
 // One device during one event.
-class Sender final : public EndpointListener {
+class Sender : public EndpointListener {
  public:
   Sender(const TrafficModel& traffic, TrafficDevice& state, Context& ctx)
       : plan_(traffic.plan()),
         mean_interval_(traffic.mean_interval()),
         state_(state),
-        ctx_(ctx),
-        endpoint_(traffic.packet_network(), state.endpoint(), ctx, *this) {}
+        ctx_(ctx) {}
 
-  void handle(const pdes::Event& event) {
-    if (Endpoint::handles(event.kind)) return endpoint_.handle(event);
+  void on_own_event(const pdes::Event& event) {
     if (event.kind != kPost) {
       return ctx_.check(false, "a device received an event of no known kind");
     }
@@ -76,6 +76,7 @@ class Sender final : public EndpointListener {
   }
 
  private:
+  virtual void hand_over(const OutgoingMessage& message) = 0;
   [[nodiscard]] DeviceId self() const { return {ctx_.self().value}; }
   void post_in(Time delay) { ctx_.send(ctx_.self(), delay, kPost); }
   [[nodiscard]] Time interval() const {
@@ -96,20 +97,53 @@ class Sender final : public EndpointListener {
     if (k >= plan_.messages_of(self())) return;
     ctx_.set(state_.posted, k + 1);
     if (plan_.is_open() && k + 1 < plan_.messages_of(self())) post_in(interval());
-    endpoint_.send({.to = plan_.destination(self(), static_cast<std::uint32_t>(k)),
-                    .bytes = plan_.bytes(self(), static_cast<std::uint32_t>(k)),
-                    .body = {{static_cast<std::uint64_t>(ctx_.now().ps), k, 0}}});
+    hand_over({.to = plan_.destination(self(), static_cast<std::uint32_t>(k)),
+               .bytes = plan_.bytes(self(), static_cast<std::uint32_t>(k)),
+               .body = {{static_cast<std::uint64_t>(ctx_.now().ps), k, 0}}});
   }
 
   const TrafficPlan& plan_;
   Time mean_interval_;
   TrafficDevice& state_;
   Context& ctx_;
+};
+
+class PacketSender final : public Sender {
+ public:
+  PacketSender(const TrafficModel& traffic, TrafficDevice& state, Context& ctx)
+      : Sender(traffic, state, ctx),
+        endpoint_(traffic.packet_network(), state.endpoint(), ctx, *this) {}
+  void handle(const pdes::Event& event) {
+    if (Endpoint::handles(event.kind)) return endpoint_.handle(event);
+    on_own_event(event);
+  }
+
+ private:
+  void hand_over(const OutgoingMessage& message) override { endpoint_.send(message); }
   Endpoint endpoint_;
 };
 
+class FlowSender final : public Sender {
+ public:
+  FlowSender(const TrafficModel& traffic, TrafficDevice& state, Context& ctx)
+      : Sender(traffic, state, ctx), carrier_(traffic.flow_network(), ctx) {}
+  void handle(const pdes::Event& event) {
+    if (FlowCarrier::handles(event.kind)) return carrier_.handle(event, *this);
+    on_own_event(event);
+  }
+
+ private:
+  void hand_over(const OutgoingMessage& message) override { carrier_.send(message); }
+  FlowCarrier carrier_;
+};
+
+template <class SomeSender>
 void handle_device(void* memory, const pdes::Event& event, Context& ctx) {
-  Sender(ctx.model<TrafficModel>(), *static_cast<TrafficDevice*>(memory), ctx).handle(event);
+  SomeSender(ctx.model<TrafficModel>(), *static_cast<TrafficDevice*>(memory), ctx).handle(event);
+}
+
+void describe_head(void* memory, pdes::StateArchive& archive) {
+  archive.bytes(static_cast<TrafficDevice*>(memory));
 }
 
 void describe_device(void* memory, pdes::StateArchive& archive) {
@@ -121,10 +155,11 @@ void describe_device(void* memory, pdes::StateArchive& archive) {
 }  // namespace
 
 TrafficModel::TrafficModel(const Topology& topology, const PacketOptions& network,
-                 const TrafficOptions& traffic, std::uint32_t atom_shift)
+                 const TrafficOptions& traffic, std::uint32_t atom_shift,
+                 TrafficFidelity fidelity)
     : network_(topology, network, atom_shift), plan_(traffic, topology.devices()) {
   check_routes();
-  check_sizes();
+  check_sizes(fidelity);
   const Link first = topology.link({0}, 0);
   const Time wire = core::transfer_time(std::max<std::int64_t>(traffic.message_bytes, 1),
                                         network_.figures(first.kind).bytes_per_s);
@@ -132,11 +167,36 @@ TrafficModel::TrafficModel(const Topology& topology, const PacketOptions& networ
   if (plan_.is_open()) {
     mean_interval_ = Time{std::llround(static_cast<double>(wire.ps) / traffic.load)};
   }
+  if (fidelity == TrafficFidelity::flow) {
+    add_flow_processes(atom_shift);
+  } else {
+    add_packet_processes();
+  }
+}
+
+// Whatever is wrong on the way is the packets' own business; the caller refuses it here.
+void TrafficModel::add_flow_processes(std::uint32_t atom_shift) {
+  const Topology& topology = network_.topology();
+  const std::uint32_t atom = 1u << atom_shift;
+  const core::LpId region{(topology.devices() + atom - 1) / atom * atom};
+  Time least = Time::max();
+  for (const Distance& d : topology.distances()) least = std::min(least, d.latency + d.endpoint);
+  flows_ = std::make_unique<const FlowNetwork>(topology, network_.options(), region,
+                                               flow_notice(least));
+  types_.push_back({"device", static_cast<std::uint32_t>(sizeof(TrafficDevice)),
+                    [](void* state) { ::new (state) TrafficDevice{}; }, handle_device<FlowSender>,
+                    describe_head});
+  types_.push_back(flow_region_type<TrafficModel>());
+  ranges_ = {{core::LpId{0}, topology.devices(), 0}, {region, 1, 1}};
+}
+
+void TrafficModel::add_packet_processes() {
+  const Topology& topology = network_.topology();
   types_.push_back({"device",
                     static_cast<std::uint32_t>(sizeof(TrafficDevice)) +
                         Endpoint::state_bytes(network_),
-                    [](void* state) { ::new (state) TrafficDevice{}; }, handle_device,
-                    describe_device});
+                    [](void* state) { ::new (state) TrafficDevice{}; },
+                    handle_device<PacketSender>, describe_device});
   ranges_.push_back({core::LpId{0}, topology.devices(), 0});
   for (const SwitchRun& run : network_.switch_runs()) {
     ranges_.push_back({run.first_lp, run.count, static_cast<std::uint32_t>(types_.size())});
@@ -146,9 +206,15 @@ TrafficModel::TrafficModel(const Topology& topology, const PacketOptions& networ
 
 // A message has fewer than kPacketsMax packets, and what a device sends can leave it in simulated
 // time: all its ports sending all the time.
-void TrafficModel::check_sizes() const {
+void TrafficModel::check_sizes(TrafficFidelity fidelity) const {
   const std::int64_t bytes = plan_.longest();
-  if (!network_.options().can_carry(bytes)) {
+  if (fidelity == TrafficFidelity::flow) {
+    if (bytes > kFlowBytesMax) {
+      throw core::InputError(
+          fmt::format("traffic: {}: \"{} B\"; expected at most {} B at fidelity flow",
+                      plan_.is_listed() ? "flows" : "size", bytes, kFlowBytesMax));
+    }
+  } else if (!network_.options().can_carry(bytes)) {
     throw core::InputError(
         fmt::format("traffic: {}: \"{} B\" is {} packets or more; expected larger packets, or a "
                     "smaller message",
@@ -186,7 +252,21 @@ void TrafficModel::check_intervals(const Link& first) const {
                   o.load, plan_.messages_of({0})));
 }
 
+// All of it goes through the region.
+Traffic TrafficModel::graph_of_flows() const {
+  constexpr std::uint64_t kEventsOfRegion = 3, kEventsOfDevice = 2;  // a message
+  TrafficBuilder builder(lp_count());
+  for (std::uint32_t d = 0; d < network_.topology().devices(); ++d) {
+    const std::uint32_t messages = plan_.messages_of({d});
+    builder.add_work(d, kEventsOfDevice * messages);
+    builder.add_work(flows_->region().value, kEventsOfRegion * messages);
+    builder.add_edge(d, flows_->region().value, messages);
+  }
+  return builder.build();
+}
+
 Traffic TrafficModel::graph() const {
+  if (has_flows()) return graph_of_flows();
   constexpr std::uint32_t kSampled = 16;
   TrafficBuilder builder(network_.lp_count());
   PacketPaths paths(network_, 0, builder);
@@ -224,10 +304,14 @@ void TrafficModel::check_routes() const {
 }
 
 void TrafficModel::initialise(core::LpId lp, void* memory, Context& context) const {
+  if (has_flows()) {
+    if (lp == flows_->region()) return start_flow_region(*flows_, memory, context);
+    return FlowSender(*this, *::new (memory) TrafficDevice{}, context).start();
+  }
   if (network_.is_device(lp)) {
     auto& device = *::new (memory) TrafficDevice{};
     Endpoint::initialise(network_, {lp.value}, device.endpoint());
-    Sender(*this, device, context).start();
+    PacketSender(*this, device, context).start();
     return;
   }
   start_packet_switch(network_, lp, memory);

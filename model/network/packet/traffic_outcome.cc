@@ -13,6 +13,7 @@ namespace exawarp::model {
 
 void TrafficOutcome::add(core::LpId lp, const void* state) {
   TrafficTotals& t = totals_;
+  if (traffic_->has_flows()) return add_of_flows(lp, state);
   if (!traffic_->packet_network().is_device(lp)) {
     return t.PacketTotals::add(*static_cast<const PacketSwitchState*>(state));
   }
@@ -23,6 +24,19 @@ void TrafficOutcome::add(core::LpId lp, const void* state) {
   t.PacketTotals::add(device.endpoint());
 }
 
+void TrafficOutcome::add_of_flows(core::LpId lp, const void* state) {
+  TrafficTotals& t = totals_;
+  if (lp == traffic_->flow_network().region()) {
+    t.flows = static_cast<const FlowRegionState*>(state)->totals;
+    t.unfinished += t.flows.started - t.flows.ended;
+    return;
+  }
+  const auto& device = *static_cast<const TrafficDevice*>(state);
+  t.posted += device.posted;
+  t.received += device.received;
+  t.last_received = std::max(t.last_received, device.last_received);
+}
+
 void TrafficOutcome::combine(pdes::Transport& transport) {
   TrafficTotals& t = totals_;
   t.PacketTotals::combine(transport);
@@ -30,6 +44,7 @@ void TrafficOutcome::combine(pdes::Transport& transport) {
   transport.all_reduce_sum(sums);
   t.posted = sums[0];
   t.received = sums[1];
+  t.flows.combine(transport);
   std::array<std::uint64_t, 1> most{static_cast<std::uint64_t>(t.last_received.ps)};
   transport.all_reduce_max(most);
   t.last_received = core::Time{static_cast<std::int64_t>(most[0])};

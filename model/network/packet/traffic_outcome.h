@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/network/flow/flow_region.h"
 #include "model/network/packet/packet_totals.h"
 #include "model/network/packet/traffic.h"
 #include "pdes/emission.h"
@@ -22,6 +23,7 @@ namespace exawarp::model {
 struct TrafficTotals : PacketTotals {
   std::uint64_t posted = 0, received = 0;  // messages
   core::Time last_received;
+  FlowTotals flows;  // at flow fidelity
 };
 
 class TrafficOutcome {
@@ -33,6 +35,8 @@ class TrafficOutcome {
   [[nodiscard]] const TrafficTotals& totals() const { return totals_; }
 
  private:
+  void add_of_flows(core::LpId lp, const void* state);
+
   const TrafficModel* traffic_;
   TrafficTotals totals_;
 };

@@ -1,0 +1,311 @@
+#include "model/network/flow/flow_region.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/random.h"
+#include "pdes/transport.h"
+
+namespace exawarp::model {
+namespace {
+
+using core::DeviceId;
+using core::LpId;
+using core::Time;
+using pdes::Context;
+
+// What tells messages between two devices apart, where they may take several ways.
+std::uint32_t label_of(const MessageBody& body) {
+  return static_cast<std::uint32_t>(core::mix64(body.words[1] ^ core::mix64(body.words[2])));
+}
+
+// The region during one event.
+class Region {
+ public:
+  Region(const FlowNetwork& network, FlowRegionState& state, Context& ctx)
+      : network_(network),
+        s_(state),
+        ctx_(ctx),
+        shares_(network.shares()),
+        scratch_(network.scratch()) {}
+
+  void on_start(DeviceId from, const FlowStart& start);
+  void on_due(std::uint32_t flow);
+  void on_changed() {
+    if (s_.is_changed != 0 && s_.instant < ctx_.now()) settle();
+  }
+
+ private:
+  [[nodiscard]] FlowLists lists() const {
+    return {s_.links.begin(), s_.hops.begin(), network_.hop_shift()};
+  }
+  void open_instant();
+  void note_changed(std::uint32_t flow);
+
+  std::uint32_t take_place();
+  void give_back(std::uint32_t flow);
+  void join(std::uint32_t flow, std::uint32_t hop, std::uint32_t link);
+  void part(std::uint32_t flow);
+
+  void settle();
+  void settle_part(std::uint32_t link);
+  bool end_those_over();
+  void end(std::uint32_t flow);
+  void apply_shares();
+  void set_rate(std::uint32_t flow, std::uint64_t rate);
+  void await(std::uint32_t flow);
+
+  const FlowNetwork& network_;
+  FlowRegionState& s_;
+  Context& ctx_;
+  FairShares& shares_;
+  FlowNetwork::Scratch& scratch_;
+};
+
+// ---- instants
+
+// What comes now is of this instant; what was of an earlier one is settled first.
+void Region::open_instant() {
+  on_changed();
+  if (s_.is_changed != 0) return;
+  ctx_.set(s_.is_changed, 1u);
+  ctx_.set(s_.instant, ctx_.now());
+  ctx_.send(ctx_.self(), Time{1}, kind_of(FlowEvent::changed));
+}
+
+void Region::note_changed(std::uint32_t flow) {
+  open_instant();
+  s_.changed.push_back(ctx_, flow);
+}
+
+void Region::on_start(DeviceId from, const FlowStart& start) {
+  open_instant();
+  const std::uint32_t links =
+      network_.find_way(from, start.to(), label_of(start.body), ctx_, scratch_.way);
+  ctx_.check(links != 0, "a message has no way, or one longer than any of its network");
+  if (links == 0) return;
+  const std::uint32_t flow = take_place();
+  RegionFlow record = s_.flows[flow];
+  record.left = network_.work_of(start.bytes());
+  record.rate = 0;
+  record.since = ctx_.now();
+  record.over = Time::max();
+  record.body = start.body;
+  record.source = from.value;
+  record.destination = start.to().value;
+  record.is_flow = 1;
+  s_.flows.assign(ctx_, flow, record);
+  for (std::uint32_t h = 0; h < links; ++h) join(flow, h, scratch_.way[h]);
+  ctx_.add(s_.totals.started, 1u);
+  const std::uint64_t now = s_.totals.started - s_.totals.ended;
+  if (now > s_.totals.most_flows) ctx_.set(s_.totals.most_flows, now);
+  s_.changed.push_back(ctx_, flow);
+}
+
+void Region::on_due(std::uint32_t flow) {
+  const bool known = flow < s_.flows.size();
+  ctx_.check(known, "a flow is due that there is no place for");
+  if (!known) return;
+  on_changed();
+  const RegionFlow& record = s_.flows[flow];
+  if (record.is_flow != 0 && record.over == ctx_.now()) note_changed(flow);
+}
+
+// ---- places and lists
+
+std::uint32_t Region::take_place() {
+  if (s_.free != kNoFlow) {
+    const std::uint32_t flow = s_.free;
+    ctx_.set(s_.free, s_.flows[flow].next_free);
+    return flow;
+  }
+  const std::uint32_t flow = s_.flows.size();
+  s_.flows.push_back(ctx_, {});
+  for (std::uint32_t h = 0; h < 1u << network_.hop_shift(); ++h) s_.hops.push_back(ctx_, {});
+  return flow;
+}
+
+void Region::give_back(std::uint32_t flow) {
+  RegionFlow& record = s_.flows.at(flow);
+  ctx_.set(record.is_flow, 0u);
+  ctx_.set(record.next_free, s_.free);
+  ctx_.set(s_.free, flow);
+}
+
+void Region::join(std::uint32_t flow, std::uint32_t hop, std::uint32_t link) {
+  const std::uint32_t place = (flow << network_.hop_shift()) + hop;
+  FlowLink& list = s_.links.at(link);
+  s_.hops.assign(ctx_, place, {link, list.first, kNoFlowHop, 0});
+  if (list.first != kNoFlowHop) ctx_.set(s_.hops.at(list.first).previous, place);
+  ctx_.set(list, {place, list.flows + 1});
+}
+
+// The flow leaves the lists of its links, which have changed.
+void Region::part(std::uint32_t flow) {
+  const std::uint32_t first = flow << network_.hop_shift();
+  for (std::uint32_t place = first; place < first + (1u << network_.hop_shift()); ++place) {
+    const FlowHop hop = s_.hops[place];
+    if (hop.link == kNoLink) break;
+    FlowLink& list = s_.links.at(hop.link);
+    if (hop.next != kNoFlowHop) ctx_.set(s_.hops.at(hop.next).previous, hop.previous);
+    if (hop.previous != kNoFlowHop) ctx_.set(s_.hops.at(hop.previous).next, hop.next);
+    ctx_.set(list, {list.first == place ? hop.next : list.first, list.flows - 1});
+    ctx_.set(s_.hops.at(place).link, kNoLink);
+    scratch_.links.push_back(hop.link);
+  }
+}
+
+// ---- shares
+
+void Region::settle() {
+  ctx_.set(s_.is_changed, 0u);
+  ctx_.add(s_.totals.instants, 1u);
+  shares_.begin();
+  scratch_.links.clear();
+  scratch_.late.clear();
+  for (const std::uint32_t flow : s_.changed) {
+    const RegionFlow& record = s_.flows[flow];
+    if (record.is_flow == 0) continue;  // noted twice
+    if (record.over <= s_.instant) {
+      end(flow);
+      continue;
+    }
+    for (const FlowHop& hop : lists().hops_of(flow)) {
+      if (hop.link == kNoLink) break;
+      scratch_.links.push_back(hop.link);
+    }
+  }
+  s_.changed.clear(ctx_);
+  // Grows on the way, by the links of flows that are found to be over.
+  for (std::size_t i = 0; i < scratch_.links.size(); ++i) settle_part(scratch_.links[i]);
+  for (const std::uint32_t flow : scratch_.late) note_changed(flow);
+}
+
+// The part that the flows on `link` are of. Where some of them are over it may fall apart, and is
+// gathered anew.
+void Region::settle_part(std::uint32_t link) {
+  while (s_.links[link].flows != 0 && !shares_.has_seen(link)) {
+    shares_.gather(lists(), link);
+    if (end_those_over()) {
+      shares_.forget();
+      continue;
+    }
+    shares_.solve(lists());
+    apply_shares();
+  }
+}
+
+bool Region::end_those_over() {
+  bool any = false;
+  for (const std::uint32_t flow : shares_.flows()) {
+    if (s_.flows[flow].over > s_.instant) continue;
+    end(flow);
+    any = true;
+  }
+  return any;
+}
+
+// The region's instants are a notice later than the devices', and this is 1 ps after one.
+void Region::end(std::uint32_t flow) {
+  const RegionFlow& record = s_.flows[flow];
+  const Time latency = network_.latency({record.source}, {record.destination});
+  const Time late = network_.notice() + Time{1};
+  ctx_.send(LpId{record.destination}, std::max(Time{1}, latency - late),
+            kind_of(FlowEvent::arrives), FlowArrival{record.body, record.source, 0});
+  ctx_.send(LpId{record.source}, network_.notice(), kind_of(FlowEvent::left), record.body);
+  ctx_.add(s_.totals.ended, 1u);
+  part(flow);
+  give_back(flow);
+}
+
+// Each flow of the part gathered last goes on at its share, and the first that is over is awaited.
+void Region::apply_shares() {
+  const auto flows = shares_.flows();
+  std::uint32_t first = flows.front();
+  Time over = Time::max();
+  for (const std::uint32_t flow : flows) {
+    set_rate(flow, shares_.rate_of(flow));
+    const Time its = s_.flows[flow].over;
+    if (its > over || (its == over && flow > first)) continue;
+    over = its;
+    first = flow;
+  }
+  await(first);
+  ctx_.add(s_.totals.parts, 1u);
+  ctx_.add(s_.totals.looked_at, flows.size());
+  if (flows.size() > s_.totals.largest_part) ctx_.set(s_.totals.largest_part, flows.size());
+}
+
+void Region::set_rate(std::uint32_t flow, std::uint64_t rate) {
+  RegionFlow& record = s_.flows.at(flow);
+  if (record.rate == rate) return;
+  const auto passed = static_cast<std::uint64_t>((s_.instant - record.since).ps);
+  const FlowNetwork::Work done = FlowNetwork::Work{record.rate} * passed;
+  const FlowNetwork::Work left = record.left - done;  // > 0, as it is not over
+  ctx_.set(record.left, left);
+  ctx_.set(record.rate, rate);
+  ctx_.set(record.since, s_.instant);
+  const FlowNetwork::Work time = (left + rate - 1) / rate;
+  const bool ends = time < static_cast<FlowNetwork::Work>(core::kEndOfTime.ps);
+  ctx_.set(record.over, ends ? core::sum_to_end(s_.instant, Time{static_cast<std::int64_t>(time)})
+                             : core::kEndOfTime);
+}
+
+void Region::await(std::uint32_t flow) {
+  RegionFlow& record = s_.flows.at(flow);
+  if (record.over <= ctx_.now()) {  // 1 ps after the instant: no event could come in time
+    scratch_.late.push_back(flow);
+    return;
+  }
+  if (record.due_at == record.over) return;
+  ctx_.set(record.due_at, record.over);
+  ctx_.send(ctx_.self(), record.over - ctx_.now(), kind_of(FlowEvent::due), FlowDue{flow, 0});
+}
+
+}  // namespace
+
+void FlowTotals::combine(pdes::Transport& transport) {
+  const std::array<std::uint64_t*, 7> sums{&started,   &ended,        &instants,  &parts,
+                                           &looked_at, &largest_part, &most_flows};
+  std::array<std::uint64_t, sums.size()> words{};
+  for (std::size_t i = 0; i < sums.size(); ++i) words[i] = *sums[i];
+  transport.all_reduce_sum(words);
+  for (std::size_t i = 0; i < sums.size(); ++i) *sums[i] = words[i];
+}
+
+void start_flow_region(const FlowNetwork& network, void* memory, Context& ctx) {
+  auto& state = *::new (memory) FlowRegionState{};
+  state.links.reserve(ctx, network.links());
+  for (std::uint32_t l = 0; l < network.links(); ++l) state.links.push_back(ctx, {});
+}
+
+void handle_flow_region(const FlowNetwork& network, void* memory, const pdes::Event& event,
+                        Context& ctx) {
+  Region region(network, *static_cast<FlowRegionState*>(memory), ctx);
+  switch (static_cast<FlowEvent>(event.kind)) {
+    case FlowEvent::starts:
+      return region.on_start({event.source.value}, event.as<FlowStart>());
+    case FlowEvent::due:
+      return region.on_due(event.as<FlowDue>().flow);
+    case FlowEvent::changed:
+      return region.on_changed();
+    case FlowEvent::arrives:
+    case FlowEvent::left:
+      break;
+  }
+  ctx.check(false, "the region of a fabric received an event of no kind that it knows");
+}
+
+void describe_flow_region(void* memory, pdes::StateArchive& archive) {
+  auto& s = *static_cast<FlowRegionState*>(memory);
+  archive.word(s.instant);
+  archive.word(s.is_changed);
+  archive.kept(s.free);
+  archive.bytes(&s.totals);
+  s.flows.describe(archive, [&](RegionFlow& flow) { archive.bytes(&flow); });
+  s.hops.describe(archive, [&](FlowHop& hop) { archive.kept(hop); });
+  s.links.describe(archive, [&](FlowLink& link) { archive.kept(link); });
+  s.changed.describe(archive, [&](std::uint32_t& flow) { archive.word(flow); });
+}
+
+}  // namespace exawarp::model
