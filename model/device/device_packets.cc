@@ -26,14 +26,14 @@ using core::DeviceId;
 using core::Time;
 using pdes::Context;
 
-template <class Reach>
+template <class Reach, class Source = MappedProgram>
 class PacketRun : public EndpointListener {
  public:
   PacketRun(const DeviceModel& model, DeviceState& state, Context& ctx)
       : frame_(model, state, ctx),
         endpoint_(model.packets->network, *frame_.parts.endpoint, ctx, *this),
         port_(frame_, endpoint_),
-        device_(frame_, MappedProgram(model.programs[state.program]), port_) {}
+        device_(frame_, source_of<Source>(frame_), port_) {}
 
   void start(Time begin) { device_.start(begin); }
   void handle(const pdes::Event& event) {
@@ -63,11 +63,11 @@ class PacketRun : public EndpointListener {
   DeviceFrame frame_;
   Endpoint endpoint_;
   PacketPort<Reach> port_;
-  Device<MappedProgram, PacketPort<Reach>> device_;
+  Device<Source, PacketPort<Reach>> device_;
 };
 
-template <class Reach>
-void PacketRun<Reach>::take(DeviceId from, const CarriedBody& body) {
+template <class Reach, class Source>
+void PacketRun<Reach, Source>::take(DeviceId from, const CarriedBody& body) {
   switch (body.kind) {
     case Carried::chunk:
     case Carried::step:
@@ -85,8 +85,8 @@ void PacketRun<Reach>::take(DeviceId from, const CarriedBody& body) {
   frame_.ctx.check(false, "a device received a message of unknown kind");
 }
 
-template <class Reach>
-void PacketRun<Reach>::take_collective(const CarriedBody& body) {
+template <class Reach, class Source>
+void PacketRun<Reach, Source>::take_collective(const CarriedBody& body) {
   const std::uint8_t local = device_.channel_numbered(body.channel);
   const bool is_step = body.kind == Carried::step;
   const bool has_part = local != kNoChannel && device_.program().channels[local].stepped == is_step;
@@ -97,8 +97,8 @@ void PacketRun<Reach>::take_collective(const CarriedBody& body) {
 }
 
 // Takes the chunk, and those that had overtaken it; or keeps it until those before have come.
-template <class Reach>
-void PacketRun<Reach>::deliver_chunk(std::uint8_t local, const Chunk& chunk) {
+template <class Reach, class Source>
+void PacketRun<Reach, Source>::deliver_chunk(std::uint8_t local, const Chunk& chunk) {
   const ChannelState& channel = frame_.parts.channels[local];
   auto& overtaken = frame_.parts.packets->overtaken;
   Context& ctx = frame_.ctx;
@@ -124,8 +124,8 @@ void PacketRun<Reach>::deliver_chunk(std::uint8_t local, const Chunk& chunk) {
   }
 }
 
-template <class Reach>
-void PacketRun<Reach>::on_left(const CarriedBody& body, Time at) {
+template <class Reach, class Source>
+void PacketRun<Reach, Source>::on_left(const CarriedBody& body, Time at) {
   switch (body.kind) {
     case Carried::request:
     case Carried::background:
@@ -139,8 +139,8 @@ void PacketRun<Reach>::on_left(const CarriedBody& body, Time at) {
   }
 }
 
-template <class Reach>
-void PacketRun<Reach>::on_message_left(std::uint32_t stream, Time at) {
+template <class Reach, class Source>
+void PacketRun<Reach, Source>::on_message_left(std::uint32_t stream, Time at) {
   auto& streams = device_.streams();
   const bool expected =
       stream < device_.program().streams() && streams.head(stream).kind == TaskKind::send;
@@ -148,8 +148,8 @@ void PacketRun<Reach>::on_message_left(std::uint32_t stream, Time at) {
   if (expected) streams.complete_in(at - frame_.now(), stream);
 }
 
-template <class Reach>
-void PacketRun<Reach>::on_collective_left(std::uint16_t number, Time at) {
+template <class Reach, class Source>
+void PacketRun<Reach, Source>::on_collective_left(std::uint16_t number, Time at) {
   const std::uint8_t local = device_.channel_numbered(number);
   const bool expected = local != kNoChannel && frame_.parts.channel_packets[local].leaving != 0;
   frame_.ctx.check(expected, "a message of a collective left that its device was not sending");
@@ -184,17 +184,18 @@ class PacketRunAmongOthers final : public PacketRun<Reach> {
 };
 
 template <class Reach>
-DeviceHandlers with_reach(bool background) {
-  return background ? handlers_of<WithBackground<PacketRunAmongOthers<Reach>>>()
+DeviceHandlers with_reach(const PacketParts& parts) {
+  if (parts.serving) return handlers_of_both<PacketRun<Reach>, PacketRun<Reach, ServedTasks>>();
+  return parts.background ? handlers_of<WithBackground<PacketRunAmongOthers<Reach>>>()
                     : handlers_of<PacketRun<Reach>>();
 }
 
 }  // namespace
 
 DeviceHandlers packet_device(const PacketParts& parts) {
-  if (parts.inside_nodes) return with_reach<Everywhere>(parts.background);
-  return parts.faulty_links ? with_reach<AcrossNodes<FaultyLinks>>(parts.background)
-                            : with_reach<AcrossNodes<WellLinks>>(parts.background);
+  if (parts.inside_nodes) return with_reach<Everywhere>(parts);
+  return parts.faulty_links ? with_reach<AcrossNodes<FaultyLinks>>(parts)
+                            : with_reach<AcrossNodes<WellLinks>>(parts);
 }
 
 }  // namespace exawarp::model
