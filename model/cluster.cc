@@ -15,11 +15,16 @@
 #include "core/error.h"
 #include "model/compute/rank_noise.h"
 #include "model/device/device.h"
+#include "model/device/served_program.h"
 #include "model/device/supported.h"
 #include "model/network/flow/flow_region.h"
+#include "model/serving/on_devices.h"
+#include "model/serving/pool.h"
+#include "model/serving/replica.h"
 #include "model/switch/packet_switch.h"
 #include "model/switch/switch.h"
 #include "model/timeline/timeline_devices.h"
+#include "pdes/composed_model.h"
 
 namespace exawarp::model {
 namespace {
@@ -165,6 +170,34 @@ std::vector<PlacementRequest> requests_of(const std::vector<Job>& jobs) {
   return requests;
 }
 
+// Whether jobs `a` and `b` are one, or pools that hand requests to each other.
+bool go_together(const std::vector<Job>& jobs, std::size_t a, std::size_t b) {
+  const auto continues = [&](std::size_t j) {
+    return j < jobs.size() && jobs[j].pool != nullptr && jobs[j].pool->continues;
+  };
+  return a == b || (a + 1 == b && continues(b)) || (b + 1 == a && continues(a));
+}
+
+void check_pools(const std::vector<Job>& jobs, const ClusterOptions& options) {
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const serving::Pool* pool = jobs[j].pool;
+    if (pool == nullptr) continue;
+    EXAWARP_CHECK(!pool->continues || (j > 0 && jobs[j - 1].pool != nullptr), j);
+    if (!options.backgrounds.empty()) {
+      throw core::InputError(
+          options.backgrounds.front().place.empty() ? "background"
+                                                    : options.backgrounds.front().place,
+          "does not go with a job that serves; expected one of them");
+    }
+    if (options.trace_power || options.trace_messages || options.timeline ||
+        options.timeline_of_all) {
+      throw core::InputError(jobs[j].place,
+                             "serves, and what serving devices do is not traced; expected a run "
+                             "without --power, --messages, --timeline and --critical-path");
+    }
+  }
+}
+
 std::vector<PlacedJob> placed(const std::vector<Job>& jobs, const Allocation& allocation,
                               std::optional<std::uint32_t> only) {
   std::vector<PlacedJob> out;
@@ -177,7 +210,8 @@ std::vector<PlacedJob> placed(const std::vector<Job>& jobs, const Allocation& al
                                 ? nullptr
                                 : std::make_unique<const RankMap>(allocation, j),
                    .ranks_in_node = allocation.ranks_in_node(j),
-                   .runs = !only || *only == j});
+                   .pool = jobs[j].pool,
+                   .runs = !only || go_together(jobs, *only, j)});
   }
   return out;
 }
@@ -200,9 +234,48 @@ std::int64_t lag_ppb_of(const ClusterOptions& options, const WorkloadGraph& grap
   return (kBillion + lag) / options.faster.compute - kBillion;
 }
 
+// Programs of a pool's stages become what its schedulers choose from. What depends on others'
+// places is left out.
+void serve_with(std::vector<ProgramTable>& tables, const serving::Pool& pool) {
+  for (std::uint32_t stage = 0; stage < tables.size(); ++stage) {
+    tables[stage].served =
+        std::make_shared<ServedProgram>(served_program(pool, stage, tables[stage]));
+  }
+}
+
+// Of programs that were made above: change(ServedProgram&) for each stage of a pool.
+template <class Change>
+void change_served(std::vector<ProgramTable>& programs, const PlacedJob& job,
+                   const Change& change) {
+  for (std::uint32_t stage = 0; stage < job.pool->layout.pipeline; ++stage) {
+    ProgramTable& table = programs[job.first_program + stage];
+    auto served = std::make_shared<ServedProgram>(*table.served);
+    change(*served);
+    table.served = std::move(served);
+  }
+}
+
+// Tells pools that another one continues where their keys and values go. `jobs` stay where they
+// are, as an array does that is moved.
+void link_pools(const std::vector<PlacedJob>& jobs, std::vector<ProgramTable>& programs) {
+  for (std::size_t j = 1; j < jobs.size(); ++j) {
+    const serving::Pool* pool = jobs[j].pool;
+    if (pool == nullptr || !pool->continues || !jobs[j].runs) continue;
+    const serving::Pool& before = *jobs[j - 1].pool;
+    const auto plan = std::make_shared<const serving::KvPlan>(
+        serving::kv_plan(before.model, before.layout, pool->layout));
+    change_served(programs, jobs[j - 1], [&](ServedProgram& program) {
+      program.keys = plan;
+      program.keys_to = &jobs[j];
+      program.keys_to_devices = pool->layout.replica_devices();
+    });
+  }
+}
+
 std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                                           const Accelerator& accelerator, const Fabric& fabric,
                                           const ClusterOptions& options) {
+  check_pools(jobs, options);
   const std::vector<PlacementRequest> requests = requests_of(jobs);
   const std::uint32_t node = std::max(1u, fabric.devices_per_node());
   const std::uint32_t devices =
@@ -232,8 +305,10 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                                             (packets && packets->carries(Interface::scale_out))},
                                        packets ? &packets->network : nullptr,
                                        lag_ppb_of(options, *job.graph)});
+    if (job.pool != nullptr) serve_with(tables, *job.pool);
     std::ranges::move(tables, std::back_inserter(programs));
   }
+  link_pools(all, programs);
   if (allocation->idle_devices() != 0 || options.only_job) programs.push_back(idle_program());
   DeviceSlots slots = slots_for(programs, network, packets.get(), options.analytical_network,
                                 options.flows.has_value());
@@ -266,6 +341,7 @@ std::string what_sets_devices_apart(const DeviceModel& model, const ClusterOptio
   if (!model.jitter.off()) return "compute.jitter differs between devices";
   if (!model.slow_devices.empty()) return "faults.slow_devices differ from others";
   if (model.jobs.size() > 1) return "there are several jobs";
+  if (model.jobs.front().pool != nullptr) return "the job serves";
   if (model.allocation->idle_devices() != 0) return "some devices have no job";
   return "";
 }
@@ -331,6 +407,7 @@ Cluster::Cluster(const std::vector<Job>& jobs, const Accelerator& accelerator,
     packet_network_ = &devices_->packets->network;
     add_packet_switches();
   }
+  add_served();
 }
 
 void Cluster::add_switches() {
@@ -371,6 +448,81 @@ void Cluster::add_flow_region() {
 
 const FlowNetwork& Cluster::flow_network() const { return devices_->flows->network; }
 bool Cluster::has_flows() const { return devices_->flows != nullptr; }
+namespace {
+
+// Schedulers and routers see the Serving that they are of as the model.
+void handle_served(void* state, const pdes::Event& event, pdes::Context& ctx) {
+  pdes::handle_as(ctx.model<Cluster>().serving_at(ctx.self()), state, event, ctx);
+}
+
+serving::Spec on_devices(const PlacedJob& job, core::Time start, std::uint32_t key_messages) {
+  serving::Spec spec = job.pool->spec;
+  for (serving::Request& request : spec.requests) {
+    request.arrival = core::sum_to_end(request.arrival, start);
+  }
+  spec.devices = std::make_shared<const serving::OnDevices>(serving::OnDevices{
+      .job = &job, .layout = job.pool->layout, .key_messages = key_messages});
+  return spec;
+}
+
+}  // namespace
+
+void Cluster::add_served() {
+  for (std::size_t j = 0; j < jobs().size(); ++j) {
+    const PlacedJob& job = jobs()[j];
+    if (job.pool != nullptr && !job.pool->continues && job.runs) add_serving(j);
+  }
+}
+
+// Of the pool of job `j`, and of the one that continues it.
+void Cluster::add_serving(std::size_t j) {
+  const PlacedJob& job = jobs()[j];
+  const bool hands_over = j + 1 < jobs().size() && jobs()[j + 1].pool != nullptr &&
+                          jobs()[j + 1].pool->continues;
+  const ServedProgram& first = *devices_->programs[job.first_program].served;
+  const std::uint32_t keys = hands_over ? first.keys->messages : 0;
+  serving::Spec spec = on_devices(job, job.start, keys);
+  spec.hands_over = hands_over;
+  std::optional<serving::Spec> decoding;
+  if (hands_over) {
+    decoding = on_devices(jobs()[j + 1], job.start, keys);
+    decoding->requests = spec.requests;
+    decoding->latency = spec.latency;
+  }
+  const std::uint32_t atom = 1u << atom_shift_;
+  const auto next = [&] { return (lp_count_ + atom - 1) / atom * atom; };
+  auto serving = std::make_unique<const serving::Serving>(
+      std::move(spec), std::move(decoding), serving::ServingPlace{LpId{next()}, atom});
+  if (served_.empty()) first_served_ = serving->first().value;
+  for (std::size_t pool = j; pool <= j + (hands_over ? 1 : 0); ++pool) {
+    const LpId scheduler = serving->replica(pool == j ? 0 : serving->spec().replicas);
+    change_served(devices_->programs, jobs()[pool],
+                  [&](ServedProgram& program) { program.first_scheduler = scheduler; });
+  }
+  for (const pdes::LpRange& range : serving->ranges()) {
+    ranges_.push_back({range.first, range.count, static_cast<std::uint32_t>(types_.size())});
+    pdes::LpType type = serving->types()[range.type];
+    type.handle = handle_served;
+    types_.push_back(type);
+  }
+  lp_count_ = serving->router().value + 1;
+  lookahead_ = std::min(lookahead_, job.pool->spec.latency);
+  served_.push_back(std::move(serving));
+  served_jobs_.push_back(j);
+}
+
+const serving::Serving* Cluster::serving_of(std::size_t job) const {
+  const auto found = std::ranges::find(served_jobs_, job);
+  return found == served_jobs_.end()
+             ? nullptr
+             : served_[static_cast<std::size_t>(found - served_jobs_.begin())].get();
+}
+
+const serving::Serving& Cluster::serving_at(LpId lp) const {
+  std::size_t i = served_.size() - 1;
+  while (i > 0 && lp < served_[i]->first()) --i;
+  return *served_[i];
+}
 
 Cluster::~Cluster() = default;
 
@@ -380,6 +532,7 @@ void Cluster::initialise(LpId lp, void* state, pdes::Context& context) const {
   if (lp.value < device_lps()) {
     return start_device(*devices_, core::DeviceId{lp.value}, state, context);
   }
+  if (is_scheduler(lp)) return pdes::initialise_as(serving_at(lp), lp, state, context);
   if (has_packets()) return start_packet_switch(*packet_network_, lp, state);
   if (has_flows()) return start_flow_region(flow_network(), state, context);
   const LpId first_switch = ranges_[kSwitchType].first;

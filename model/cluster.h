@@ -89,6 +89,10 @@ struct ClusterOptions {
 struct DeviceModel;
 class FlowNetwork;
 
+namespace serving {
+class Serving;
+}
+
 // Devices below a leaf switch of a fat tree or leaf-spine; 0 where there is no such thing.
 std::uint32_t leaf_devices_of(const Fabric& fabric);
 
@@ -132,6 +136,16 @@ class Cluster : public pdes::Model {
   [[nodiscard]] Traffic traffic() const;
 
   [[nodiscard]] std::span<const PlacedJob> jobs() const;
+  // Of the jobs that serve, in their order; a job that continues another has none of its own. Their
+  // schedulers and routers are LPs behind all others.
+  [[nodiscard]] std::span<const std::unique_ptr<const serving::Serving>> served() const {
+    return served_;
+  }
+  // Where a job that serves has its own among them.
+  [[nodiscard]] const serving::Serving* serving_of(std::size_t job) const;
+  // That of a scheduler or router. Requires that `lp` is one.
+  [[nodiscard]] const serving::Serving& serving_at(core::LpId lp) const;
+  [[nodiscard]] bool is_scheduler(core::LpId lp) const { return lp.value >= first_served_; }
   [[nodiscard]] const Accelerator& accelerator() const { return accelerator_; }
   [[nodiscard]] const Fabric& fabric() const { return fabric_; }
   [[nodiscard]] const ClusterOptions& options() const { return options_; }
@@ -141,6 +155,8 @@ class Cluster : public pdes::Model {
   void add_switches();
   void add_packet_switches();
   void add_flow_region();
+  void add_served();
+  void add_serving(std::size_t job);
   [[nodiscard]] Traffic folded_traffic() const;
 
   Accelerator accelerator_;
@@ -149,6 +165,9 @@ class Cluster : public pdes::Model {
   std::unique_ptr<DeviceModel> devices_;
   std::string why_not_folded_;
   const PacketNetwork* packet_network_ = nullptr;  // of devices_; null but at packet fidelity
+  std::vector<std::unique_ptr<const serving::Serving>> served_;
+  std::vector<std::size_t> served_jobs_;  // by Serving
+  std::uint32_t first_served_ = std::numeric_limits<std::uint32_t>::max();
   std::vector<pdes::LpType> types_;
   std::vector<pdes::LpRange> ranges_;
   core::Time lookahead_;

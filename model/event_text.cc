@@ -44,6 +44,10 @@ class DeviceEventText {
         return "a receiver is ready for a long message";
       case DeviceEvent::job_starts:
         return "its job starts";
+      case DeviceEvent::iteration_begins:
+        return "its scheduler tells it the next iteration";
+      case DeviceEvent::transfer_due:
+        return "its scheduler tells it to send keys and values";
       case DeviceEvent::background_due:
       case DeviceEvent::background_arrives:
       case DeviceEvent::census:
@@ -67,7 +71,8 @@ class DeviceEventText {
     return first;
   }
   [[nodiscard]] std::string of_node(const NodeDone& node, const char* what) const {
-    const bool known = node.stream < table_.streams() && node.position < table_.length(node.stream);
+    const bool known = table_.served == nullptr && node.stream < table_.streams() &&
+                       node.position < table_.length(node.stream);
     if (!known) return fmt::format("node {} {}", node.position, what);
     return fmt::format("{} {}", name_of(table_.task(node.stream, node.position)), what);
   }

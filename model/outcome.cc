@@ -71,6 +71,7 @@ class Explainer {
 
   // A stream that waits for another device says more than one that waits for its own.
   [[nodiscard]] std::string text() const {
+    if (state_.serves) return who() + "is in the middle of what its scheduler told it";
     if (state_.busy != 0) {
       return who() + in_progress(static_cast<std::uint32_t>(std::countr_zero(state_.busy)));
     }
@@ -82,7 +83,7 @@ class Explainer {
 
   // The same with how much there is to do; of the stream that `late` is about, where it says so.
   [[nodiscard]] std::string late_text(const pdes::Event& late) const {
-    if (state_.busy == 0) return text();
+    if (state_.busy == 0 || state_.serves) return text();
     auto stream = static_cast<std::uint32_t>(std::countr_zero(state_.busy));
     if (static_cast<DeviceEvent>(late.kind) == DeviceEvent::node_done) {
       const std::uint32_t named = late.as<NodeDone>().stream;
@@ -205,6 +206,7 @@ Outcome::Outcome(const Cluster& cluster, const pdes::Event* late)
 
 void Outcome::add(core::LpId lp, const void* memory) {
   if (lp.value >= cluster_->device_lps()) {
+    if (cluster_->is_scheduler(lp)) return;
     if (cluster_->has_packets()) packets_.add(*static_cast<const PacketSwitchState*>(memory));
     if (cluster_->has_flows()) flows_ = static_cast<const FlowRegionState*>(memory)->totals;
     return;
@@ -428,7 +430,7 @@ JobTotals Outcome::job(std::size_t index) const {
   const Time last = job.totals.last_finish;
   job.duration = std::max(Time{0}, last - placed.start);
   job.idle_ps = job.totals.finished * to_sum(last) - job.totals.finish_ps;
-  job.step_time = Time{job.duration.ps / steps_of(placed)};
+  if (placed.pool == nullptr) job.step_time = Time{job.duration.ps / steps_of(placed)};
   return job;
 }
 

@@ -58,7 +58,7 @@ struct JobTotals {
   std::string name;
   ClassTotals totals;             // of its devices
   core::Time duration;            // 0 where a device did not finish
-  core::Time step_time;           // of one of the workload's steps, at least one
+  core::Time step_time;           // of one of the workload's steps, at least one; 0: it serves
   bool finished = false;
   DeviceTime idle_ps = 0;         // of devices that wait for the job's last one to end
 };

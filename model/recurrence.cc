@@ -317,6 +317,8 @@ class MomentComparison {
       case DeviceEvent::background_due:
       case DeviceEvent::background_arrives:
       case DeviceEvent::census:
+      case DeviceEvent::iteration_begins:
+      case DeviceEvent::transfer_due:
         return false;
     }
     return false;

@@ -15,8 +15,10 @@
 #include "io/life/checkpointing.h"
 #include "io/life/placing.h"
 #include "io/life/prepared.h"
+#include "io/life/served_jobs.h"
 #include "io/life/study_run.h"
 #include "io/report/memory_report.h"
+#include "io/report/served_report.h"
 #include "io/study/in_file.h"
 #include "model/generate/transformer.h"
 #include "partition/quality.h"
@@ -74,8 +76,10 @@ std::uint32_t partitions_per_thread(const Study& study) {
 Settings settings_of(const Study& study) {
   Settings all = study.settings;
   for (const JobConfig& job : study.jobs) {
-    const auto* path = std::get_if<std::string>(&job.workload);
+    const std::string* path = job.workload_file();
     if (path != nullptr) all.push_back(content_of(*path, *path));
+    const std::string requests = request_file_of(job);
+    if (!requests.empty()) all.push_back(content_of(requests, requests));
   }
   return all;
 }
@@ -97,7 +101,9 @@ void load(const TimeLimit& limit, RunReport& report) {
   const auto done = [&](const char* step) { limit.check(study.file, step); };
   done("when the study was read");
   if (!study.ignore_memory) check_generated_memory(study);
-  report.jobs = std::make_unique<const LoadedJobs>(load_jobs(study));
+  LoadedJobs jobs = load_jobs(study);
+  add_requests(study, jobs);
+  report.jobs = std::make_unique<const LoadedJobs>(std::move(jobs));
   done("when the workload was there");
   if (!study.ignore_memory) {
     for (const auto& graph : report.jobs->graphs) {
@@ -147,8 +153,10 @@ CheckpointFacts facts_of(const Study& study, const RunOptions& options) {
       .identity = {}};
   facts.identity = facts.arguments;
   for (const JobConfig& job : study.jobs) {
-    const auto* path = std::get_if<std::string>(&job.workload);
+    const std::string* path = job.workload_file();
     if (path != nullptr) facts.identity.push_back(content_of(job.name, *path));
+    const std::string requests = request_file_of(job);
+    if (!requests.empty()) facts.identity.push_back(content_of(job.name, requests));
   }
   return facts;
 }
@@ -156,6 +164,7 @@ CheckpointFacts facts_of(const Study& study, const RunOptions& options) {
 std::vector<NamedSink> sinks_of(const RunReport& report, const RunOptions& options) {
   std::vector<NamedSink> sinks;
   if (options.count_ports) sinks.push_back({"--counters", report.counters.get()});
+  if (!report.cluster->served().empty()) sinks.push_back({"serving", report.requests.get()});
   if (report.messages != nullptr) sinks.push_back({"--messages", report.messages.get()});
   if (report.power != nullptr) sinks.push_back({"--power", report.power.get()});
   if (report.timeline != nullptr) {
@@ -164,8 +173,9 @@ std::vector<NamedSink> sinks_of(const RunReport& report, const RunOptions& optio
   return sinks;
 }
 
-RunStatus status_of(const pdes::RunResult& result, const model::Outcome& outcome) {
-  if (outcome.unfinished() == 0) return RunStatus::finished;
+RunStatus status_of(const pdes::RunResult& result, const model::Outcome& outcome,
+                    std::uint64_t unanswered) {
+  if (outcome.unfinished() == 0 && unanswered == 0) return RunStatus::finished;
   return result.stopped ? RunStatus::stopped : RunStatus::deadlocked;
 }
 
@@ -232,6 +242,7 @@ std::optional<core::Time> steady_step(const Study& longer, const RunReport& repo
   agree(transport, [&] {
     in_file(longer.file, [&] {
       jobs.emplace(load_jobs(longer));
+      add_requests(longer, *jobs);
       cluster = cluster_of(longer, *jobs);
       changed = changed_clusters_of(longer, *jobs, *cluster);
     });
@@ -383,7 +394,10 @@ RunReport simulate_all_of(const Study& study, const RunOptions& options, const p
   Prepared p = prepared(options, limit, report, transport);
   const double prepared_s = seconds_since(start);
   report.power = power_trace(report, p, transport);
-  pdes::EmissionSink* next = report.power.get();
+  report.requests = std::make_unique<model::serving::ClusterOutcome>(*report.cluster);
+  pdes::EmissionSink* next =
+      report.cluster->served().empty() ? static_cast<pdes::EmissionSink*>(report.power.get())
+                                       : report.requests.get();
   if (const auto timeline = timeline_of(options)) {
     report.timeline =
         std::make_unique<model::Timeline>(p.placement.partitions(), *timeline, next);
@@ -407,7 +421,9 @@ RunReport simulate_all_of(const Study& study, const RunOptions& options, const p
   const model::Cluster& last =
       report.changed == nullptr ? *report.cluster : *report.changed->later.back();
   report.outcome = outcome_of(report.study->file, last, engine, report.result, transport);
-  report.status = status_of(report.result, *report.outcome);
+  gather_served(engine, report, transport);
+  report.status = status_of(report.result, *report.outcome, unanswered_requests(report));
+  if (report.status == RunStatus::finished) check_served(report);
   if (options.compare_alone && report.status == RunStatus::finished) {
     report.alone = run_alone(report, p, limit, transport);
   }

@@ -21,6 +21,7 @@
 #include "io/report/packet_counters.h"
 #include "io/report/printed_json.h"
 #include "io/report/provenance.h"
+#include "io/report/served_report.h"
 #include "io/report/statements.h"
 #include "io/report/step_path.h"
 #include "model/compute_times.h"
@@ -387,6 +388,7 @@ std::string summary_json(const RunReport& r) {
   summary["pedigree"] = pedigree_json(outcome);
   summary["classes"] = classes(outcome);
   summary["jobs"] = jobs_json(r);
+  if (Json served = served_json(r); !served.empty()) summary["serving"] = std::move(served);
   if (study.folding != model::Folding::off) summary["fold"] = fold_json(*r.cluster);
   if (r.repetition) summary["repetition"] = repetition_json(*r.repetition);
   if (!study.backgrounds.empty()) summary["background"] = background_json(outcome.background());

@@ -17,6 +17,7 @@
 #include "model/network/message_trace.h"
 #include "model/network/packet/port_counters.h"
 #include "model/outcome.h"
+#include "model/serving/cluster_outcome.h"
 #include "partition/quality.h"
 
 namespace exawarp::io {
@@ -47,6 +48,17 @@ struct Repetition {
   core::Time from = {};              // from when on they repeat
 };
 
+// Of a job that serves, over its replicas.
+struct PoolTotals {
+  std::uint64_t arrived = 0, finished = 0;  // requests; those handed over are finished
+  std::uint64_t batches = 0;
+  std::uint64_t tokens = 0;       // in them
+  std::uint64_t restarts = 0;
+  std::uint64_t held = 0;         // blocks, at the end
+  std::uint64_t queued = 0;       // requests in any queue, at the end
+  std::uint64_t blocks_most = 0;  // held at once by a replica
+};
+
 // Everything the summaries of a study are made of, and all that it refers to.
 struct RunReport : Ran {
   std::unique_ptr<const Study> study;  // as it was simulated
@@ -54,6 +66,8 @@ struct RunReport : Ran {
   std::unique_ptr<const model::Cluster> cluster;
   std::unique_ptr<const ChangedClusters> changed;  // what the cluster becomes; null: nothing else
   std::optional<model::Outcome> outcome;
+  std::unique_ptr<model::serving::ClusterOutcome> requests;  // of jobs that serve
+  std::vector<PoolTotals> pools;  // by job; of those that serve nobody, zeros
   std::unique_ptr<model::PortCounters> counters;  // of all ranks, on rank 0; null: not asked for
   std::unique_ptr<model::MessageTrace> messages;  // of all ranks, on rank 0; null: not asked for
   std::unique_ptr<model::PowerTrace> power;  // finished, on rank 0; null: not asked for, or no end

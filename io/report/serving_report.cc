@@ -10,6 +10,7 @@
 #include "core/units.h"
 #include "io/report/append.h"
 #include "io/report/printed_json.h"
+#include "io/report/spread.h"
 #include "io/study/suggest.h"
 
 namespace exawarp::io {
@@ -18,25 +19,6 @@ namespace {
 using core::Time;
 using Json = nlohmann::ordered_json;
 using model::serving::Request;
-
-// Of the requests that are done.
-struct Spread {
-  Time mean, p50, p90, p99, most;
-};
-
-Spread spread_of(std::vector<Time> times) {
-  Spread out;
-  if (times.empty()) return out;
-  std::ranges::sort(times);
-  core::WidePs sum = 0;
-  for (const Time t : times) sum += t.ps;
-  out.mean = core::time_to_end(sum / static_cast<core::WidePs>(times.size()));
-  out.p50 = model::serving::percentile(times, 50);
-  out.p90 = model::serving::percentile(times, 90);
-  out.p99 = model::serving::percentile(times, 99);
-  out.most = times.back();
-  return out;
-}
 
 struct Figures {
   std::uint64_t done = 0, good = 0, restarts = 0;
@@ -93,17 +75,6 @@ Figures figures_of(const ServingReport& r) {
   out.end = spread_of(std::move(end));
   add_replicas(r, out);
   return out;
-}
-
-Json json_of(const Spread& s) {
-  return {{"mean", s.mean.ps}, {"p50", s.p50.ps}, {"p90", s.p90.ps},
-          {"p99", s.p99.ps},   {"max", s.most.ps}};
-}
-
-std::string text_of(const Spread& s) {
-  return fmt::format("mean {}, p50 {}, p90 {}, p99 {}, max {}", core::format_time(s.mean),
-                     core::format_time(s.p50), core::format_time(s.p90),
-                     core::format_time(s.p99), core::format_time(s.most));
 }
 
 double mean_present(const ServingReport& r, const Figures& f) {

@@ -14,6 +14,7 @@
 #include "io/report/energy_report.h"
 #include "io/report/flow_facts.h"
 #include "io/report/memory_report.h"
+#include "io/report/served_report.h"
 #include "io/report/statements.h"
 #include "io/report/step_path.h"
 #include "model/compute_times.h"
@@ -358,6 +359,7 @@ std::string text_summary(const RunReport& r) {
   if (study.by_jobs || !r.alone.empty()) add_jobs(r, out);
   if (!study.backgrounds.empty()) add_background(r.outcome->background(), out);
   if (study.by_jobs || !r.alone.empty() || !study.backgrounds.empty()) out += "\n";
+  if (const std::string served = served_text(r); !served.empty()) out += served + "\n";
   if (r.status == RunStatus::finished) {  // shares of an unfinished step would mean nothing
     add_breakdown(*r.outcome, out);
     out += "\n";
@@ -385,6 +387,9 @@ std::string deadlock_text(const RunReport& r) {
   std::string text = fmt::format("{}: the simulated system deadlocked: {} of {} devices wait{}\n",
                                  r.study->file, outcome.unfinished(), outcome.devices(),
                                  cut_off_by_faults(r));
+  if (const std::uint64_t unanswered = unanswered_requests(r); unanswered != 0) {
+    text += fmt::format("  unanswered requests: {}\n", format_grouped(unanswered));
+  }
   for (const model::WaitingDevice& device : outcome.waiting()) text += "  " + device.text + "\n";
   if (outcome.unfinished() > outcome.waiting().size()) {
     text += fmt::format("  ... and {} more\n", outcome.unfinished() - outcome.waiting().size());

@@ -10,6 +10,7 @@
 #include "io/study/keys.h"
 #include "io/study/quantities.h"
 #include "io/study/schema_sections.h"
+#include "io/study/served_job_config.h"
 #include "io/study/suggest.h"
 
 namespace exawarp::io {
@@ -105,6 +106,26 @@ JobConfig read_placement(const YamlSection& section, std::string_view key, JobCo
   return job;
 }
 
+void read_serving(const YamlSection& job_section, const YamlSection& section, JobConfig& job) {
+  if (job_section.has("workload")) {
+    job_section.fail("serving", "is given beside workload; expected one of them");
+  }
+  job.workload = std::string{};
+  job.serving = std::make_shared<const ServedJobConfig>(read_served_job(section));
+}
+
+// The pool that decodes, as a job of its own.
+JobConfig decoding_job(const JobConfig& job) {
+  const PoolConfig& pool = *job.serving->decode;
+  JobConfig out = job;
+  out.name += " decode";
+  out.placement = pool.placement;
+  out.seed_given = pool.seed_given;
+  if (!pool.place.empty()) out.place = pool.place;
+  out.decodes = true;
+  return out;
+}
+
 const Keys<JobConfig>& job_keys() {
   using S = JobConfig;
   using K = Keys<S>;
@@ -113,10 +134,19 @@ const Keys<JobConfig>& job_keys() {
       {K::text("name", &S::name, "of the job; each has its own").required(),
        K::custom("workload", {ValueShape::mapping(workload_keys().schema())},
                  "a specification, or a `.xwg` file",
-                 [](const YamlSection& section, S& job, const KeySchema&) {
-                   job.workload = read_workload(section);
-                 })
-           .required(),
+                 [](const YamlSection& section, S& job, const KeySchema& key) {
+                   if (section.has(key.name)) job.workload = read_workload(section);
+                 }),
+       K::custom("serving", {ValueShape::mapping(served_job_keys().schema())},
+                 "a language model that is served",
+                 [](const YamlSection& section, S& job, const KeySchema& key) {
+                   if (const auto inside = section.optional_section(key.name)) {
+                     read_serving(section, *inside, job);
+                   }
+                 }),
+       K::then([](const YamlSection& section, S& job) {
+         if (job.serving == nullptr && !section.has("workload")) read_workload(section);
+       }),
        K::note("source"), K::note("description"),
        K::then([](const YamlSection& section, S& job) { job.place = section.where("name"); }),
        K::custom("placement", placement_shapes(), "which devices run its ranks",
@@ -128,7 +158,8 @@ const Keys<JobConfig>& job_keys() {
        K::then([](const YamlSection& section, S& job) {
          constexpr core::Time kStartMax{86'400 * core::kPicosecondsPerSecond};
          if (job.start > kStartMax) section.fail("start", "is too late; expected at most a day");
-       })});
+       })},
+      {{.keys = {"workload", "serving"}}});
   return keys;
 }
 
@@ -309,10 +340,16 @@ std::vector<JobConfig> read_jobs(const YamlSection& root, const std::string& stu
       section.fail("name", in_quotes(jobs.back().name) +
                                " is another job's name, too; expected different ones");
     }
+    const JobConfig& job = jobs.back();
+    if (job.serving != nullptr && job.serving->decode) jobs.push_back(decoding_job(job));
   }
   if (jobs.empty()) root.fail("jobs", "is empty; expected at least one job");
   if (jobs.size() > kJobsMax) root.fail("jobs", fmt::format("are more than {}", kJobsMax));
   return jobs;
+}
+
+JobConfig read_job_placement(const YamlSection& section, std::string_view key, JobConfig job) {
+  return read_placement(section, key, std::move(job));
 }
 
 std::vector<BackgroundConfig> read_backgrounds(const YamlSection& root) {

@@ -2,6 +2,7 @@
 // `background:`. docs/guide/jobs.md explains the keys.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -15,6 +16,8 @@
 
 namespace exawarp::io {
 
+struct ServedJobConfig;
+
 struct JobConfig {
   std::string name = {};
   // A checked specification, or the path of a .xwg file.
@@ -23,6 +26,15 @@ struct JobConfig {
   bool seed_given = false;  // of the placement; otherwise it is the study's
   core::Time start = {};
   std::string place = {};  // "file:line: key ...", what an error about it starts with
+  // Of a job that serves, whose `workload` is an empty path; two that hand requests over are
+  // neighbours with the same one.
+  std::shared_ptr<const ServedJobConfig> serving = {};
+  bool decodes = false;  // the second of these
+
+  // The .xwg file that it names; null: it is generated.
+  [[nodiscard]] const std::string* workload_file() const {
+    return serving != nullptr ? nullptr : std::get_if<std::string>(&workload);
+  }
 };
 
 struct BackgroundConfig {
@@ -33,6 +45,8 @@ struct BackgroundConfig {
 // At least one job; `jobs:` or the single `workload:`, whose job has the study's name. Throws
 // core::InputError.
 std::vector<JobConfig> read_jobs(const YamlSection& root, const std::string& study);
+// `key` of `section`, a job's placement or one like it. Throws core::InputError.
+JobConfig read_job_placement(const YamlSection& section, std::string_view key, JobConfig job);
 std::vector<BackgroundConfig> read_backgrounds(const YamlSection& root);
 
 }  // namespace exawarp::io

@@ -209,6 +209,13 @@ const Keys<ServingStudy>& serving_study_keys() {
   return keys;
 }
 
+const Keys<Spec>& serving_spec_keys() { return replica_keys(); }
+const Keys<RequestSource>& request_source_keys() { return source_keys(); }
+const Keys<Objectives>& request_objective_keys() { return objective_keys(); }
+void check_request_source(const RequestSource& source, const std::string& place) {
+  check_source(source, place);
+}
+
 ServingStudy read_serving_study(const std::string& path,
                                 const std::vector<std::string>& overrides) {
   YamlDocument document(path, overrides);

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "core/error.h"
+#include "io/study/served_job_config.h"
+#include "model/serving/iteration_time.h"
 
 namespace exawarp::io {
 namespace {
@@ -27,6 +30,37 @@ std::shared_ptr<const model::WorkloadGraph> graph_of(
   return graph;
 }
 
+// What its kernels take, the sums over devices left to the network.
+std::shared_ptr<const model::serving::IterationTime> iteration_time(
+    const ServedJobConfig& job, const PoolConfig& pool, const model::Accelerator& accelerator) {
+  if (pool.by_formula) return nullptr;
+  model::serving::IterationSpec spec;
+  spec.model = job.model;
+  spec.tensor = static_cast<std::int64_t>(pool.layout.tensor);
+  spec.expert = job.expert;
+  spec.precision = job.precision;
+  spec.all_reduce = {.latency = core::Time{0},
+                     .bytes_per_s = std::numeric_limits<std::int64_t>::max()};
+  spec.host = job.host;
+  return std::make_shared<const model::serving::IterationTime>(spec, accelerator);
+}
+
+// Null of a job that serves nobody.
+std::shared_ptr<model::serving::Pool> pool_of(const JobConfig& job, const Study& study) {
+  if (job.serving == nullptr) return nullptr;
+  const ServedJobConfig& serving = *job.serving;
+  const PoolConfig& config = job.decodes ? *serving.decode : serving.pool;
+  auto pool = std::make_shared<model::serving::Pool>();
+  pool->spec = config.spec;
+  pool->spec.latency = serving.pool.spec.latency;
+  pool->spec.iteration = iteration_time(serving, config, study.system.accelerator);
+  pool->layout = config.layout;
+  pool->model = serving.model;
+  pool->all_reduces = serving.all_reduces;
+  pool->continues = job.decodes;
+  return pool;
+}
+
 std::vector<model::BackgroundSpec> backgrounds_of(const Study& study) {
   std::vector<model::BackgroundSpec> all;
   for (const BackgroundConfig& config : study.backgrounds) {
@@ -43,12 +77,17 @@ LoadedJobs load_jobs(const Study& study) {
   LoadedJobs out;
   std::map<std::string, std::shared_ptr<const model::WorkloadGraph>> mapped;
   for (const JobConfig& job : study.jobs) {
-    out.graphs.push_back(graph_of(job, mapped));
+    out.pools.push_back(pool_of(job, study));
+    const model::serving::Pool* const pool = out.pools.back().get();
+    out.graphs.push_back(pool == nullptr ? graph_of(job, mapped)
+                                         : std::make_shared<const model::WorkloadGraph>(
+                                               model::serving::pool_graph(*pool)));
     out.jobs.push_back({.name = job.name,
                         .graph = out.graphs.back().get(),
                         .placement = job.placement,
                         .start = job.start,
-                        .place = job.place});
+                        .place = job.place,
+                        .pool = pool});
     if (!job.seed_given) out.jobs.back().placement.seed = study.engine.seed;
   }
   return out;

@@ -7,6 +7,7 @@
 
 #include "io/study/study.h"
 #include "model/cluster.h"
+#include "model/serving/pool.h"
 #include "pdes/changing_model.h"
 
 namespace exawarp::io {
@@ -15,6 +16,8 @@ namespace exawarp::io {
 struct LoadedJobs {
   std::vector<std::shared_ptr<const model::WorkloadGraph>> graphs;  // by job
   std::vector<model::Job> jobs;                                     // which point to them
+  // By job; null: it serves nobody. Their requests are whoever simulates them's to add.
+  std::vector<std::shared_ptr<model::serving::Pool>> pools;
 };
 
 // Throws core::InputError.

@@ -13,10 +13,10 @@
 namespace exawarp::model {
 
 // Those of one device during one event.
-template <class Port>
+template <class Port, class Source = MappedProgram>
 class CarriedMessages {
  public:
-  CarriedMessages(DeviceFrame& frame, Device<MappedProgram, Port>& device)
+  CarriedMessages(DeviceFrame& frame, Device<Source, Port>& device)
       : frame_(frame), device_(device) {}
 
   // One has come.
@@ -31,11 +31,11 @@ class CarriedMessages {
   void on_collective_left(std::uint16_t channel, core::Time at);
 
   DeviceFrame& frame_;
-  Device<MappedProgram, Port>& device_;
+  Device<Source, Port>& device_;
 };
 
-template <class Port>
-void CarriedMessages<Port>::take(core::DeviceId from, const CarriedBody& body) {
+template <class Port, class Source>
+void CarriedMessages<Port, Source>::take(core::DeviceId from, const CarriedBody& body) {
   switch (body.kind) {
     case Carried::chunk:
     case Carried::step:
@@ -53,8 +53,8 @@ void CarriedMessages<Port>::take(core::DeviceId from, const CarriedBody& body) {
   frame_.ctx.check(false, "a device received a message of unknown kind");
 }
 
-template <class Port>
-void CarriedMessages<Port>::take_collective(const CarriedBody& body) {
+template <class Port, class Source>
+void CarriedMessages<Port, Source>::take_collective(const CarriedBody& body) {
   const std::uint8_t local = device_.channel_numbered(body.channel);
   const bool is_step = body.kind == Carried::step;
   const bool has_part = local != kNoChannel && device_.program().channels[local].stepped == is_step;
@@ -65,8 +65,8 @@ void CarriedMessages<Port>::take_collective(const CarriedBody& body) {
 }
 
 // Takes the chunk, and those that had overtaken it; or keeps it until those before have come.
-template <class Port>
-void CarriedMessages<Port>::deliver_chunk(std::uint8_t local, const Chunk& chunk) {
+template <class Port, class Source>
+void CarriedMessages<Port, Source>::deliver_chunk(std::uint8_t local, const Chunk& chunk) {
   const ChannelState& channel = frame_.parts.channels[local];
   auto& overtaken = frame_.parts.packets->overtaken;
   pdes::Context& ctx = frame_.ctx;
@@ -92,8 +92,8 @@ void CarriedMessages<Port>::deliver_chunk(std::uint8_t local, const Chunk& chunk
   }
 }
 
-template <class Port>
-void CarriedMessages<Port>::left(const CarriedBody& body, core::Time at) {
+template <class Port, class Source>
+void CarriedMessages<Port, Source>::left(const CarriedBody& body, core::Time at) {
   switch (body.kind) {
     case Carried::request:
     case Carried::background:
@@ -107,8 +107,8 @@ void CarriedMessages<Port>::left(const CarriedBody& body, core::Time at) {
   }
 }
 
-template <class Port>
-void CarriedMessages<Port>::on_message_left(std::uint32_t stream, core::Time at) {
+template <class Port, class Source>
+void CarriedMessages<Port, Source>::on_message_left(std::uint32_t stream, core::Time at) {
   auto& streams = device_.streams();
   const bool expected =
       stream < device_.program().streams() && streams.head(stream).kind == TaskKind::send;
@@ -116,8 +116,8 @@ void CarriedMessages<Port>::on_message_left(std::uint32_t stream, core::Time at)
   if (expected) streams.complete_in(at - frame_.now(), stream);
 }
 
-template <class Port>
-void CarriedMessages<Port>::on_collective_left(std::uint16_t number, core::Time at) {
+template <class Port, class Source>
+void CarriedMessages<Port, Source>::on_collective_left(std::uint16_t number, core::Time at) {
   const std::uint8_t local = device_.channel_numbered(number);
   const bool expected = local != kNoChannel && frame_.parts.channel_packets[local].leaving != 0;
   frame_.ctx.check(expected, "a message of a collective left that its device was not sending");

@@ -46,6 +46,15 @@ void describe(StateArchive& archive, SteppedState& stepped) {
 
 void describe(StateArchive& archive, PassAccount& passes) { archive.bytes(&passes); }
 
+void describe(StateArchive& archive, ServedState& served) {
+  served.told.describe(archive, [&](IterationBegins& told) { archive.bytes(&told); });
+  served.transfers.describe(archive, [&](KeysToSend& keys) { archive.bytes(&keys); });
+  archive.bytes(&served.now);
+  for (std::uint32_t* word : {&served.begin, &served.end, &served.sent, &served.transfers_end}) {
+    archive.word(*word);
+  }
+}
+
 void describe(StateArchive& archive, FurtherClocks& further) { archive.kept(further.count); }
 
 void describe(StateArchive& archive, PacketsState& packets) {
@@ -116,6 +125,7 @@ DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& 
   slots.flows = flows;
   if (packets != nullptr) slots.endpoint_bytes = Endpoint::state_bytes(packets->network);
   for (const ProgramTable& p : programs) {
+    slots.served = slots.served || p.served != nullptr;
     slots.stream_slots = std::max(slots.stream_slots, static_cast<std::uint8_t>(p.streams()));
     slots.channel_slots =
         std::max(slots.channel_slots, static_cast<std::uint8_t>(p.channels.size()));
@@ -153,6 +163,7 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   state.flows = model.slots.flows;
   state.background = model.slots.background;
   state.passes = model.slots.passes;
+  state.served = model.slots.served;
   const DevicePlace place = place_of(model, id);
   state.program = place.program;
   const ProgramTable& program = model.programs[state.program];
@@ -174,6 +185,9 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
     const DeviceId next = program.member(ring, place.rank, next_in_ring(in.position, in.size));
     near.channels[c].next_and_tier = ChannelState::pack(next, model.network.tier_between(id, next));
   }
+  // A scheduler has told it nothing yet; requests that come after the job's start see to that.
+  state.serves = program.served != nullptr;
+  if (state.serves) return model.handlers.start(model, state, context, Time{0});
   for (std::uint32_t s = 0; s < program.streams(); ++s) state.unfinished += program.length(s) != 0;
   model.handlers.start(model, state, context, place.start);
 }

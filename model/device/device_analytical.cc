@@ -6,7 +6,11 @@
 
 namespace exawarp::model {
 
-DeviceHandlers analytical_device() { return handlers_of<DeviceRun<AnalyticalPort>>(); }
+DeviceHandlers analytical_device(bool serving) {
+  using Run = DeviceRun<AnalyticalPort>;
+  return serving ? handlers_of_both<Run, DeviceRun<AnalyticalPort, ServedTasks>>()
+                 : handlers_of<Run>();
+}
 DeviceHandlers folded_device() { return handlers_of<DeviceRun<FoldedPort>>(); }
 
 }  // namespace exawarp::model

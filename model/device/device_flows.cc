@@ -18,6 +18,7 @@ namespace {
 using core::DeviceId;
 using core::Time;
 
+template <class Source = MappedProgram>
 class FlowRun {
   using Port = PacketPort<AcrossNodes<WellLinks>, FlowCarrier>;
 
@@ -26,7 +27,7 @@ class FlowRun {
       : frame_(model, state, ctx),
         carrier_(model.flows->network, ctx),
         port_(frame_, carrier_),
-        device_(frame_, MappedProgram(model.programs[state.program]), port_) {}
+        device_(frame_, source_of<Source>(frame_), port_) {}
 
   void start(Time begin) { device_.start(begin); }
   void handle(const pdes::Event& event) {
@@ -39,21 +40,23 @@ class FlowRun {
     if (frame_.model.traces_messages && carried.kind == Carried::message) [[unlikely]] {
       MessageTrace::received(frame_.ctx, from, carried.first);
     }
-    CarriedMessages<Port>(frame_, device_).take(from, carried);
+    CarriedMessages<Port, Source>(frame_, device_).take(from, carried);
   }
   void left(const MessageBody& body, Time at) {
-    CarriedMessages<Port>(frame_, device_).left(std::bit_cast<CarriedBody>(body), at);
+    CarriedMessages<Port, Source>(frame_, device_).left(std::bit_cast<CarriedBody>(body), at);
   }
 
  private:
   DeviceFrame frame_;
   FlowCarrier carrier_;
   Port port_;
-  Device<MappedProgram, Port> device_;
+  Device<Source, Port> device_;
 };
 
 }  // namespace
 
-DeviceHandlers flow_device() { return handlers_of<FlowRun>(); }
+DeviceHandlers flow_device(bool serving) {
+  return serving ? handlers_of_both<FlowRun<>, FlowRun<ServedTasks>>() : handlers_of<FlowRun<>>();
+}
 
 }  // namespace exawarp::model

@@ -7,16 +7,19 @@ namespace exawarp::model {
 
 DeviceHandlers choose_parts(const DeviceModel& model) {
   const bool background = !model.backgrounds.empty();
+  const bool serving = model.slots.served;
   if (model.fold != nullptr) return folded_device();
-  if (model.analytical) return analytical_device();
-  if (model.flows != nullptr) return flow_device();
+  if (model.analytical) return analytical_device(serving);
+  if (model.flows != nullptr) return flow_device(serving);
   if (model.packets != nullptr) {
     return packet_device({.inside_nodes = model.packets->inside_nodes,
                           .faulty_links = model.message_faults != nullptr,
-                          .background = background});
+                          .background = background,
+                          .serving = serving});
   }
-  return message_device(
-      {.faulty_links = model.message_faults != nullptr, .background = background});
+  return message_device({.faulty_links = model.message_faults != nullptr,
+                         .background = background,
+                         .serving = serving});
 }
 
 }  // namespace exawarp::model

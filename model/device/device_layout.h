@@ -21,6 +21,7 @@ struct DeviceSlots {
   bool flows = false;
   bool background = false;
   bool passes = false;
+  bool served = false;
   std::uint32_t further = 0;         // interfaces with FurtherClocks
   std::uint32_t endpoint_bytes = 0;  // of the EndpointState, with its parts
 
@@ -35,6 +36,7 @@ struct NearParts {
   Like<State, DeviceAccount>* account;
   Like<State, SteppedState>* stepped;   // null: the device has none
   Like<State, PassAccount>* passes;     // the same
+  Like<State, ServedState>* served;     // the same
   Like<State, FurtherClocks>* further;  // the same
 
   // What there is, says a DeviceSlots or, in every event, the state itself.
@@ -45,6 +47,7 @@ struct NearParts {
     visitor.array(account, 1);
     visitor.one_if(stepped, has.stepped);
     visitor.one_if(passes, has.passes);
+    visitor.one_if(served, has.served);
     visitor.one_if(further, has.further != 0);
   }
 };
@@ -91,6 +94,7 @@ inline DeviceSlots slots_of(const DeviceState& s) {
           .flows = s.flows,
           .background = s.background,
           .passes = s.passes,
+          .served = s.served,
           .further = s.further ? kRailClocks : 0};
 }
 

@@ -20,14 +20,14 @@ namespace {
 using core::DeviceId;
 using core::Time;
 
-template <class Reach>
+template <class Reach, class Source = MappedProgram>
 class PacketRun : public EndpointListener {
  public:
-  PacketRun(const DeviceModel& model, DeviceState& state, Context& ctx)
+  PacketRun(const DeviceModel& model, DeviceState& state, pdes::Context& ctx)
       : frame_(model, state, ctx),
         endpoint_(model.packets->network, *frame_.parts.endpoint, ctx, *this),
         port_(frame_, endpoint_),
-        device_(frame_, MappedProgram(model.programs[state.program]), port_) {}
+        device_(frame_, source_of<Source>(frame_), port_) {}
 
   void start(Time begin) { device_.start(begin); }
   void handle(const pdes::Event& event) {
@@ -48,12 +48,12 @@ class PacketRun : public EndpointListener {
   [[nodiscard]] DeviceFrame& frame() { return frame_; }
 
  private:
-  [[nodiscard]] CarriedMessages<PacketPort<Reach>> carried() { return {frame_, device_}; }
+  [[nodiscard]] CarriedMessages<PacketPort<Reach>, Source> carried() { return {frame_, device_}; }
 
   DeviceFrame frame_;
   Endpoint endpoint_;
   PacketPort<Reach> port_;
-  Device<MappedProgram, PacketPort<Reach>> device_;
+  Device<Source, PacketPort<Reach>> device_;
 };
 
 // The same with messages of no job among those that come.
@@ -74,17 +74,18 @@ class PacketRunAmongOthers final : public PacketRun<Reach> {
 };
 
 template <class Reach>
-DeviceHandlers with_reach(bool background) {
-  return background ? handlers_of<WithBackground<PacketRunAmongOthers<Reach>>>()
+DeviceHandlers with_reach(const PacketParts& parts) {
+  if (parts.serving) return handlers_of_both<PacketRun<Reach>, PacketRun<Reach, ServedTasks>>();
+  return parts.background ? handlers_of<WithBackground<PacketRunAmongOthers<Reach>>>()
                     : handlers_of<PacketRun<Reach>>();
 }
 
 }  // namespace
 
 DeviceHandlers packet_device(const PacketParts& parts) {
-  if (parts.inside_nodes) return with_reach<Everywhere>(parts.background);
-  return parts.faulty_links ? with_reach<AcrossNodes<FaultyLinks>>(parts.background)
-                            : with_reach<AcrossNodes<WellLinks>>(parts.background);
+  if (parts.inside_nodes) return with_reach<Everywhere>(parts);
+  return parts.faulty_links ? with_reach<AcrossNodes<FaultyLinks>>(parts)
+                            : with_reach<AcrossNodes<WellLinks>>(parts);
 }
 
 }  // namespace exawarp::model

@@ -16,6 +16,7 @@
 #include "model/device/device_frame.h"
 #include "model/device/point_to_point.h"
 #include "model/device/rings.h"
+#include "model/device/served_program.h"
 #include "model/device/stepped.h"
 #include "model/device/streams.h"
 #include "model/device/task_source.h"
@@ -53,12 +54,16 @@ class Device {
   void on_step(const Chunk& chunk, bool waited);
   void on_steps_begin(const NodeDone& begun);
   void on_message(const Message& message, bool waited);
+  void on_iteration(const IterationBegins& begins);
+  void on_transfer(const TransferDue& due);
 
   bool start(std::uint32_t stream, const Task& task);
   bool start_compute(std::uint32_t stream, const Task& task);
   [[gnu::cold]] void trace_compute(std::uint32_t stream, const Task& task, core::Time duration);
   bool start_ring(std::uint32_t stream, const Task& task);
   bool start_steps(std::uint32_t stream, const Task& task);
+  void start_transfer(std::uint32_t stream, const Task& keys);
+  bool begins_next();
 
   [[gnu::cold]] void put_begin_on_timeline(std::uint32_t stream, const Task& task, bool over);
   [[gnu::cold]] void put_end_on_timeline(std::uint32_t stream, const Task& task);
@@ -111,6 +116,10 @@ void Device<Source, Port>::handle(const pdes::Event& event) {
       return on_steps_begin(event.as<NodeDone>());
     case DeviceEvent::job_starts:
       return begin();
+    case DeviceEvent::iteration_begins:
+      return on_iteration(event.as<IterationBegins>());
+    case DeviceEvent::transfer_due:
+      return on_transfer(event.as<TransferDue>());
     case DeviceEvent::background_due:
     case DeviceEvent::background_arrives:
     case DeviceEvent::census:
@@ -193,6 +202,27 @@ void Device<Source, Port>::on_steps_begin(const NodeDone& begun) {
   if (steps().begin(task)) end_collective(begun.stream, steps_end(task));
 }
 
+template <class Source, class Port>
+void Device<Source, Port>::on_iteration(const IterationBegins& begins) {
+  frame_.ctx.check(Source::kServes, "a device that serves nobody was told to");
+  if constexpr (Source::kServes) {
+    streams_.source().tell(begins, frame_.ctx);
+    settle();
+  }
+}
+
+template <class Source, class Port>
+void Device<Source, Port>::on_transfer(const TransferDue& due) {
+  frame_.ctx.check(Source::kServes, "a device that serves nobody was told to send keys");
+  if constexpr (Source::kServes) {
+    const bool was_at_end = streams_.is_at_end(Source::kTransfers);
+    const std::uint32_t sent = streams_.cursor(Source::kTransfers);
+    if (!streams_.source().add_transfers(frame_, due, sent) || !was_at_end) return;
+    streams_.extend(Source::kTransfers);
+    settle();
+  }
+}
+
 // ---- what comes
 
 template <class Source, class Port>
@@ -212,6 +242,11 @@ void Device<Source, Port>::take_step(std::uint8_t local, const Chunk& chunk) {
 
 template <class Source, class Port>
 void Device<Source, Port>::take_message(const Message& message) {
+  if constexpr (Source::kServes) {
+    if ((message.tag & kTransferTag) != 0) {
+      return streams_.source().report_keys(frame_, message.tag);
+    }
+  }
   const auto stream = messages().take(message);
   if (stream) end(*stream, core::Time{message.start_ps}, TimeClass::waiting);
 }
@@ -230,12 +265,19 @@ bool Device<Source, Port>::start(std::uint32_t stream, const Task& task) {
     case TaskKind::stepped:
       return start_steps(stream, task);
     case TaskKind::send:
+      if constexpr (Source::kServes) {
+        if (Source::is_transfer(task)) {
+          start_transfer(stream, task);
+          return false;
+        }
+      }
       messages().start_send(stream, task);
       return false;
     case TaskKind::receive:
       return messages().start_receive(task);
     case TaskKind::mark:
-      if (frame_.parts.passes != nullptr) TimeAccount(frame_).begin_pass(task.tag);
+      if constexpr (Source::kServes) streams_.source().report(frame_);
+      else if (frame_.parts.passes != nullptr) TimeAccount(frame_).begin_pass(task.tag);
       return true;
   }
   return true;
@@ -307,6 +349,17 @@ bool Device<Source, Port>::start_steps(std::uint32_t stream, const Task& task) {
          ends_now(stream, steps_end(task));
 }
 
+// To a device of another job, which asks for nothing: its blocks are there.
+template <class Source, class Port>
+void Device<Source, Port>::start_transfer(std::uint32_t stream, const Task& keys) {
+  const core::DeviceId peer{static_cast<std::uint32_t>(keys.peer)};
+  const Tier tier = port_.tier_to(peer);
+  const core::Time wire = port_.wire_of(keys.wire[0].ps, interface_of(tier));
+  const auto left = port_.send_message({peer, tier, wire, keys.tag}, stream);
+  if (!left || *left == core::Time::max()) return;
+  streams_.complete_in(*left - frame_.now(), stream);
+}
+
 // ---- their end
 
 // The collective at the head of `stream`, started before, is over but for what is still leaving.
@@ -344,13 +397,27 @@ void Device<Source, Port>::complete(std::uint32_t stream) {
 
 template <class Source, class Port>
 void Device<Source, Port>::settle() {
-  streams_.settle([this](std::uint32_t stream, const Task& task) {
-    const bool over = start(stream, task);
-    if (frame_.model.traces_timeline) [[unlikely]]
-      put_begin_on_timeline(stream, task, over);
-    return over;
-  });
+  do {
+    streams_.settle([this](std::uint32_t stream, const Task& task) {
+      const bool over = start(stream, task);
+      if (frame_.model.traces_timeline) [[unlikely]]
+        put_begin_on_timeline(stream, task, over);
+      return over;
+    });
+  } while (begins_next());
   TimeAccount(frame_).close(streams_.doing());
+}
+
+// Whether an iteration begins that the device was told of while another was in progress.
+template <class Source, class Port>
+bool Device<Source, Port>::begins_next() {
+  if constexpr (Source::kServes) {
+    if (!streams_.is_at_end(Source::kIterations)) return false;
+    if (!streams_.source().begin_next(frame_.ctx)) return false;
+    streams_.extend(Source::kIterations);
+    return true;
+  }
+  return false;
 }
 
 // On the timeline, from this instant on: `task`, which was started. Of what is over at once only
@@ -380,13 +447,23 @@ void Device<Source, Port>::put_on_timeline(TimelineMark mark, std::uint32_t stre
 
 // ---- a device on a network whose port needs nothing but the device
 
-template <class Port>
+// A Source for one event.
+template <class Source>
+Source source_of(const DeviceFrame& frame) {
+  if constexpr (Source::kServes) {
+    return Source(frame);
+  } else {
+    return Source(frame.model.programs[frame.state.program]);
+  }
+}
+
+template <class Port, class Source = MappedProgram>
 class DeviceRun {
  public:
   DeviceRun(const DeviceModel& model, DeviceState& state, pdes::Context& ctx)
       : frame_(model, state, ctx),
         port_(frame_),
-        device_(frame_, MappedProgram(model.programs[state.program]), port_) {}
+        device_(frame_, source_of<Source>(frame_), port_) {}
 
   void start(core::Time begin) { device_.start(begin); }
   void handle(const pdes::Event& event) { device_.handle(event); }
@@ -395,7 +472,7 @@ class DeviceRun {
  private:
   DeviceFrame frame_;
   Port port_;
-  Device<MappedProgram, Port> device_;
+  Device<Source, Port> device_;
 };
 
 // The handlers of devices that are a Run during each event.
@@ -406,6 +483,21 @@ DeviceHandlers handlers_of() {
             Run(model, *static_cast<DeviceState*>(state), ctx).handle(event);
           },
           [](const DeviceModel& model, DeviceState& state, pdes::Context& ctx, core::Time begin) {
+            Run(model, state, ctx).start(begin);
+          }};
+}
+
+// A Run where a device has a program, a Served where it has a scheduler.
+template <class Run, class Served>
+DeviceHandlers handlers_of_both() {
+  return {[](void* memory, const pdes::Event& event, pdes::Context& ctx) {
+            const DeviceModel& model = ctx.model<Cluster>().devices();
+            auto& state = *static_cast<DeviceState*>(memory);
+            if (state.serves) return Served(model, state, ctx).handle(event);
+            Run(model, state, ctx).handle(event);
+          },
+          [](const DeviceModel& model, DeviceState& state, pdes::Context& ctx, core::Time begin) {
+            if (state.serves) return Served(model, state, ctx).start(begin);
             Run(model, state, ctx).start(begin);
           }};
 }

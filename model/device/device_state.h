@@ -16,8 +16,10 @@
 #include "core/ids.h"
 #include "core/time.h"
 #include "model/device/time_class.h"
+#include "model/network/message/message.h"
 #include "model/network/message/network.h"
 #include "model/network/packet/endpoint_state.h"
+#include "pdes/undo_ring.h"
 #include "pdes/undo_vector.h"
 
 namespace exawarp::model {
@@ -37,7 +39,8 @@ struct DeviceState {
   bool further : 1 = false;     // whether it has FurtherClocks
   bool passes : 1 = false;      // whether it has a PassAccount
   bool flows : 1 = false;       // whether what follows PacketsState lacks an endpoint
-  std::uint8_t unused : 2 = 0;
+  bool served : 1 = false;      // whether it has a ServedState
+  bool serves : 1 = false;      // whether its tasks come from a scheduler (served_program.h)
   // Its rank in its job, low byte first; 0 where that is its id (no RankMap). Kept because the way
   // from a device to its rank is a permutation's inverse, several times the cost of a message.
   std::array<std::uint8_t, 3> rank{};
@@ -134,6 +137,21 @@ struct EarlySteps {
 struct SteppedState {
   pdes::UndoVector<SteppedLane> lanes;
   pdes::UndoVector<EarlySteps> early;
+};
+
+// Of a device that serves (served_program.h). Positions are those of its streams, which count on
+// over all iterations and transfers.
+struct KeysToSend {
+  std::uint32_t to;  // a device
+  std::uint32_t request;
+  std::int64_t bytes;
+};
+struct ServedState {
+  pdes::UndoRing<IterationBegins> told;  // that have not begun
+  pdes::UndoRing<KeysToSend> transfers;  // from position `sent` on
+  IterationBegins now{};                 // at positions begin to end, exclusive
+  std::uint32_t begin = 0, end = 0;
+  std::uint32_t sent = 0, transfers_end = 0;
 };
 
 // Of further interfaces out of the node, where there are any: this head, then `count` times of

@@ -29,6 +29,7 @@
 namespace exawarp::model {
 
 class PacketNetwork;
+struct ServedProgram;
 
 static_assert(kStreamsMax <= 32, "streams are bits of a word");
 constexpr std::uint32_t kChannelSlotsMax = 255;
@@ -89,6 +90,8 @@ struct ProgramTable {
   std::int64_t lag_ppb = 0;    // of what computes, ProgramTableInputs::lag_ppb
   bool runs_together = false;  // some passes, which devices then tell apart (PassAccount)
   std::uint64_t events = 0;  // a device executes, without waits for an interface
+  // Where a scheduler says what devices do, and the tasks are what it may say; else null.
+  std::shared_ptr<const ServedProgram> served = nullptr;
 
   [[nodiscard]] std::uint32_t streams() const {
     return static_cast<std::uint32_t>(first_task.size()) - 1;

@@ -46,6 +46,16 @@ class Streams {
     }
   }
 
+  // Whether all that the source has is over. Of a source that may come to have more:
+  [[nodiscard]] bool is_at_end(std::uint32_t stream) const {
+    return cursor(stream) == source_.length(stream);
+  }
+  // It has, in a stream that was at its end.
+  void extend(std::uint32_t stream) {
+    ready_ |= bit(stream);
+    ctx_.set(state_.unfinished, static_cast<std::uint8_t>(state_.unfinished + 1));
+  }
+
   // The task at the cursor is over.
   void complete(std::uint32_t stream) {
     busy_ &= ~bit(stream);

@@ -32,6 +32,8 @@ concept TaskSource = requires(const S& source, std::uint32_t stream, std::uint32
 // A program of a workload file, decoded before time zero.
 class MappedProgram {
  public:
+  static constexpr bool kServes = false;
+
   explicit MappedProgram(const ProgramTable& table) : table_(table) {}
 
   [[nodiscard]] std::uint32_t streams() const { return table_.streams(); }

@@ -5,6 +5,10 @@
 namespace exawarp::model::serving {
 
 void Outcome::deliver(core::PartitionId, const pdes::Emission& emission) {
+  if (emission.channel == kTakenChannel && !keys_came_ps_.empty()) {
+    keys_asked_ps_[emission.a] = emission.b;
+    keys_came_ps_[emission.a] = emission.c;
+  }
   if (emission.channel != kDoneChannel) return;
   const auto request = static_cast<std::uint32_t>(emission.a);
   restarts_[request] = emission.a >> 32;
@@ -28,6 +32,15 @@ core::Time Outcome::end(std::size_t request) const {
 core::Time Outcome::per_token(std::size_t request) const {
   const std::int64_t others = std::int64_t{spec_->requests[request].decode} - 1;
   return core::Time{(end(request) - first_token(request)).ps / std::max<std::int64_t>(others, 1)};
+}
+
+core::Time Outcome::keys_wait(std::size_t request) const {
+  return since_arrival(keys_asked_ps_[request], request) - first_token(request);
+}
+
+core::Time Outcome::keys_transfer(std::size_t request) const {
+  return core::Time{
+      static_cast<std::int64_t>(keys_came_ps_[request] - keys_asked_ps_[request])};
 }
 
 core::Time percentile(const std::vector<core::Time>& sorted, std::uint32_t percent) {

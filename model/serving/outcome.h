@@ -1,6 +1,7 @@
 // What became of the requests, and what users ask of it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -17,7 +18,9 @@ class Outcome final : public pdes::EmissionSink {
       : spec_(&spec),
         first_token_ps_(spec.requests.size()),
         end_ps_(spec.requests.size()),
-        restarts_(spec.requests.size()) {}
+        restarts_(spec.requests.size()),
+        keys_asked_ps_(spec.hands_over ? spec.requests.size() : 0),
+        keys_came_ps_(spec.hands_over ? spec.requests.size() : 0) {}
 
   void deliver(core::PartitionId, const pdes::Emission& emission) override;
 
@@ -26,12 +29,27 @@ class Outcome final : public pdes::EmissionSink {
   [[nodiscard]] std::vector<std::uint64_t>& end_ps() { return end_ps_; }
   [[nodiscard]] std::vector<std::uint64_t>& restarts() { return restarts_; }
 
+  // All that was delivered, to add up or to keep; one order for all outcomes of a spec.
+  [[nodiscard]] std::array<std::vector<std::uint64_t>*, 5> all() {
+    return {&first_token_ps_, &end_ps_, &restarts_, &keys_asked_ps_, &keys_came_ps_};
+  }
+  [[nodiscard]] std::array<const std::vector<std::uint64_t>*, 5> all() const {
+    return {&first_token_ps_, &end_ps_, &restarts_, &keys_asked_ps_, &keys_came_ps_};
+  }
+
   [[nodiscard]] bool is_done(std::size_t request) const { return end_ps_[request] != 0; }
   // Of a request that is done, since its arrival.
   [[nodiscard]] core::Time first_token(std::size_t request) const;
   [[nodiscard]] core::Time end(std::size_t request) const;
   // Of a request that is done: mean time between its tokens; 0 where it has but one.
   [[nodiscard]] core::Time per_token(std::size_t request) const;
+  // Of a request that is done: whether another pool decoded it, and if so, from its first token to
+  // when its keys and values were asked for, and from then on until all had come.
+  [[nodiscard]] bool was_handed_over(std::size_t request) const {
+    return !keys_came_ps_.empty() && keys_came_ps_[request] != 0;
+  }
+  [[nodiscard]] core::Time keys_wait(std::size_t request) const;
+  [[nodiscard]] core::Time keys_transfer(std::size_t request) const;
   [[nodiscard]] std::uint64_t restarts_of(std::size_t request) const { return restarts_[request]; }
 
  private:
@@ -41,6 +59,7 @@ class Outcome final : public pdes::EmissionSink {
   std::vector<std::uint64_t> first_token_ps_;  // engine time
   std::vector<std::uint64_t> end_ps_;
   std::vector<std::uint64_t> restarts_;
+  std::vector<std::uint64_t> keys_asked_ps_, keys_came_ps_;  // engine time; empty: none move
 };
 
 // The `percent`-th percentile with linear interpolation, rounded to a picosecond. Requires `sorted`

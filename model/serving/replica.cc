@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "model/serving/batch_former.h"
+#include "model/serving/handover.h"
 #include "model/serving/iteration_time.h"
+#include "model/serving/on_devices.h"
 #include "pdes/context.h"
 
 namespace exawarp::model::serving {
@@ -50,21 +52,29 @@ std::int64_t batch_ps(const Replica::State& s, const Spec& spec) {
   return std::max(core::time_to_end(ps / spec.stages), kBatchTimeMin).ps;
 }
 
-void account_present(Replica::State& s, Context& ctx) {
-  const std::uint32_t present = s.arrived - s.finished;
-  const auto elapsed_ps = static_cast<std::uint64_t>(ctx.now().ps - s.changed_ps);
-  ctx.add(s.present_ps, present * elapsed_ps);
-  ctx.set(s.changed_ps, ctx.now().ps);
+const Spec& spec_here(Context& ctx) {
+  const auto& serving = ctx.model<Serving>();
+  return serving.spec_of(serving.index_of(ctx.self()));
 }
 
-void ask_for_schedule(Replica::State& s, Context& ctx) {
-  if (s.schedule_sent != 0) return;
-  ctx.set(s.schedule_sent, 1);
-  ctx.send(ctx.self(), core::Time{1}, kSchedule);
+// The batch formed last goes to the devices, which say when it is over.
+void start_on_devices(Replica::State& s, const Spec& spec, Context& ctx) {
+  IterationBegins begins;
+  begins.compute_ps = batch_ps(s, spec);
+  begins.batch = s.batches;
+  std::uint64_t tokens = 0, outputs = 0;
+  for (const Live& r : s.flight) {
+    if (r.batch != s.batches) continue;
+    tokens += r.tokens;
+    outputs += r.prompt_done() || r.processed + r.tokens == r.prefill ? 1 : 0;
+  }
+  ctx.add(s.busy_ps, static_cast<std::uint64_t>(begins.compute_ps));
+  ctx.add(s.tokens, tokens);
+  begin_on_devices(spec, tokens, outputs, begins, ctx);
 }
 
 // The batch formed last goes through the stages, each of which has one batch at a time.
-void start_batch(Replica::State& s, const Spec& spec, Context& ctx) {
+void start_here(Replica::State& s, const Spec& spec, Context& ctx) {
   const std::int64_t stage_ps = batch_ps(s, spec);
   std::int64_t at_ps = ctx.now().ps - 1;  // the instant that this one belongs to
   for (std::uint32_t stage = 0; stage < s.stage_free_ps.size(); ++stage) {
@@ -76,18 +86,26 @@ void start_batch(Replica::State& s, const Spec& spec, Context& ctx) {
   for (const Live& r : s.flight)
     if (r.batch == s.batches) ctx.add(s.tokens, r.tokens);
   ctx.send(ctx.self(), core::Time{at_ps} - ctx.now(), kBatchEnd, BatchEndEvent{s.batches});
+}
+
+void start_batch(Replica::State& s, const Spec& spec, Context& ctx) {
+  if (spec.devices)
+    start_on_devices(s, spec, ctx);
+  else
+    start_here(s, spec, ctx);
   ctx.add(s.batches, 1);
   ctx.add(s.batches_under_way, 1);
 }
 
 void schedule(Replica::State& s, Context& ctx) {
-  const Spec& spec = ctx.model<Serving>().spec();
+  const auto& serving = ctx.model<Serving>();
+  const Spec& spec = spec_here(ctx);
   ctx.set(s.schedule_sent, 0);
   BatchFormer former(s, spec, ctx);
   while (s.batches_under_way < spec.stages && former.form() != 0) start_batch(s, spec, ctx);
   if (spec.router == Router::least_outstanding && former.left() != 0) {
-    ctx.send(pdes::LpId{spec.replicas}, spec.latency, kLeft,
-             LeftEvent{.replica = ctx.self().value, .requests = former.left()});
+    ctx.send(serving.router(), spec.latency, kLeft,
+             LeftEvent{.replica = serving.index_of(ctx.self()), .requests = former.left()});
   }
 }
 
@@ -100,7 +118,8 @@ void finish(Replica::State& s, Live& r, BatchFormer& former, Context& ctx) {
 }
 
 void end_batch(Replica::State& s, std::uint64_t batch, Context& ctx) {
-  BatchFormer former(s, ctx.model<Serving>().spec(), ctx);
+  const Spec& spec = spec_here(ctx);
+  BatchFormer former(s, spec, ctx);
   std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < s.flight.size(); ++i) {
     Live r = s.flight[i];
@@ -116,18 +135,34 @@ void end_batch(Replica::State& s, std::uint64_t batch, Context& ctx) {
     }
     if (r.processed >= r.total())
       finish(s, r, former, ctx);
+    else if (spec.hands_over && r.prompt_done())
+      hand_over(s, r, ctx);
     else
       s.running.push_back(ctx, r);
   }
   while (s.flight.size() > kept) s.flight.erase(ctx, s.flight.size() - 1);
   ctx.check(s.batches_under_way > 0, "serving: a batch ended twice");
   ctx.set(s.batches_under_way, s.batches_under_way - 1);
+  take_offers(s, spec, ctx);
   ask_for_schedule(s, ctx);
 }
 
 void describe_live(pdes::StateArchive& archive, Live& r) { archive.bytes(&r); }
 
 }  // namespace
+
+void account_present(Replica::State& s, Context& ctx) {
+  const std::uint32_t present = s.arrived - s.finished;
+  const auto elapsed_ps = static_cast<std::uint64_t>(ctx.now().ps - s.changed_ps);
+  ctx.add(s.present_ps, present * elapsed_ps);
+  ctx.set(s.changed_ps, ctx.now().ps);
+}
+
+void ask_for_schedule(Replica::State& s, Context& ctx) {
+  if (s.schedule_sent != 0) return;
+  ctx.set(s.schedule_sent, 1);
+  ctx.send(ctx.self(), core::Time{1}, kSchedule);
+}
 
 void Replica::handle(State& s, const pdes::Event& event, Context& ctx) {
   switch (event.kind) {
@@ -140,6 +175,14 @@ void Replica::handle(State& s, const pdes::Event& event, Context& ctx) {
       return schedule(s, ctx);
     case kBatchEnd:
       return end_batch(s, event.as<BatchEndEvent>().batch, ctx);
+    case kOffer:
+      return take_offer(s, event.as<Offer>(), spec_here(ctx), ctx);
+    case kPull:
+      return send_keys(s, event.as<PullEvent>(), spec_here(ctx), ctx);
+    case kKeysCame:
+      return count_keys(s, event.as<KeysCameEvent>(), spec_here(ctx), ctx);
+    case kTaken:
+      return let_go(s, event.as<TakenEvent>(), spec_here(ctx), ctx);
     default:
       return ctx.check(false, "a replica received an event of no known kind");
   }
@@ -156,6 +199,10 @@ void Replica::describe(State& s, pdes::StateArchive& archive) {
     archive.word(*word);
   for (std::uint64_t* word : {&s.tokens, &s.busy_ps, &s.present_ps}) archive.word(*word);
   archive.word(s.changed_ps);
+  for (auto* lives : {&s.leaving, &s.arriving})
+    lives->describe(archive, [&](Live& r) { describe_live(archive, r); });
+  s.asked_ps.describe(archive, [&](std::int64_t& time) { archive.word(time); });
+  s.offers.describe(archive, [&](Offer& offer) { archive.bytes(&offer); });
 }
 
 }  // namespace exawarp::model::serving

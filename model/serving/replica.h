@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "model/serving/serving.h"
 #include "pdes/logical_process.h"
@@ -32,8 +34,18 @@ struct Live {
   [[nodiscard]] std::uint32_t total() const { return prefill + decode; }
 };
 
-enum ReplicaEvent : pdes::EventKind { kArrive, kSchedule, kBatchEnd };
-enum RouterEvent : pdes::EventKind { kNext = 16, kLeft };
+// A request whose prompt is computed, on its way to a replica that decodes (handover.h).
+struct Offer {
+  std::uint32_t request = 0;
+  std::uint32_t from = 0;  // replica
+  std::int64_t first_token_ps = 0;
+  std::uint32_t restarts = 0;
+  std::uint32_t unused = 0;
+};
+
+enum ReplicaEvent : pdes::EventKind { kArrive, kSchedule, kBatchEnd, kOffer, kPull, kKeysCame,
+                                      kTaken };
+enum RouterEvent : pdes::EventKind { kNext = 16, kLeft, kOffered };
 
 struct ArriveEvent {
   std::uint64_t request;
@@ -49,8 +61,21 @@ struct LeftEvent {  // so many requests left the replica's queue; fewer than 0: 
   std::int32_t requests;
 };
 
+struct PullEvent {  // the keys and values of a request, to a replica of the other pool
+  std::uint32_t request;
+  std::uint32_t to;
+};
+struct KeysCameEvent {  // a message of them
+  std::uint64_t request;
+};
+struct TakenEvent {  // all of them
+  std::uint64_t request;
+};
+
 // Of a request that is done: a = request, b = first token, c = end, in engine time.
 constexpr std::uint32_t kDoneChannel = 1;
+// Of one whose keys and values have come: a = request, b = when they were asked for, c = now.
+constexpr std::uint32_t kTakenChannel = 6;
 
 // Engine time at which simulated time 0 lies: an event takes a picosecond to begin with.
 constexpr core::Time kStart{1};
@@ -76,6 +101,11 @@ struct Replica {
     std::uint64_t busy_ps = 0;     // of the first stage
     std::uint64_t present_ps = 0;  // requests here times time
     std::int64_t changed_ps = 0;   // when their number changed last
+    // Of a pool that hands over, and of the one that takes over (handover.h):
+    pdes::UndoVector<Live> leaving;    // prompts that are computed, with their blocks
+    pdes::UndoRing<Offer> offers;      // for which there has been no room
+    pdes::UndoVector<Live> arriving;   // Live::tokens counts their messages
+    pdes::UndoVector<std::int64_t> asked_ps;  // by place there: when they were asked for
   };
 
   static void handle(State& s, const pdes::Event& event, pdes::Context& ctx);
@@ -84,7 +114,8 @@ struct Replica {
 
 struct RouterProcess {
   struct State {
-    pdes::UndoVector<std::uint32_t> queued;  // by replica, as far as known: least_outstanding only
+    pdes::UndoVector<std::uint32_t> queued;  // by replica, as far as known: least_outstanding only;
+                                             // of those that take over, offers
     std::uint64_t routed = 0;
   };
 
@@ -92,11 +123,20 @@ struct RouterProcess {
   static void describe(State& s, pdes::StateArchive& archive);
 };
 
-// Replica r is logical process r; the router comes behind them.
+// Where the processes of a Serving lie among those of a larger model.
+struct ServingPlace {
+  pdes::LpId first{0};
+  std::uint32_t atom = 1;  // the router's number is a multiple of it
+};
+
+// Replica r is logical process first + r, those that take over behind those that hand over; then
+// comes the router.
 class Serving : public pdes::Model {
  public:
   // Throws core::InputError, as check().
-  explicit Serving(Spec spec);
+  explicit Serving(Spec spec) : Serving(std::move(spec), std::nullopt, {}) {}
+  // `decoding`: the pool that takes over, of the same requests.
+  Serving(Spec spec, std::optional<Spec> decoding, const ServingPlace& place);
 
   [[nodiscard]] std::span<const pdes::LpType> types() const override { return types_; }
   [[nodiscard]] std::span<const pdes::LpRange> ranges() const override { return ranges_; }
@@ -104,10 +144,25 @@ class Serving : public pdes::Model {
   void initialise(pdes::LpId lp, void* state, pdes::Context& ctx) const override;
 
   [[nodiscard]] const Spec& spec() const { return spec_; }
-  [[nodiscard]] std::uint32_t processes() const { return spec_.replicas + 1; }
+  [[nodiscard]] const Spec* decoding() const { return decoding_ ? &*decoding_ : nullptr; }
+  // Of a replica's pool.
+  [[nodiscard]] const Spec& spec_of(std::uint32_t replica) const {
+    return replica < spec_.replicas ? spec_ : *decoding_;
+  }
+  [[nodiscard]] std::uint32_t replicas() const {
+    return spec_.replicas + (decoding_ ? decoding_->replicas : 0);
+  }
+  [[nodiscard]] std::uint32_t processes() const { return replicas() + 1; }
+  [[nodiscard]] pdes::LpId first() const { return ranges_[0].first; }
+  [[nodiscard]] pdes::LpId router() const { return ranges_[1].first; }
+  [[nodiscard]] pdes::LpId replica(std::uint32_t index) const { return {first().value + index}; }
+  [[nodiscard]] std::uint32_t index_of(pdes::LpId replica) const {
+    return replica.value - first().value;
+  }
 
  private:
   Spec spec_;
+  std::optional<Spec> decoding_;
   pdes::LpType types_[2];
   pdes::LpRange ranges_[2];
 };

@@ -18,7 +18,7 @@ namespace {
 using pdes::Context;
 
 // What a draw is for.
-enum class Purpose : std::uint64_t { interval, prefill, decode, route };
+enum class Purpose : std::uint64_t { interval, prefill, decode, route, hand_over };
 
 std::uint64_t draw(std::uint64_t seed, Purpose purpose, std::uint64_t number) {
   constexpr std::uint64_t kServing = 0x73657276696e67;
@@ -71,33 +71,53 @@ std::uint32_t between(Uniform range, std::uint64_t bits) {
   return range.least + static_cast<std::uint32_t>(bits % width);
 }
 
-// The replica of the `request`-th.
-std::uint32_t choose(const RouterProcess::State& s, const Spec& spec, std::uint64_t request,
-                     std::uint64_t seed) {
+// Of `spec`'s replicas, the first of which is `first`, that of the `request`-th.
+std::uint32_t choose(const RouterProcess::State& s, const Spec& spec, std::uint32_t first,
+                     std::uint64_t request, std::uint64_t seed) {
   switch (spec.router) {
     case Router::round_robin:
       break;
-    case Router::random:
-      return static_cast<std::uint32_t>(draw(seed, Purpose::route, request) % spec.replicas);
-    case Router::least_outstanding:
-      return static_cast<std::uint32_t>(std::min_element(s.queued.begin(), s.queued.end()) -
+    case Router::random: {
+      const Purpose purpose = first == 0 ? Purpose::route : Purpose::hand_over;
+      return first + static_cast<std::uint32_t>(draw(seed, purpose, request) % spec.replicas);
+    }
+    case Router::least_outstanding: {
+      const auto* from = s.queued.begin() + first;
+      return static_cast<std::uint32_t>(std::min_element(from, from + spec.replicas) -
                                         s.queued.begin());
+    }
   }
-  return static_cast<std::uint32_t>(request % spec.replicas);
+  return first + static_cast<std::uint32_t>(request % spec.replicas);
+}
+
+void count_queued(RouterProcess::State& s, std::uint32_t replica, Context& ctx) {
+  if (replica < s.queued.size()) s.queued.assign(ctx, replica, s.queued[replica] + 1);
 }
 
 // All that arrive at this instant, then the wake-up for the next.
 void route_from(RouterProcess::State& s, std::uint64_t request, Context& ctx) {
-  const Spec& spec = ctx.model<Serving>().spec();
+  const auto& serving = ctx.model<Serving>();
+  const Spec& spec = serving.spec();
   for (; request < spec.requests.size(); ++request) {
     const core::Time arrival = core::sum_to_end(spec.requests[request].arrival, kStart);
     if (arrival > ctx.now())
       return ctx.send(ctx.self(), arrival - ctx.now(), kNext, NextEvent{request});
-    const std::uint32_t replica = choose(s, spec, request, ctx.seed());
-    if (replica < s.queued.size()) s.queued.assign(ctx, replica, s.queued[replica] + 1);
+    const std::uint32_t replica = choose(s, spec, 0, request, ctx.seed());
+    count_queued(s, replica, ctx);
     ctx.add(s.routed, 1);
-    ctx.send(pdes::LpId{replica}, spec.latency, kArrive, ArriveEvent{request});
+    ctx.send(serving.replica(replica), spec.latency, kArrive, ArriveEvent{request});
   }
+}
+
+// To a replica that decodes.
+void pass_on(RouterProcess::State& s, const Offer& offer, Context& ctx) {
+  const auto& serving = ctx.model<Serving>();
+  if (serving.decoding() == nullptr) return ctx.check(false, "a router was offered a request");
+  const Spec& spec = *serving.decoding();
+  const std::uint32_t to =
+      choose(s, spec, serving.spec().replicas, offer.request, ctx.seed());
+  count_queued(s, to, ctx);
+  ctx.send(serving.replica(to), spec.latency, kOffer, offer);
 }
 
 }  // namespace
@@ -139,23 +159,28 @@ std::vector<Request> poisson_requests(const PoissonSpec& spec, std::uint64_t see
   return requests;
 }
 
-Serving::Serving(Spec spec)
+Serving::Serving(Spec spec, std::optional<Spec> decoding, const ServingPlace& place)
     : spec_(std::move(spec)),
-      types_{pdes::make_lp_type<Replica>("replica"), pdes::make_lp_type<RouterProcess>("router")},
-      ranges_{{pdes::LpId{0}, spec_.replicas, 0}, {pdes::LpId{spec_.replicas}, 1, 1}} {
+      decoding_(std::move(decoding)),
+      types_{pdes::make_lp_type<Replica>("replica"), pdes::make_lp_type<RouterProcess>("router")} {
   check(spec_);
+  if (decoding_) check(*decoding_);
+  const std::uint32_t behind = place.first.value + replicas();
+  ranges_[0] = {place.first, replicas(), 0};
+  ranges_[1] = {pdes::LpId{(behind + place.atom - 1) / place.atom * place.atom}, 1, 1};
 }
 
 void Serving::initialise(pdes::LpId lp, void* state, Context& ctx) const {
-  if (lp.value < spec_.replicas) {
+  if (lp != router()) {
     auto& s = *static_cast<Replica::State*>(state);
-    for (std::uint32_t i = 0; i < spec_.stages; ++i) s.stage_free_ps.push_back(ctx, 0);
+    const std::uint32_t stages = spec_of(index_of(lp)).stages;
+    for (std::uint32_t i = 0; i < stages; ++i) s.stage_free_ps.push_back(ctx, 0);
     return;
   }
   auto& s = *static_cast<RouterProcess::State*>(state);
   if (spec_.router == Router::least_outstanding) {
-    s.queued.reserve(ctx, spec_.replicas);
-    for (std::uint32_t i = 0; i < spec_.replicas; ++i) s.queued.push_back(ctx, 0);
+    s.queued.reserve(ctx, replicas());
+    for (std::uint32_t i = 0; i < replicas(); ++i) s.queued.push_back(ctx, 0);
   }
   route_from(s, 0, ctx);
 }
@@ -172,6 +197,8 @@ void RouterProcess::handle(State& s, const pdes::Event& event, Context& ctx) {
       ctx.check(queued >= 0, "serving: more requests left a queue than came");
       return s.queued.assign(ctx, left.replica, static_cast<std::uint32_t>(queued));
     }
+    case kOffered:
+      return pass_on(s, event.as<Offer>(), ctx);
     default:
       return ctx.check(false, "a router received an event of no known kind");
   }

@@ -54,6 +54,7 @@ struct BatchTime {
 };
 
 class IterationTime;
+struct OnDevices;
 
 struct Spec {
   std::vector<Request> requests;  // in order of arrival
@@ -74,6 +75,10 @@ struct Spec {
   // Measured kernels in place of `time` (iteration_time.h); a stage takes an equal share as well.
   // Null: `time`.
   std::shared_ptr<const IterationTime> iteration = {};
+  // Devices of a cluster, which compute the batches (on_devices.h). Null: a batch takes its time.
+  std::shared_ptr<const OnDevices> devices = {};
+  // Once a prompt is computed, a replica of another pool decodes (handover.h).
+  bool hands_over = false;
 };
 
 constexpr std::uint32_t kStagesMax = 64;

@@ -27,6 +27,9 @@ enum class DeviceEvent : pdes::EventKind {
   background_due,      // to itself: a generator's next message
   background_arrives,
   census,              // whether all jobs are done
+  // From the scheduler of a serving replica (device/served_program.h):
+  iteration_begins,    // an IterationBegins
+  transfer_due,        // a TransferDue
 };
 
 struct NodeDone {
@@ -57,6 +60,26 @@ struct Ready {
   std::uint32_t stream;  // of the sender that asked
   std::uint32_t unused;
 };
+
+// What a device of a serving replica has to do next, or after what it does.
+constexpr std::uint16_t kNoOutputs = 0xffff;
+struct IterationBegins {
+  std::int64_t compute_ps = 0;  // of its stage
+  std::uint32_t batch = 0;
+  // Size classes (serving/size_classes.h): tokens of the batch, and sequences that give one.
+  std::uint16_t tokens = 0;
+  std::uint16_t outputs = kNoOutputs;
+};
+
+// The keys and values of a prompt that it has, for a replica of the pool that continues.
+struct TransferDue {
+  std::uint32_t request = 0;
+  std::uint32_t tokens = 0;
+  std::uint32_t replica = 0;
+  std::uint32_t unused = 0;
+};
+// In tags of their messages, beside the request's number.
+constexpr std::uint32_t kTransferTag = 1u << 31;
 
 // Traffic of no job.
 struct BackgroundMessage {

@@ -1,0 +1,233 @@
+#include "io/report/served_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/units.h"
+#include "io/report/append.h"
+#include "io/report/spread.h"
+#include "io/study/served_job_config.h"
+#include "io/study/suggest.h"
+#include "model/serving/replica.h"
+
+namespace exawarp::io {
+namespace {
+
+using core::Time;
+using Json = nlohmann::ordered_json;
+using model::TimeClass;
+using Answers = model::serving::Outcome;
+using model::serving::PoolLayout;
+using model::serving::Request;
+using model::serving::Serving;
+
+// Of one Serving.
+struct Served {
+  const Serving* serving = nullptr;
+  const Answers* outcome = nullptr;
+  const ServedJobConfig* config = nullptr;
+  std::size_t job = 0;  // of the first pool
+  std::uint64_t done = 0, good = 0, prompt_tokens = 0, output_tokens = 0;
+  Time makespan;  // from the first arrival to the last end
+  Spread first_token, per_token, end, keys_wait, keys_transfer;
+
+  [[nodiscard]] double per_s(std::uint64_t count) const {
+    return makespan.ps == 0 ? 0 : static_cast<double>(count) / core::to_seconds(makespan);
+  }
+  [[nodiscard]] std::size_t pools() const { return serving->decoding() == nullptr ? 1 : 2; }
+};
+
+bool keeps(const Objectives& promised, const Answers& outcome, std::size_t request) {
+  const auto within = [](Time promise, Time is) { return promise.ps == 0 || is <= promise; };
+  return within(promised.first_token, outcome.first_token(request)) &&
+         within(promised.per_token, outcome.per_token(request)) &&
+         within(promised.end, outcome.end(request));
+}
+
+void add_answers(Served& out) {
+  const std::vector<Request>& requests = out.serving->spec().requests;
+  std::vector<Time> first_token, per_token, end, wait, transfer;
+  Time last{0};
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!out.outcome->is_done(i)) continue;
+    ++out.done;
+    out.good += keeps(out.config->objectives, *out.outcome, i) ? 1 : 0;
+    out.prompt_tokens += requests[i].prefill;
+    out.output_tokens += requests[i].decode;
+    first_token.push_back(out.outcome->first_token(i));
+    per_token.push_back(out.outcome->per_token(i));
+    end.push_back(out.outcome->end(i));
+    last = std::max(last, requests[i].arrival + end.back());
+    if (!out.outcome->was_handed_over(i)) continue;
+    wait.push_back(out.outcome->keys_wait(i));
+    transfer.push_back(out.outcome->keys_transfer(i));
+  }
+  if (out.done != 0) out.makespan = last - requests.front().arrival;
+  out.first_token = spread_of(std::move(first_token));
+  out.per_token = spread_of(std::move(per_token));
+  out.end = spread_of(std::move(end));
+  out.keys_wait = spread_of(std::move(wait));
+  out.keys_transfer = spread_of(std::move(transfer));
+}
+
+std::vector<Served> served_of(const RunReport& r) {
+  std::vector<Served> all;
+  for (std::size_t j = 0; j < r.study->jobs.size(); ++j) {
+    const Serving* serving = r.cluster->serving_of(j);
+    if (serving == nullptr) continue;
+    Served& out = all.emplace_back();
+    out.serving = serving;
+    out.outcome = &r.requests->of(all.size() - 1);
+    out.config = r.study->jobs[j].serving.get();
+    out.job = j;
+    add_answers(out);
+  }
+  return all;
+}
+
+// Shares of a pool's devices, from the first arrival to the last answer of the job.
+struct PoolTime {
+  double computing = 0, communicating = 0;
+  [[nodiscard]] double busy() const { return computing + communicating; }
+};
+PoolTime pool_time(const RunReport& r, const Served& served, std::size_t job) {
+  const model::JobTotals totals = r.outcome->jobs()[job];
+  const double whole =
+      static_cast<double>(totals.totals.devices) * static_cast<double>(served.makespan.ps);
+  if (whole == 0) return {};
+  PoolTime out;
+  const auto share = [&](TimeClass c) {
+    return static_cast<double>(totals.totals.time_ps[model::index_of(c)]) / whole;
+  };
+  out.computing = share(TimeClass::compute);
+  for (std::size_t i = 1; i <= model::kCommunicationKindCount; ++i) {
+    out.communicating += share(static_cast<TimeClass>(i));
+  }
+  return out;
+}
+
+const PoolLayout& pool_layout(const RunReport& r, std::size_t job) {
+  return r.jobs->pools[job]->layout;
+}
+
+double batch_tokens_mean(const PoolTotals& totals) {
+  return static_cast<double>(totals.tokens) /
+         static_cast<double>(std::max<std::uint64_t>(1, totals.batches));
+}
+
+Json pool_json(const RunReport& r, const Served& served, std::size_t job) {
+  const PoolLayout& layout = pool_layout(r, job);
+  const PoolTotals& totals = r.pools[job];
+  const PoolTime time = pool_time(r, served, job);
+  return {{"job", r.study->jobs[job].name},
+          {"replicas", layout.replicas},
+          {"tensor", layout.tensor},
+          {"pipeline", layout.pipeline},
+          {"policy", core::name_of(r.jobs->pools[job]->spec.policy)},
+          {"batches", totals.batches},
+          {"tokens_per_batch", batch_tokens_mean(totals)},
+          {"restarts", totals.restarts},
+          {"blocks", r.jobs->pools[job]->spec.blocks},
+          {"blocks_most", totals.blocks_most},
+          {"computing", time.computing},
+          {"communicating", time.communicating},
+          {"utilisation", time.busy()}};
+}
+
+std::string pool_text(const RunReport& r, const Served& served, std::size_t job) {
+  const PoolLayout& layout = pool_layout(r, job);
+  const PoolTotals& totals = r.pools[job];
+  const PoolTime time = pool_time(r, served, job);
+  return fmt::format(
+      "{} x (tensor {}, pipeline {}), {}: busy {:.1f} % (computing {:.1f}); {} batches of {:.4g} "
+      "tokens; {} restarts; {} of {} blocks at most",
+      core::format_grouped(layout.replicas), layout.tensor, layout.pipeline,
+      core::name_of(r.jobs->pools[job]->spec.policy), 100 * time.busy(), 100 * time.computing,
+      core::format_grouped(totals.batches), batch_tokens_mean(totals),
+      core::format_grouped(totals.restarts), core::format_grouped(totals.blocks_most),
+      core::format_grouped(r.jobs->pools[job]->spec.blocks));
+}
+
+void add_text(const RunReport& r, const Served& served, std::string& out) {
+  const auto line = [&](const char* what, const std::string& text) {
+    append(out, "  {:<14}{}\n", what, text);
+  };
+  append(out, "Serving     {}, {}\n", r.study->jobs[served.job].name,
+         core::name_of(served.serving->spec().router));
+  line("requests",
+       fmt::format("{} done of {} in {}, {:.4g} a second; {} tokens a second in, {} out",
+                   core::format_grouped(served.done),
+                   core::format_grouped(served.serving->spec().requests.size()),
+                   core::format_time(served.makespan), served.per_s(served.done),
+                   core::format_count(served.per_s(served.prompt_tokens)),
+                   core::format_count(served.per_s(served.output_tokens))));
+  line("first token", text_of(served.first_token));
+  line("per token", text_of(served.per_token));
+  line("end to end", text_of(served.end));
+  if (served.pools() == 2) {
+    line("keys wait", text_of(served.keys_wait));
+    line("keys move", text_of(served.keys_transfer));
+  }
+  if (served.config->objectives.any()) {
+    const auto done = static_cast<double>(std::max<std::uint64_t>(1, served.done));
+    line("as promised", fmt::format("{} requests, {:.1f} %, {:.4g} a second",
+                                    core::format_grouped(served.good),
+                                    100.0 * static_cast<double>(served.good) / done,
+                                    served.per_s(served.good)));
+  }
+  const bool two = served.pools() == 2;
+  line(two ? "prompts" : "replicas", pool_text(r, served, served.job));
+  if (two) line("decodes", pool_text(r, served, served.job + 1));
+}
+
+}  // namespace
+
+std::uint64_t unanswered_requests(const RunReport& r) {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < r.requests->size(); ++i) {
+    const std::size_t requests = r.cluster->served()[i]->spec().requests.size();
+    for (std::size_t q = 0; q < requests; ++q) count += r.requests->of(i).is_done(q) ? 0 : 1;
+  }
+  return count;
+}
+
+Json served_json(const RunReport& r) {
+  Json list = Json::array();
+  for (const Served& served : served_of(r)) {
+    Json entry{{"name", r.study->jobs[served.job].name},
+               {"router", core::name_of(served.serving->spec().router)},
+               {"requests", served.serving->spec().requests.size()},
+               {"done", served.done},
+               {"makespan_ps", served.makespan.ps},
+               {"requests_per_s", served.per_s(served.done)},
+               {"prompt_tokens_per_s", served.per_s(served.prompt_tokens)},
+               {"output_tokens_per_s", served.per_s(served.output_tokens)},
+               {"first_token_ps", json_of(served.first_token)},
+               {"per_token_ps", json_of(served.per_token)},
+               {"end_ps", json_of(served.end)}};
+    if (served.pools() == 2) {
+      entry["keys_wait_ps"] = json_of(served.keys_wait);
+      entry["keys_transfer_ps"] = json_of(served.keys_transfer);
+    }
+    if (served.config->objectives.any()) {
+      entry["good"] = served.good;
+      entry["goodput_per_s"] = served.per_s(served.good);
+    }
+    entry["pools"] = Json::array();
+    for (std::size_t p = 0; p < served.pools(); ++p) {
+      entry["pools"].push_back(pool_json(r, served, served.job + p));
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+std::string served_text(const RunReport& r) {
+  std::string out;
+  for (const Served& served : served_of(r)) add_text(r, served, out);
+  return out;
+}
+
+}  // namespace exawarp::io

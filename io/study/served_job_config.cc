@@ -1,0 +1,150 @@
+#include "io/study/served_job_config.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "io/study/jobs_config.h"
+#include "io/study/schema_sections.h"
+#include "io/study/transformer_config.h"
+#include "model/generate/spec.h"
+
+namespace exawarp::io {
+namespace {
+
+using model::serving::Policy;
+using model::serving::PoolLayout;
+
+template <class S, class Layout>
+std::vector<typename Keys<S>::Key> layout_keys(Layout layout) {
+  using K = Keys<S>;
+  return {K::integer("tensor", [layout](S& s) -> auto& { return layout(s).tensor; }, {1, 1024},
+                     "devices that split each layer"),
+          K::integer("pipeline", [layout](S& s) -> auto& { return layout(s).pipeline; },
+                     {1, model::serving::kStagesMax}, "stages of a replica"),
+          K::integer("replicas", [layout](S& s) -> auto& { return layout(s).replicas; },
+                     {1, 1 << 16}, "of the model")};
+}
+
+// Replicas and stages are the layout's, so the scheduler's table has two keys too many.
+void read_scheduler(const YamlSection& section, PoolConfig& out, const KeySchema& key) {
+  const YamlSection scheduler = section.section(key.name);
+  for (const char* of_layout : {"replicas", "stages"}) {
+    if (scheduler.has(of_layout)) {
+      scheduler.fail(of_layout, "is the layout's; expected replicas and pipeline beside scheduler");
+    }
+  }
+  out.by_formula = scheduler.has("batch_time");
+  out.spec = serving_spec_keys().read(scheduler);
+  out.spec.replicas = out.layout.replicas;
+  out.spec.stages = out.layout.pipeline;
+}
+
+const Keys<PoolConfig>& decode_keys() {
+  using S = PoolConfig;
+  using K = Keys<S>;
+  static const K keys("jobs.serving.decode", "Replicas that decode what others prefilled.", [] {
+    auto all = layout_keys<S>([](S& s) -> PoolLayout& { return s.layout; });
+    all.push_back(K::custom("scheduler", {ValueShape::mapping(serving_spec_keys().schema())},
+                            "of each replica; `policy`: `vllm` or `sarathi`", read_scheduler)
+                      .required());
+    all.push_back(K::custom("placement", placement_shapes(), "which devices they run on",
+                            [](const YamlSection& section, S& out, const KeySchema& key) {
+                              const JobConfig job = read_job_placement(section, key.name, {});
+                              out.placement = job.placement;
+                              out.seed_given = job.seed_given;
+                              out.place = job.place;
+                            })
+                      .otherwise("`linear`"));
+    return all;
+  }());
+  return keys;
+}
+
+void check_decode(const YamlSection& section, const ServedJobConfig& job) {
+  const YamlSection scheduler = section.section("scheduler");
+  const Policy policy = job.decode->spec.policy;
+  if (policy != Policy::vllm && policy != Policy::sarathi) {
+    scheduler.fail("policy", fmt::format("\"{}\" cannot go on with what another pool has begun; "
+                                         "expected vllm or sarathi",
+                                         core::name_of(policy)));
+  }
+  if (scheduler.has("latency")) {
+    scheduler.fail("latency", "is that of the job's own scheduler; expected it there alone");
+  }
+}
+
+void check_model(const YamlSection& section, const ServedJobConfig& job) {
+  const auto check_pool = [&](const YamlSection& where, const PoolConfig& pool) {
+    model::serving::IterationSpec spec;
+    spec.model = job.model;
+    spec.tensor = static_cast<std::int64_t>(pool.layout.tensor);
+    spec.expert = job.expert;
+    spec.precision = job.precision;
+    spec.host = job.host;
+    try {
+      model::serving::check(spec);
+    } catch (const model::SpecProblem& problem) {
+      where.fail(problem.key, problem.text);
+    }
+    if (pool.layout.pipeline > job.model.layers) {
+      where.fail("pipeline", fmt::format("\"{}\"; expected at most the layers of the model, {}",
+                                         pool.layout.pipeline, job.model.layers));
+    }
+  };
+  check_pool(section, job.pool);
+  if (job.decode) check_pool(section.section("decode"), *job.decode);
+}
+
+}  // namespace
+
+const Keys<ServedJobConfig>& served_job_keys() {
+  using S = ServedJobConfig;
+  using K = Keys<S>;
+  static const K keys(
+      "jobs.serving", "A language model that is served: docs/guide/serving_on_clusters.md.", [] {
+        std::vector<K::Key> all{
+            K::section("model", &S::model, model_keys(), "what is served: a decoder").required()};
+        for (auto& key : layout_keys<S>([](S& s) -> PoolLayout& { return s.pool.layout; })) {
+          all.push_back(std::move(key));
+        }
+        std::vector<K::Key> rest{
+            K::choice("precision", &S::precision, "of the layers' products"),
+            K::integer("expert", &S::expert, {1, 1024},
+                       "parts that experts are dealt to: 1, or as many as `tensor`"),
+            K::latency("host", &S::host, 0, "that an iteration waits for the host"),
+            K::integer("all_reduces", &S::all_reduces, {0, 4096},
+                       "of a stage in an iteration, which share what a layer's two would carry")
+                .otherwise("two a layer"),
+            K::custom("scheduler", {ValueShape::mapping(serving_spec_keys().schema())},
+                      "of each replica, and their router; `batch_time` replaces kernels",
+                      [](const YamlSection& section, S& out, const KeySchema& key) {
+                        read_scheduler(section, out.pool, key);
+                      })
+                .required(),
+            K::custom("decode", {ValueShape::mapping(decode_keys().schema())},
+                      "replicas that decode; those above compute prompts alone",
+                      [](const YamlSection& section, S& out, const KeySchema& key) {
+                        if (const auto inside = section.optional_section(key.name)) {
+                          out.decode = decode_keys().read(*inside);
+                          check_decode(*inside, out);
+                        }
+                      })
+                .otherwise("none: the same replicas do both"),
+            K::section("requests", &S::requests, request_source_keys(), "what is asked, and when")
+                .required(),
+            K::section("objectives", &S::objectives, request_objective_keys(),
+                       "what a request is promised")};
+        for (K::Key& key : rest) all.push_back(std::move(key));
+        return all;
+      }());
+  return keys;
+}
+
+ServedJobConfig read_served_job(const YamlSection& section) {
+  ServedJobConfig out = served_job_keys().read(section);
+  check_model(section, out);
+  check_request_source(out.requests, section.where("requests"));
+  return out;
+}
+
+}  // namespace exawarp::io

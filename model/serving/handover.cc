@@ -1,0 +1,132 @@
+// Of a request under way between pools, Live::batch is the replica at its other end and
+// Live::first_token_ps what it was; while it arrives, Live::tokens counts messages.
+#include "model/serving/handover.h"
+
+#include "model/serving/batch_former.h"
+#include "model/serving/on_devices.h"
+
+namespace exawarp::model::serving {
+namespace {
+
+using pdes::Context;
+
+constexpr std::uint32_t kNowhere = 0xffffffff;
+
+std::uint32_t find(const pdes::UndoVector<Live>& lives, std::uint64_t request) {
+  for (std::uint32_t i = 0; i < lives.size(); ++i)
+    if (lives[i].request == request) return i;
+  return kNowhere;
+}
+
+std::uint32_t blocks_for(std::uint32_t tokens, const Spec& spec) {
+  return (tokens + spec.block_tokens - 1) / spec.block_tokens;
+}
+
+// Reserves and pulls.
+void take(Replica::State& s, const Offer& offer, std::uint32_t blocks, const Spec& spec,
+          Context& ctx) {
+  const auto& serving = ctx.model<Serving>();
+  const Request& asked = spec.requests[offer.request];
+  ctx.add(s.held, blocks);
+  if (s.held > s.held_most) ctx.set(s.held_most, s.held);
+  ctx.add(s.holders, 1);
+  s.arriving.push_back(ctx, {.request = offer.request,
+                             .prefill = asked.prefill,
+                             .decode = asked.decode,
+                             .processed = asked.prefill + 1,
+                             .blocks = blocks,
+                             .restarts = offer.restarts,
+                             .first_token_ps = offer.first_token_ps,
+                             .batch = offer.from});
+  // When it was asked for, until it comes.
+  s.asked_ps.push_back(ctx, ctx.now().ps);
+  ctx.send(serving.replica(offer.from), spec.latency, kPull,
+           PullEvent{.request = offer.request,
+                     .to = serving.index_of(ctx.self()) - serving.spec().replicas});
+}
+
+}  // namespace
+
+void hand_over(Replica::State& s, const Live& request, Context& ctx) {
+  const auto& serving = ctx.model<Serving>();
+  s.leaving.push_back(ctx, request);
+  ctx.send(serving.router(), serving.spec().latency, kOffered,
+           Offer{.request = request.request,
+                 .from = serving.index_of(ctx.self()),
+                 .first_token_ps = request.first_token_ps,
+                 .restarts = request.restarts});
+}
+
+void send_keys(Replica::State& s, const PullEvent& pull, const Spec& spec, Context& ctx) {
+  const bool is_here = find(s.leaving, pull.request) != kNowhere && spec.devices != nullptr;
+  ctx.check(is_here, "serving: keys and values were asked for that are not here");
+  if (!is_here) return;
+  const auto& serving = ctx.model<Serving>();
+  const OnDevices& devices = *spec.devices;
+  const TransferDue due{.request = pull.request,
+                        .tokens = spec.requests[pull.request].prefill,
+                        .replica = pull.to,
+                        .unused = 0};
+  for (std::uint32_t rank = 0; rank < devices.layout.replica_devices(); ++rank) {
+    ctx.send(devices.device(serving.index_of(ctx.self()), rank), spec.latency,
+             static_cast<pdes::EventKind>(DeviceEvent::transfer_due), due);
+  }
+}
+
+void let_go(Replica::State& s, const TakenEvent& taken, const Spec& spec, Context& ctx) {
+  const std::uint32_t i = find(s.leaving, taken.request);
+  ctx.check(i != kNowhere, "serving: a request was taken that was not offered");
+  if (i == kNowhere) return;
+  Live request = s.leaving[i];
+  s.leaving.erase(ctx, i);
+  BatchFormer(s, spec, ctx).release(request);
+  account_present(s, ctx);
+  ctx.add(s.finished, 1);
+  ask_for_schedule(s, ctx);
+}
+
+void take_offer(Replica::State& s, const Offer& offer, const Spec& spec, Context& ctx) {
+  account_present(s, ctx);
+  ctx.add(s.arrived, 1);
+  s.offers.push_back(ctx, offer);
+  take_offers(s, spec, ctx);
+}
+
+// As prompts are admitted: a hundredth of the pool is left to what runs.
+void take_offers(Replica::State& s, const Spec& spec, Context& ctx) {
+  std::int32_t taken = 0;
+  while (!s.offers.empty() && s.holders < spec.batch_requests_max) {
+    const Offer offer = s.offers.front();
+    const std::uint32_t blocks = blocks_for(spec.requests[offer.request].prefill, spec);
+    if (s.held + std::uint64_t{blocks} + spec.blocks / 100 > spec.blocks) break;
+    s.offers.pop_front(ctx);
+    take(s, offer, blocks, spec, ctx);
+    ++taken;
+  }
+  if (taken == 0 || spec.router != Router::least_outstanding) return;
+  const auto& serving = ctx.model<Serving>();
+  ctx.send(serving.router(), spec.latency, kLeft,
+           LeftEvent{.replica = serving.index_of(ctx.self()), .requests = taken});
+}
+
+void count_keys(Replica::State& s, const KeysCameEvent& came, const Spec& spec, Context& ctx) {
+  const std::uint32_t i = find(s.arriving, came.request);
+  const bool is_expected = i != kNowhere && spec.devices != nullptr;
+  ctx.check(is_expected, "serving: keys and values came that nobody asked for");
+  if (!is_expected) return;
+  Live request = s.arriving[i];
+  ++request.tokens;
+  s.arriving.assign(ctx, i, request);
+  if (request.tokens < spec.devices->key_messages) return;
+  const auto& serving = ctx.model<Serving>();
+  ctx.emit(kTakenChannel, request.request, static_cast<std::uint64_t>(s.asked_ps[i]),
+           static_cast<std::uint64_t>(ctx.now().ps));
+  ctx.send(serving.replica(request.batch), spec.latency, kTaken, TakenEvent{request.request});
+  s.arriving.erase(ctx, i);
+  s.asked_ps.erase(ctx, i);
+  request.batch = request.tokens = 0;
+  s.running.push_back(ctx, request);
+  ask_for_schedule(s, ctx);
+}
+
+}  // namespace exawarp::model::serving

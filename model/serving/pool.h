@@ -1,0 +1,66 @@
+// A pool: replicas of one layout on devices of a cluster.
+//
+// Its devices run no program of a file: their scheduler tells them iteration by iteration what to
+// do (device/served_program.h). What such an iteration may consist of is known before, and stands
+// in a workload graph like any other job's: the all-reduces, gathers, sends and receives of batches
+// of each size class (size_classes.h). So groups, algorithms, transfer times and their checks are
+// those of training.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/generate/transformer_spec.h"
+#include "model/serving/serving.h"
+#include "model/workload/graph.h"
+
+namespace exawarp::model::serving {
+
+// Rank of a pool: tensor + T (stage + P replica).
+struct PoolLayout {
+  std::uint32_t tensor = 1;    // devices that split each layer
+  std::uint32_t pipeline = 1;  // stages
+  std::uint32_t replicas = 1;
+
+  [[nodiscard]] std::uint32_t replica_devices() const { return tensor * pipeline; }
+  [[nodiscard]] std::uint32_t devices() const { return replica_devices() * replicas; }
+};
+
+struct Pool {
+  Spec spec;  // of its replicas: as many as the layout says, and stages
+  PoolLayout layout;
+  ModelSpec model;  // dimensions of what is sent: layers, hidden, vocabulary, heads
+  std::uint32_t all_reduces = 0;  // of a stage in an iteration; 0: two a layer
+  // Requests come from the pool before it, which computes their prompts and sends their keys and
+  // values: disaggregated serving.
+  bool continues = false;
+};
+
+constexpr std::uint64_t kElementBytes = 2;  // bfloat16: activations, logits, keys and values
+
+// Tokens of a batch, at most.
+std::uint64_t batch_tokens_bound(const Spec& spec);
+// All-reduces of a stage in an iteration, and the bytes of each for so many tokens.
+std::uint32_t all_reduces_of(const Pool& pool);
+std::uint64_t all_reduce_bytes(const Pool& pool, std::uint64_t tokens);
+
+// Throws core::InputError, without a place, where the layout does not divide the model.
+void check(const Pool& pool);
+// What devices of the pool send to each other, by stage and size class; program p is of stage p.
+// Its nodes lie on stream 0, in this order: receives, all-reduces, gathers, sends. Validated.
+WorkloadGraph pool_graph(const Pool& pool);
+
+// Of keys and values: who sends how many bytes of a token to whom. Ranks are within a replica.
+struct KvPart {
+  std::uint32_t to = 0;
+  std::uint64_t bytes_per_token = 0;
+};
+struct KvPlan {
+  std::vector<std::vector<KvPart>> parts;  // by rank of the sending replica
+  std::uint32_t messages = 0;              // of a request
+};
+// Layers are split over stages and heads over tensor ranks on both sides. Where several ranks hold
+// the same head (fewer heads than ranks, or a latent that all hold) receivers take turns with them.
+KvPlan kv_plan(const ModelSpec& model, const PoolLayout& from, const PoolLayout& to);
+
+}  // namespace exawarp::model::serving

@@ -1,0 +1,130 @@
+// Jobs that serve through the program: figures, modes, a restart from a checkpoint, refusals.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/workspace.h"
+
+namespace exawarp::tests {
+namespace {
+
+using nlohmann::json;
+
+const std::string kServing = R"(jobs:
+  - {name: training, workload: workload.yaml}
+  - name: chat
+    serving:
+      model: {name: small, layers: 2, hidden: 64, ffn: 128, heads: 4, vocabulary: 100}
+      tensor: 2
+      replicas: 2
+      scheduler: {policy: vllm, blocks: 40, request_tokens_max: 128, batch_requests_max: 8,
+                  latency: 1 us, batch_time: {base: 20 us, per_token: 100 ns}}
+      decode:
+        tensor: 4
+        pipeline: 1
+        replicas: 1
+        scheduler: {policy: sarathi, blocks: 40, request_tokens_max: 128, batch_requests_max: 8,
+                    batch_time: {base: 20 us, per_token: 100 ns}}
+        placement: nodes
+      requests: {arrivals: poisson, rate: 10000, count: 12, prompt: {tokens: 60},
+                 output: {tokens: 5}}
+      objectives: {first_token: 1 s}
+)";
+
+class ServedJobs : public testing::Test {
+ protected:
+  ServedJobs() { workspace.write("workload.yaml", small_workload()); }
+
+  Ran run(const std::string& jobs, std::vector<std::string> arguments = {}) const {
+    workspace.write("study.yaml", replaced(small_study(), "workload: workload.yaml\n", jobs));
+    arguments.insert(arguments.begin(), {"run", "study.yaml", "--json"});
+    return workspace.run(arguments);
+  }
+  json summary(const std::string& jobs, const std::vector<std::string>& arguments = {}) const {
+    const Ran ran = run(jobs, arguments);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return json::parse(ran.out);
+  }
+  void expect_refusal(const std::string& part, const std::string& by, const std::string& text,
+                      const std::vector<std::string>& arguments = {}) const {
+    const Ran ran = run(replaced(kServing, part, by), arguments);
+    EXPECT_EQ(ran.exit_code, 2) << by;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
+    EXPECT_NE(ran.err.find(text), std::string::npos) << ran.err;
+    EXPECT_FALSE(workspace.has("results")) << by;
+  }
+
+  const Workspace workspace;
+};
+
+TEST_F(ServedJobs, HaveFiguresOfRequestsAndPools) {
+  const json s = summary(kServing);
+  ASSERT_EQ(s["jobs"].size(), 3u);
+  EXPECT_EQ(s["jobs"][2]["name"], "chat decode");
+  ASSERT_EQ(s["serving"].size(), 1u);
+  const json& chat = s["serving"][0];
+  EXPECT_EQ(chat["done"], 12);
+  EXPECT_EQ(chat["good"], 12);
+  EXPECT_GT(chat["first_token_ps"]["p50"], 26'000'000);
+  EXPECT_GT(chat["per_token_ps"]["p50"], 20'000'000);
+  EXPECT_GT(chat["keys_transfer_ps"]["mean"], 3'000'000);
+  ASSERT_EQ(chat["pools"].size(), 2u);
+  for (const json& pool : chat["pools"]) {
+    EXPECT_GT(pool["batches"], 0);
+    EXPECT_GT(pool["utilisation"].get<double>(), 0);
+    EXPECT_LE(pool["utilisation"].get<double>(), 1);
+  }
+  EXPECT_EQ(chat["pools"][0]["tokens_per_batch"].get<double>() *
+                chat["pools"][0]["batches"].get<double>(),
+            12 * 60);
+  const std::string text = workspace.run({"run", "study.yaml"}).out;
+  EXPECT_NE(text.find("\n  keys move"), std::string::npos) << text;
+}
+
+TEST_F(ServedJobs, EveryModeAndFidelityAgrees) {
+  for (const char* fidelity : {"analytical", "message", "packet"}) {
+    const std::string set = std::string("network.fidelity=") + fidelity;
+    const json expected = summary(kServing, {"--sync", "sequential", "--set", set});
+    for (const std::vector<std::string>& mode :
+         {std::vector<std::string>{"--sync", "conservative", "--threads", "2"},
+          {"--sync", "optimistic", "--threads", "2", "--partitions", "4"},
+          {"--sync", "optimistic", "--threads", "1", "--audit", "0.2"}}) {
+      std::vector<std::string> arguments = mode;
+      arguments.insert(arguments.end(), {"--set", set});
+      const json s = summary(kServing, arguments);
+      EXPECT_EQ(s["digest"], expected["digest"]) << mode[1] << " " << fidelity;
+      EXPECT_EQ(s["serving"], expected["serving"]) << mode[1] << " " << fidelity;
+    }
+  }
+}
+
+TEST_F(ServedJobs, RefuseWhatTheyCannotBe) {
+  expect_refusal("policy: sarathi", "policy: orca", "cannot go on with what another pool has");
+  expect_refusal("tensor: 4", "tensor: 3", "tensor");
+  expect_refusal("pipeline: 1", "pipeline: 3", "at most the layers");
+  expect_refusal("heads: 4", "heads: 0", "heads");
+  expect_refusal("blocks: 40, request_tokens_max: 128, batch_requests_max: 8,\n                  "
+                 "latency",
+                 "blocks: 3, request_tokens_max: 128, latency", "blocks: \"3\"");
+  expect_refusal("{policy: vllm,", "{policy: vllm, stages: 2,", "is the layout's");
+  expect_refusal("name: chat\n", "name: chat\n    workload: workload.yaml\n", "workload");
+  expect_refusal("tokens: 60", "tokens: 600", "expected at most 128");
+  expect_refusal("count: 12", "count: 0", "requests.count");
+  expect_refusal("model: {", "modle: {", "model");
+  expect_refusal("jobs:\n", "background:\n  - {pattern: uniform, load: 0.3}\njobs:\n",
+                 "does not go with a job that serves");
+  expect_refusal("jobs:\n", "jobs:\n", "--timeline", {"--timeline", "t.json"});
+}
+
+TEST_F(ServedJobs, SayThatTheyAreStuckWhereKeysHaveNoWay) {
+  const std::string only_chat =
+      replaced(kServing, "  - {name: training, workload: workload.yaml}\n", "");
+  const Ran ran = run(only_chat + "faults: {failed_switches: [{share: 1, from: 1 us}]}\n");
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  EXPECT_NE(ran.err.find("unanswered requests: 12"), std::string::npos) << ran.err;
+}
+
+}  // namespace
+}  // namespace exawarp::tests

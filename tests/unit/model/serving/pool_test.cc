@@ -1,0 +1,155 @@
+// What a pool's devices send, and what requests take on a cluster where nothing is in their way.
+#include "model/serving/pool.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "core/error.h"
+#include "model/serving/cluster_outcome.h"
+#include "model/serving/size_classes.h"
+#include "pdes/transport.h"
+#include "tests/support/cluster_fixture.h"
+
+namespace exawarp::tests {
+namespace {
+
+using namespace core::literals;
+using namespace model::serving;
+using core::Time;
+using model::Cluster;
+using model::ClusterOptions;
+using model::Job;
+using model::ModelSpec;
+
+ModelSpec small_model() {
+  ModelSpec model;
+  model.layers = 4;
+  model.hidden = 1000;
+  model.heads = 8;
+  model.kv_heads = 2;
+  model.head_dim = 100;
+  model.vocabulary = 500;
+  return model;
+}
+
+// One request of `prompt` tokens; an iteration computes for 1 ms and 1 us a token.
+Pool pool_of(const PoolLayout& layout, std::uint32_t prompt, std::uint32_t output) {
+  Pool pool;
+  pool.layout = layout;
+  pool.model = small_model();
+  pool.spec.requests = {{.arrival = 0_ps, .prefill = prompt, .decode = output}};
+  pool.spec.replicas = layout.replicas;
+  pool.spec.stages = layout.pipeline;
+  pool.spec.latency = 10_us;
+  pool.spec.request_tokens_max = 128;
+  pool.spec.batch_tokens_max = 128;
+  pool.spec.batch_requests_max = 16;
+  pool.spec.blocks = 40;
+  pool.spec.time = {.base = 1_ms, .per_token = 1_us, .per_context = 0_ps, .per_pair_half = 0_ps};
+  return pool;
+}
+
+struct Answer {
+  Time first_token, end, keys_transfer;
+};
+
+Answer answer_of(std::vector<Pool> pools, const ClusterOptions& options = {}) {
+  std::vector<model::WorkloadGraph> graphs;
+  for (const Pool& pool : pools) graphs.push_back(pool_graph(pool));
+  std::vector<Job> jobs;
+  for (std::size_t j = 0; j < pools.size(); ++j) {
+    pools[j].continues = j > 0;
+    jobs.push_back({.name = std::to_string(j), .graph = &graphs[j], .pool = &pools[j]});
+  }
+  const Cluster cluster(jobs, round_accelerator(), round_fabric(), options);
+  ClusterOutcome outcome(cluster);
+  const auto transport = pdes::make_single_transport();
+  pdes::Engine engine(cluster, blocks_of(cluster.lp_count(), cluster.atom_shift())(1, 1),
+                      {.sync = pdes::Sync::sequential}, *transport, &outcome);
+  engine.run();
+  EXPECT_TRUE(outcome.of(0).is_done(0));
+  Answer out{outcome.of(0).first_token(0), outcome.of(0).end(0), 0_ps};
+  if (pools.size() > 1) out.keys_transfer = outcome.of(0).keys_transfer(0);
+  return out;
+}
+
+TEST(SizeClasses, HoldEachSizeWithinA32nd) {
+  std::uint32_t before = 0;
+  for (std::uint64_t size = 1; size < 100'000; ++size) {
+    const std::uint32_t c = size_class_of(size);
+    ASSERT_GE(size_of_class(c), size);
+    ASSERT_LT((size_of_class(c) - size) * 32, size);
+    ASSERT_LE(c, before + 1);
+    ASSERT_EQ(size_class_of(size_of_class(c)), c);
+    before = c;
+  }
+}
+
+TEST(KvPlan, SendsEachReceiverItsLayersAndHeads) {
+  const ModelSpec model = small_model();  // 2 heads of 400 bytes a token and layer, 4 layers
+  for (const PoolLayout from : {PoolLayout{1, 1}, {2, 1}, {8, 2}, {1, 4}}) {
+    for (const PoolLayout to : {PoolLayout{1, 1}, {4, 1}, {2, 2}, {8, 4}}) {
+      const KvPlan plan = kv_plan(model, from, to);
+      std::vector<std::uint64_t> got(to.replica_devices());
+      std::uint32_t messages = 0;
+      for (const auto& parts : plan.parts) {
+        for (const KvPart& part : parts) got[part.to] += part.bytes_per_token;
+        messages += static_cast<std::uint32_t>(parts.size());
+      }
+      EXPECT_EQ(messages, plan.messages);
+      const std::uint64_t heads = to.tensor >= 2 ? 1 : 2;
+      for (const std::uint64_t bytes : got) EXPECT_EQ(bytes, 400 * heads * 4 / to.pipeline);
+    }
+  }
+}
+
+TEST(KvPlan, ReceiversOfOneHeadTakeTurnsWithThoseThatHaveIt) {
+  const KvPlan plan = kv_plan(small_model(), {.tensor = 4}, {.tensor = 8});
+  for (const auto& parts : plan.parts) EXPECT_EQ(parts.size(), 2u);
+}
+
+// The scheduler hears of a request after 10 us, its device of the batch after 10 more, and it of
+// the end; the picosecond of the scheduler's instant is in there as well.
+TEST(ServedCluster, OneDeviceTakesItsTimeAndThreeMessagesToTheScheduler) {
+  const Answer answer = answer_of({pool_of({}, 50, 3)});
+  EXPECT_EQ(answer.first_token, 10_us + 1_ps + 10_us + 1_ms + 50_us + 10_us);
+  const Time step = 1_ps + 10_us + 1_ms + 1_us + 10_us;
+  EXPECT_EQ(answer.end, answer.first_token + 2 * step);
+}
+
+// Two devices of a node: 8 all-reduces of 50 x 2000 bytes in a ring of two steps, a gather of 1 x
+// 500 bytes. A step takes 10 ps a byte and 1 us.
+TEST(ServedCluster, TensorParallelDevicesAllReduceOnTheNetwork) {
+  const Answer answer = answer_of({pool_of({.tensor = 2}, 50, 1)});
+  const Time all_reduces = 8 * 2 * (Time{50'000 * kNodePsPerByte} + kNodeLatency);
+  const Time gather = Time{500 * kNodePsPerByte} + kNodeLatency;
+  EXPECT_EQ(answer.first_token, 30_us + 1_ps + 1_ms + 50_us + all_reduces + gather);
+}
+
+// Stages take half each, and one message of 50 x 2000 bytes lies between them.
+TEST(ServedCluster, StagesOfAPipelineSendActivations) {
+  const Answer answer = answer_of({pool_of({.pipeline = 2}, 50, 1)});
+  const Time sends = Time{100'000 * kNodePsPerByte} + kNodeLatency;
+  EXPECT_EQ(answer.first_token, 30_us + 1_ps + 1_ms + 50_us + sends);
+}
+
+// Offer: two messages by way of the router; then pull, order, keys, word of them. 50 tokens of 2 x
+// 400 x 4 bytes each.
+TEST(ServedCluster, KeysAndValuesTakeTheirTimeOnTheNetwork) {
+  const Answer answer = answer_of({pool_of({}, 50, 2), pool_of({}, 50, 2)});
+  const Time keys = Time{std::int64_t{50} * 3200 * kNodePsPerByte} + kNodeLatency;
+  EXPECT_EQ(answer.keys_transfer, 10_us + 10_us + keys + 10_us);
+  const Time step = 1_ps + 10_us + 1_ms + 1_us + 10_us;
+  EXPECT_EQ(answer.end, answer.first_token + 20_us + answer.keys_transfer + step);
+}
+
+TEST(ServedCluster, RefusesLayoutsThatDoNotDivideTheModel) {
+  Pool pool = pool_of({.tensor = 3}, 10, 1);
+  EXPECT_THROW(pool_graph(pool), core::InputError);
+  pool = pool_of({.pipeline = 5}, 10, 1);
+  EXPECT_THROW(pool_graph(pool), core::InputError);
+}
+
+}  // namespace
+}  // namespace exawarp::tests
