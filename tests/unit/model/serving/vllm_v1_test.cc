@@ -144,6 +144,26 @@ TEST(VllmV1, PreemptsTheLastComeOrTheLeastUrgent) {
   EXPECT_EQ(ran.end(1), 10);
 }
 
+TEST(VllmV1, PreemptsTheLastOfThree) {
+  std::vector<Request> requests(3, at(0_ps, 8, 8));
+  Spec spec = small(std::move(requests));
+  spec.request_tokens_max = 16;
+  spec.blocks = 9;  // three each, until the fourth is asked for
+  const Ran ran = run(spec);
+  EXPECT_EQ(ran.restarts(0) + ran.restarts(1), 0u);
+  EXPECT_EQ(ran.restarts(2), 1u);
+}
+
+TEST(VllmV1, NobodyEntersABatchThatPreempted) {
+  Spec spec = crowd_of_two();
+  spec.requests.push_back(at(15_ms, 4, 1, 2));  // the pool is full from 10 ms to 50 ms
+  spec.priorities = {1, 0, -1};
+  spec.order = Order::priority;
+  const Ran ran = run(spec);
+  EXPECT_EQ(ran.restarts(0), 1u);
+  EXPECT_EQ(ran.first_token(2), 5) << "in the batch from 60 ms";
+}
+
 TEST(VllmV1, WhatIsSwappedIsNotComputedAgain) {
   Spec spec = crowd_of_two();
   const core::Time recomputed = run(spec).outcome->end(1);
