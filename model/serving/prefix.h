@@ -12,8 +12,8 @@
 namespace exawarp::model::serving {
 
 struct Prefix {
-  std::uint32_t session = 0;   // requests of one have one content, as far as each goes
-  std::uint32_t parent = 0;    // request before this one with most of its beginning, plus 1; 0: none
+  std::uint32_t session = 0;    // requests of one have one content, as far as each goes
+  std::uint32_t parent = 0;     // request before with most of its beginning, plus 1; 0: none
   std::uint64_t ids_begin = 0;  // of Prefixes::ids
   std::uint32_t ids = 0;
   std::uint32_t ids_tokens = 0;  // that they name: those of the prompt
@@ -22,9 +22,9 @@ struct Prefix {
 // Invariant: `of` is empty (nothing is shared) or has an element a request.
 struct Prefixes {
   std::vector<Prefix> of;
-  std::uint32_t shared_tokens = 0;   // that all requests begin with
-  std::uint32_t id_tokens = 512;     // of a hash id, >= 1
-  std::vector<std::uint64_t> ids;    // each names the content up to its end
+  std::uint32_t shared_tokens = 0;  // that all requests begin with
+  std::uint32_t id_tokens = 512;    // of a hash id, >= 1
+  std::vector<std::uint64_t> ids;   // each names the content up to its end
 
   // Of the block of `block_tokens` tokens with this number, of request `request`. Below 2^63.
   // Blocks of two requests have one key where their contents up to the block's end are one, and

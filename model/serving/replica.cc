@@ -158,8 +158,9 @@ void Replica::describe(State& s, pdes::StateArchive& archive) {
   archive.word(s.idle_first);
   archive.word(s.idle_last);
   for (std::uint32_t* word :
-       {&s.idle, &s.admissions, &s.host_blocks, &s.swapped_blocks, &s.held, &s.holders, &s.batches_under_way, &s.schedule_sent, &s.decodes_since_prefill,
-        &s.batches, &s.restarts, &s.held_most, &s.arrived, &s.finished})
+       {&s.idle, &s.admissions, &s.host_blocks, &s.swapped_blocks, &s.held, &s.holders,
+        &s.batches_under_way, &s.schedule_sent, &s.decodes_since_prefill, &s.batches, &s.restarts,
+        &s.held_most, &s.arrived, &s.finished})
     archive.word(*word);
   for (std::uint64_t* word :
        {&s.tokens, &s.prompt_tokens, &s.found_tokens, &s.forgotten, &s.swaps, &s.drafted,

@@ -4,8 +4,8 @@
 // first, and the batches that follow are formed at t + 1 ps from all of them, whatever their order;
 // they count as begun at t, so that no picosecond adds up.
 //
-// Invariant: `held` is the number of blocks that requests in `running` and `flight` hold, and nobody
-// else does; one that several hold counts once (kv_pool.h).
+// Invariant: `held` is the number of blocks that requests in `running` and `flight` hold; nobody
+// else holds any, and one that several hold counts once (kv_pool.h).
 #pragma once
 
 #include <cstdint>

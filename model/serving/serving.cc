@@ -41,8 +41,8 @@ void check_request(const Spec& spec, std::size_t i) {
         "request {}: \"{} + {} tokens\"; expected at least 1 of each, and {} together at most", i,
         r.prefill, r.decode, spec.request_tokens_max));
   if (!spec.priorities.empty() && r.class_id >= spec.priorities.size())
-    throw core::InputError(fmt::format("request {}: \"class {}\"; expected one of {}", i, r.class_id,
-                                       spec.priorities.size()));
+    throw core::InputError(fmt::format("request {}: \"class {}\"; expected one of {}", i,
+                                       r.class_id, spec.priorities.size()));
   if (r.arrival < core::Time{0} || (i > 0 && r.arrival < spec.requests[i - 1].arrival))
     throw core::InputError(fmt::format(
         "request {}: \"{} ps\" is before the one before it; expected requests by arrival", i,
@@ -89,8 +89,8 @@ void check_engine(const Spec& spec) {
   const bool is_v1 = spec.policy == Policy::vllm_v1;
   const auto only_v1 = [&](bool is_asked, std::string_view what) {
     if (is_asked && !is_v1)
-      throw core::InputError(fmt::format("{}: is for the policy vllm_v1 alone; expected that policy",
-                                         what));
+      throw core::InputError(
+          fmt::format("{}: is for the policy vllm_v1 alone; expected that policy", what));
   };
   only_v1(spec.order != Order::first_come, "order");
   only_v1(spec.prefix_cache, "prefix_cache");

@@ -114,7 +114,7 @@ struct Spec {
   // Of vllm_v1:
   Order order = Order::first_come;
   bool chunked_prefill = true;  // prompts are cut to what is left of batch_tokens_max
-  bool reserve_prompt = true;   // a request enters if its whole prompt has room, not its first chunk
+  bool reserve_prompt = true;   // a request enters if its whole prompt has room, not a chunk of it
   double watermark = 0;         // of the blocks, left free when a request enters beside others
   bool prefix_cache = false;
   Preemption preemption = Preemption::recompute;
