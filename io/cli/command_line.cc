@@ -20,6 +20,7 @@
 #include "io/cli/extrapolate_command_line.h"
 #include "io/cli/option_values.h"
 #include "io/cli/results_command_line.h"
+#include "io/cli/serving_command_line.h"
 #include "io/cli/sweep_command_line.h"
 #include "io/cli/timeline_command_line.h"
 #include "io/cli/validation_command_line.h"
@@ -388,6 +389,7 @@ struct CommandArguments {
   TopologyArguments topology;
   TrafficArguments traffic;
   ServeArguments serve;
+  CapacityArguments capacity;
   PholdArguments phold;
   GoalArguments goal;
   AstraArguments astra;
@@ -421,6 +423,10 @@ void add_commands(CLI::App& app, CommandArguments& a) {
   add_topology(add("topology", "shows the network of a study"), a.topology);
   add_traffic(add("traffic", "runs synthetic traffic over a packet network"), a.traffic, a.raw);
   add_serve(add("serve", "serves a language model: replicas, batches, requests"), a.serve, a.raw);
+  CLI::App& capacity =
+      add("capacity", "finds the highest load at which a serving study keeps its objectives");
+  add_capacity(capacity, a.capacity);
+  add_sync_options(capacity, a.raw, a.capacity.options);
   add_phold(add("phold", "measures the engine with the PHOLD benchmark"), a.phold, a.raw);
   add_goal(add("goal", "simulates a GOAL schedule under LogGOPS"), a.goal, a.raw);
   add_astra(add("astra", "runs the files of an ASTRA-sim set-up with its semantics"), a.astra,
@@ -454,6 +460,13 @@ void finish_critical_path(RunArguments& a) {
   }
 }
 
+// Of a command that has no other raw options than those of the mode.
+template <class Arguments>
+const Arguments& with_sync(const RawOptions& raw, Arguments& a) {
+  finish_sync(raw, a.options);
+  return a;
+}
+
 // What of the raw options belongs to the command that was given.
 Command finished(const CLI::App& app, CommandArguments& a) {
   const RawOptions& raw = a.raw;
@@ -469,10 +482,8 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     finish_checkpoints(raw, a.traffic.options.checkpoints);
     return a.traffic;
   }
-  if (app.got_subcommand("serve")) {
-    finish_sync(raw, a.serve.options);
-    return a.serve;
-  }
+  if (app.got_subcommand("serve")) return with_sync(raw, a.serve);
+  if (app.got_subcommand("capacity")) return with_sync(raw, a.capacity);
   if (app.got_subcommand("phold")) {
     finish_phold(app, raw, a.phold);
     return a.phold;
@@ -494,10 +505,7 @@ Command finished(const CLI::App& app, CommandArguments& a) {
   }
   if (app.got_subcommand("compare")) return a.compare;
   if (app.got_subcommand("report")) return a.report;
-  if (app.got_subcommand("fork")) {
-    finish_sync(raw, a.fork.options);
-    return a.fork;
-  }
+  if (app.got_subcommand("fork")) return with_sync(raw, a.fork);
   if (app.got_subcommand("schema")) return Information{schema_text(a.schema)};
   if (app.got_subcommand("doctor")) return a.doctor;
   if (app.got_subcommand("completion")) return Information{completion_text(app, a.completion)};

@@ -123,6 +123,16 @@ struct ServeArguments {
   bool force = false;  // replaces what another study left in the directory
 };
 
+// `exawarp capacity`.
+struct CapacityArguments {
+  std::string study_file;
+  std::vector<std::string> overrides;
+  RunOptions options;
+  std::string over;         // KEY=VALUE,VALUE,...; empty: the study as it is
+  double tolerance = 0.01;  // of the rate
+  bool json = false;
+};
+
 // `exawarp phold`.
 struct PholdArguments {
   std::string restart;  // directory of checkpoints, which say the next four; empty: none
@@ -163,8 +173,8 @@ struct Information {
 };
 
 using Command = std::variant<Information, RunArguments, WorkloadArguments, TopologyArguments,
-                             TrafficArguments, ServeArguments, PholdArguments, GoalArguments,
-                             AstraArguments, ExtrapolateArguments, ValidateArguments,
+                             TrafficArguments, ServeArguments, CapacityArguments, PholdArguments,
+                             GoalArguments, AstraArguments, ExtrapolateArguments, ValidateArguments,
                              CalibrateArguments, CompareArguments, ReportArguments, ForkArguments,
                              KernelsArguments, DoctorArguments, SweepArguments, SearchArguments>;
 

@@ -28,6 +28,7 @@ constexpr NamedArgument kNamedArguments[] = {{" run", kStudyFolders},
                                              {" search", kSearchFolders},
                                              {" traffic", kTrafficFolders},
                                              {" serve", kServingFolders},
+                                             {" capacity", kServingFolders},
                                              {" topology show", kNetworkFolders},
                                              {" workload generate", kWorkloadFolders}};
 

@@ -13,6 +13,7 @@
 #include "core/input_file.h"
 #include "io/cli/command_line.h"
 #include "io/cli/commands/astra.h"
+#include "io/cli/commands/capacity.h"
 #include "io/cli/commands/compare.h"
 #include "io/cli/commands/extrapolate.h"
 #include "io/cli/commands/fork.h"
@@ -93,6 +94,7 @@ struct Dispatch {
   int operator()(const KernelsArguments& a) const { return run_kernels(a, console, transport); }
   int operator()(const ValidateArguments& a) const { return run_validate(a, console, transport); }
   int operator()(const ServeArguments& a) const { return run_serve(a, console, transport); }
+  int operator()(const CapacityArguments& a) const { return run_capacity(a, console, transport); }
   int operator()(const TrafficArguments& a) const { return run_traffic(a, console, transport); }
   int operator()(const WorkloadArguments& a) const {
     return handle_workload(a, console, transport);

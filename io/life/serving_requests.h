@@ -1,13 +1,12 @@
 // The requests of a serving study: read, drawn, or both.
 #pragma once
 
-#include <vector>
-
 #include "io/study/serving_study.h"
 
 namespace exawarp::io {
 
-// In order of arrival. Throws core::InputError at the file that has them.
-std::vector<model::serving::Request> requests_of(const ServingStudy& study);
+// Sets `requests`, in order of arrival, and `prefixes` of `spec`. Throws core::InputError at the
+// file that has them.
+void add_requests(const ServingStudy& study, model::serving::Spec& spec);
 
 }  // namespace exawarp::io

@@ -23,7 +23,7 @@ void load(const TimeLimit& limit, ServingReport& report) {
   const ServingStudy& study = *report.study;
   limit.check(study.file, "when the study was read");
   Spec spec = study.spec;
-  spec.requests = requests_of(study);
+  add_requests(study, spec);
   if (study.iteration) {
     spec.iteration = std::make_shared<const model::serving::IterationTime>(
         study.iteration->spec, study.iteration->accelerator);
@@ -34,12 +34,16 @@ void load(const TimeLimit& limit, ServingReport& report) {
 }
 
 // Ranks draw and read for themselves, so they compare what they got.
-Setting fingerprint_of(const std::vector<Request>& requests) {
+Setting fingerprint_of(const Spec& spec) {
   core::Hasher hash;
-  for (const Request& r : requests) {
+  for (const Request& r : spec.requests) {
     hash.word(static_cast<std::uint64_t>(r.arrival.ps));
     hash.word(std::uint64_t{r.prefill} << 32 | r.decode);
+    hash.word(r.class_id);
   }
+  for (const model::serving::Prefix& p : spec.prefixes.of)
+    hash.word(std::uint64_t{p.session} << 32 | p.parent);
+  for (const std::uint64_t id : spec.prefixes.ids) hash.word(id);
   return {"requests", std::to_string(hash.value())};
 }
 
@@ -48,8 +52,14 @@ void add_replica(const Replica::State& s, ServingTotals& totals) {
   totals.finished += s.finished;
   totals.batches += s.batches;
   totals.tokens += s.tokens;
-  totals.held += s.held;
+  totals.held += s.held + s.host_blocks + s.cached.size() - s.idle;
   totals.present_us += s.present_ps / 1'000'000;
+  totals.prompt_tokens += s.prompt_tokens;
+  totals.found_tokens += s.found_tokens;
+  totals.forgotten += s.forgotten;
+  totals.swaps += s.swaps;
+  totals.drafted += s.drafted;
+  totals.accepted += s.accepted;
 }
 
 // Collective.
@@ -65,10 +75,14 @@ void gather(const pdes::Engine& engine, ServingReport& report, pdes::Transport& 
     report.busy_ps[lp.value] = s.busy_ps;
     report.blocks_most[lp.value] = s.held_most;
   });
-  std::array<std::uint64_t, 6> sums{totals.arrived, totals.finished, totals.batches,
-                                    totals.tokens,  totals.held,     totals.present_us};
+  std::array<std::uint64_t*, 12> fields{
+      &totals.arrived,    &totals.finished,      &totals.batches,      &totals.tokens,
+      &totals.held,       &totals.present_us,    &totals.prompt_tokens, &totals.found_tokens,
+      &totals.forgotten,  &totals.swaps,         &totals.drafted,      &totals.accepted};
+  std::array<std::uint64_t, fields.size()> sums{};
+  for (std::size_t i = 0; i < fields.size(); ++i) sums[i] = *fields[i];
   transport.all_reduce_sum(sums);
-  totals = {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
+  for (std::size_t i = 0; i < fields.size(); ++i) *fields[i] = sums[i];
   transport.all_reduce_sum(report.busy_ps);
   transport.all_reduce_sum(report.blocks_most);
   Outcome& outcome = *report.outcome;
@@ -109,7 +123,7 @@ ServingReport simulate(const ServingStudy& study, const RunOptions& options,
   const TimeLimit limit(options.time_limit_s.value_or(0), options.started);
   agree(transport, [&] { in_file(study.file, [&] { load(limit, report); }); });
   Settings settings = study.settings;
-  settings.push_back(fingerprint_of(report.serving->spec().requests));
+  settings.push_back(fingerprint_of(report.serving->spec()));
   require_same(transport, settings);
   const Placeable what{.atoms = report.serving->processes(),
                        .partitions_per_thread = 1,

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "io/study/file_kinds.h"
 #include "io/study/quantities.h"
@@ -66,12 +68,82 @@ const Keys<IterationStudy>& iteration_keys() {
   return keys;
 }
 
+const Keys<model::serving::Swap>& swap_keys() {
+  using S = model::serving::Swap;
+  using K = Keys<S>;
+  static const K keys(
+      "serving.swap", "The way to host memory and back, with `preemption: swap`.",
+      {K::integer("host_blocks", &S::host_blocks, {1, std::int64_t{1} << 31},
+                  "of keys and values that the host has room for, a replica; who does not fit is "
+                  "recomputed")
+           .required(),
+       K::quantity("token_bytes", &S::token_bytes, {Dimension::size, 1},
+                   "keys and values of a token, of a replica's devices together")
+           .required(),
+       K::quantity("bandwidth", &S::bytes_per_s, {Dimension::bandwidth, 1},
+                   "of the host links of a replica's devices together")
+           .required()});
+  return keys;
+}
+
+const Keys<model::serving::Speculation>& speculation_keys() {
+  using S = model::serving::Speculation;
+  using K = Keys<S>;
+  static const K keys(
+      "serving.speculation", "Speculative decoding, by a draft of some tokens for each decode.",
+      {K::integer("tokens", &S::tokens, {0, model::serving::kDraftMax}, "of a draft; 0: none"),
+       K::real("acceptance", &S::acceptance, {.min = 0, .max = 1},
+               "probability that a token of a draft is accepted if those before it were"),
+       K::latency("draft", &S::draft, 0, "that each token of a draft takes, for the whole batch")});
+  return keys;
+}
+
+// The rest of a replica's keys: those of the rules of vLLM's V1.
+std::vector<Keys<Spec>::Key> engine_keys() {
+  using S = Spec;
+  using K = Keys<S>;
+  const std::vector<std::string> v1{"vllm_v1"};
+  return {
+      K::choice("order", &S::order,
+                "who is first in the queue and loses its blocks last: who came first, or, with "
+                "`priority`, the class whose priority is least")
+          .only_if("policy", v1),
+      K::flag("chunked_prefill", &S::chunked_prefill,
+              "prompts are cut to what is left of `batch_tokens_max`")
+          .only_if("policy", v1),
+      K::flag("reserve_prompt", &S::reserve_prompt,
+              "a request enters if its whole prompt has room; else if its first chunk has")
+          .only_if("policy", v1),
+      K::real("watermark", &S::watermark, {.min = 0, .max = 0.99},
+              "share of the blocks that stays free when a request enters beside others")
+          .only_if("policy", v1),
+      K::flag("prefix_cache", &S::prefix_cache,
+              "blocks are kept for requests that begin alike: docs/reference/serving.md")
+          .only_if("policy", v1),
+      K::choice("preemption", &S::preemption, "what becomes of the blocks of who loses them")
+          .only_if("policy", v1),
+      K::section("swap", &S::swap, swap_keys(), "the way to host memory and back")
+          .only_if("preemption", {"swap"}),
+      K::section("speculation", &S::speculation, speculation_keys(), "drafts of several tokens")
+          .only_if("policy", v1),
+      K::integer("router_slack", &S::router_slack, {0, 1 << 20},
+                 "waiting requests that a session's replica may have more than another before it "
+                 "is passed over")
+          .only_if("router", {"prefix"})};
+}
+
+std::vector<Keys<Spec>::Key> joined(std::vector<Keys<Spec>::Key> a,
+                                    std::vector<Keys<Spec>::Key> b) {
+  for (Keys<Spec>::Key& key : b) a.push_back(std::move(key));
+  return a;
+}
+
 const Keys<Spec>& replica_keys() {
   using S = Spec;
   using K = Keys<S>;
   static const K keys(
       "serving.serving", "How requests are served: docs/reference/serving.md.",
-      {K::integer("replicas", &S::replicas, {1, 1 << 20}, "that serve the model"),
+      joined({K::integer("replicas", &S::replicas, {1, 1 << 20}, "that serve the model"),
        K::choice("router", &S::router, "which replica a request goes to"),
        K::latency("latency", &S::latency, 1, "from the router to a replica, and back"),
        K::choice("policy", &S::policy, "how a replica puts batches together"),
@@ -84,7 +156,7 @@ const Keys<Spec>& replica_keys() {
        K::integer("request_tokens_max", &S::request_tokens_max, {2, kRecordedTokensMax},
                   "prompt and output of a request"),
        K::integer("batch_tokens_max", &S::batch_tokens_max, kTokens,
-                  "`vllm` and `lightllm`: of a batch of prompts"),
+                  "`vllm` and `lightllm`: of a batch of prompts; `vllm_v1`: of any batch"),
        K::integer("chunk_tokens", &S::chunk_tokens, kTokens, "`sarathi`: of a batch"),
        K::integer("batch_requests_max", &S::batch_requests_max,
                   {1, model::serving::kBatchRequestsMax}, "of a replica at once"),
@@ -93,7 +165,8 @@ const Keys<Spec>& replica_keys() {
                   "`orca` and `faster_transformer`: of a batch"),
        K::integer("decodes_between_prefills", &S::decodes_between_prefills, {0, 1 << 20},
                   "`lightllm`: batches of decodes before prompts are looked at again"),
-       K::section("batch_time", &S::time, batch_time_keys(), "how long a batch takes")});
+       K::section("batch_time", &S::time, batch_time_keys(), "how long a batch takes")},
+             engine_keys()));
   return keys;
 }
 
@@ -112,6 +185,80 @@ const Keys<LengthSpec>& length_keys() {
                "the k-th least has a weight of k to the power of minus this")
            .only_if("lengths", {"zipf"})});
   return keys;
+}
+
+const Keys<Objectives>& objective_keys() {
+  using S = Objectives;
+  using K = Keys<S>;
+  static const K keys("serving.objectives",
+                      "What a request is promised; those that get all of it are good.",
+                      {K::latency("first_token", &S::first_token, 0, "after it came")
+                           .otherwise("none"),
+                       K::latency("per_token", &S::per_token, 0, "mean, after the first")
+                           .otherwise("none"),
+                       K::latency("end", &S::end, 0, "after it came").otherwise("none"),
+                       K::real("share", &S::share, {.min = 0, .max = 1},
+                               "of the requests, that `exawarp capacity` wants to get all of it")
+                           .otherwise("0.99")});
+  return keys;
+}
+
+const Keys<SessionSource>& session_keys() {
+  using S = SessionSource;
+  using K = Keys<S>;
+  static const K keys(
+      "serving.sessions", "Sessions of requests, each of which goes on where the last ended.",
+      {K::integer("turns", &S::turns, {1, 1 << 16},
+                  "requests of a session; a prompt is all that was said before, and what is drawn"),
+       K::integer("shared_tokens", &S::shared_tokens, {0, kRecordedTokensMax},
+                  "that the prompts of all sessions begin with"),
+       K::quantity("gap", &S::gap, {Dimension::time, 0},
+                   "mean, between two requests of a session; exponential")});
+  return keys;
+}
+
+std::optional<LengthSpec> lengths_at(const YamlSection& section, const std::string& key) {
+  const auto inside = section.optional_section(key);
+  if (!inside) return {};
+  return length_keys().read(*inside);
+}
+
+const Keys<RequestClass>& class_keys() {
+  using S = RequestClass;
+  using K = Keys<S>;
+  static const K keys(
+      "serving.class", "A kind of request.",
+      {K::text("name", &S::name, "its name").required(),
+       K::real("share", &S::share, {.min = 1e-9, .max = 1e9},
+               "over the sum of all shares: of the requests, or of the sessions"),
+       K::integer("priority", &S::priority, {-1'000'000, 1'000'000},
+                  "less is sooner, with `serving.order: priority`"),
+       K::custom("prompt", {ValueShape::mapping(length_keys().schema())}, "tokens of a prompt",
+                 [](const YamlSection& section, S& out, const KeySchema& key) {
+                   out.prompt = lengths_at(section, key.name);
+                 })
+           .otherwise("`requests.prompt`"),
+       K::custom("output", {ValueShape::mapping(length_keys().schema())}, "tokens of an answer",
+                 [](const YamlSection& section, S& out, const KeySchema& key) {
+                   out.output = lengths_at(section, key.name);
+                 })
+           .otherwise("`requests.output`"),
+       K::section("objectives", &S::objectives, objective_keys(), "what it is promised")
+           .otherwise("as all")});
+  return keys;
+}
+
+void read_classes(const YamlSection& section, RequestSource& out, const KeySchema& key) {
+  if (!section.has(key.name)) return;
+  for (const YamlSection& inside : section.sections(key.name)) {
+    out.classes.push_back(class_keys().read(inside));
+    for (std::size_t i = 0; i + 1 < out.classes.size(); ++i) {
+      if (out.classes[i].name != out.classes.back().name) continue;
+      inside.fail("name", fmt::format("\"{}\" is the name of another class; expected one of its "
+                                      "own",
+                                      out.classes.back().name));
+    }
+  }
 }
 
 const Keys<RequestSource>& source_keys() {
@@ -136,21 +283,15 @@ const Keys<RequestSource>& source_keys() {
            .otherwise("as many as the file has"),
        K::flag("cut_long", &S::cut_long,
                "prompts are cut where a request has more than `request_tokens_max`"),
+       K::integer("hash_tokens", &S::hash_tokens, kTokens, "of a hash id of `mooncake`")
+           .only_if("format", {"mooncake"}),
        K::section("prompt", &S::prompt, length_keys(), "tokens of a prompt, without a file"),
-       K::section("output", &S::output, length_keys(), "tokens of an answer, without a file")});
-  return keys;
-}
-
-const Keys<Objectives>& objective_keys() {
-  using S = Objectives;
-  using K = Keys<S>;
-  static const K keys("serving.objectives",
-                      "What a request is promised; those that get all of it are good.",
-                      {K::latency("first_token", &S::first_token, 0, "after it came")
-                           .otherwise("none"),
-                       K::latency("per_token", &S::per_token, 0, "mean, after the first")
-                           .otherwise("none"),
-                       K::latency("end", &S::end, 0, "after it came").otherwise("none")});
+       K::section("output", &S::output, length_keys(), "tokens of an answer, without a file"),
+       K::section("sessions", &S::sessions, session_keys(),
+                  "requests that continue each other, without a file"),
+       K::custom("classes", {ValueShape::list_of(ValueShape::mapping(class_keys().schema()))},
+                 "kinds of requests, drawn by their shares", read_classes)
+           .otherwise("one, of all requests")});
   return keys;
 }
 
@@ -162,6 +303,13 @@ IterationStudy read_iteration(const YamlSection& section) {
     section.fail(problem.key, problem.text);
   }
   return out;
+}
+
+void check_lengths(const LengthSpec& lengths, const std::string& path) {
+  if (lengths.kind == Lengths::fixed || lengths.most >= lengths.least) return;
+  throw core::InputError(path, fmt::format("requests: most: \"{}\" is below least, {}; expected "
+                                           "at least that",
+                                           lengths.most, lengths.least));
 }
 
 // What the tables cannot say: how keys of the requests depend on each other.
@@ -178,15 +326,41 @@ void check_source(const RequestSource& source, const std::string& path) {
     throw core::InputError(path, "requests.count: is given beside the file's own arrivals; "
                                  "expected arrivals that are drawn, or no count");
   }
-  for (const LengthSpec* lengths : {&source.prompt, &source.output}) {
-    if (lengths->kind == Lengths::fixed || lengths->most >= lengths->least) continue;
-    throw core::InputError(path, fmt::format("requests: most: \"{}\" is below least, {}; expected "
-                                             "at least that",
-                                             lengths->most, lengths->least));
+  check_lengths(source.prompt, path);
+  check_lengths(source.output, path);
+  for (const RequestClass& c : source.classes) {
+    if (c.prompt) check_lengths(*c.prompt, path);
+    if (c.output) check_lengths(*c.output, path);
+    if (!source.file.empty() && (c.prompt || c.output)) {
+      throw core::InputError(path, fmt::format("requests.classes: \"{}\" has lengths beside a "
+                                               "file's; expected none",
+                                               c.name));
+    }
+  }
+  if (!source.file.empty() && source.sessions.any()) {
+    throw core::InputError(path, "requests.sessions: are drawn, and a file is given; expected one "
+                                 "of the two");
   }
 }
 
 }  // namespace
+
+Objectives objectives_of(const ServingStudy& study, std::uint32_t class_id) {
+  Objectives out = study.objectives;
+  if (out.share == 0) out.share = kObjectiveShare;
+  if (class_id >= study.requests.classes.size()) return out;
+  const Objectives& own = study.requests.classes[class_id].objectives;
+  if (own.first_token.ps != 0) out.first_token = own.first_token;
+  if (own.per_token.ps != 0) out.per_token = own.per_token;
+  if (own.end.ps != 0) out.end = own.end;
+  if (own.share != 0) out.share = own.share;
+  return out;
+}
+
+bool promises(const ServingStudy& study) {
+  const auto promised = [](const RequestClass& c) { return c.objectives.any(); };
+  return study.objectives.any() || std::ranges::any_of(study.requests.classes, promised);
+}
 
 const Keys<ServingStudy>& serving_study_keys() {
   using S = ServingStudy;
@@ -226,6 +400,7 @@ ServingStudy read_serving_study(const std::string& path,
   out = serving_study_keys().read(root, std::move(out));
   document.finish();
   check_source(out.requests, path);
+  for (const RequestClass& c : out.requests.classes) out.spec.priorities.push_back(c.priority);
   out.settings = document.settings();
   out.resolved = document.resolved();
   return out;

@@ -32,6 +32,34 @@ static_assert(core::names_each(kRequestFormatNames));
 constexpr std::uint64_t kRecordedRequestsMax = 1 << 24;
 constexpr std::uint32_t kRecordedTokensMax = 1 << 24;
 
+// What users were promised; 0: nothing.
+struct Objectives {
+  core::Time first_token;
+  core::Time per_token;
+  core::Time end;
+  double share = 0;  // of the requests, that a capacity has to keep all of it for; 0: as of all
+  [[nodiscard]] bool any() const {
+    return first_token.ps != 0 || per_token.ps != 0 || end.ps != 0;
+  }
+};
+
+// A kind of request, of several.
+struct RequestClass {
+  std::string name;
+  double share = 1;           // over the sum of all shares: of the requests, or of the sessions
+  std::int32_t priority = 0;  // lower ones first, where the order is by priority
+  std::optional<model::serving::LengthSpec> prompt, output;  // none: as of all
+  Objectives objectives;      // 0: as of all
+};
+
+// Requests that continue each other: all of one session have one content, as far as each goes.
+struct SessionSource {
+  std::uint32_t turns = 1;          // requests of a session; prompts are what each turn adds
+  std::uint32_t shared_tokens = 0;  // that every prompt begins with
+  core::Time gap{10'000'000'000'000};  // mean, between two turns of a session
+  [[nodiscard]] bool any() const { return turns > 1 || shared_tokens > 0; }
+};
+
 // Where requests come from: a file, or drawn, or the file's lengths at times that are drawn.
 struct RequestSource {
   std::string file;  // empty: none
@@ -40,17 +68,10 @@ struct RequestSource {
   std::uint64_t count = 0;  // 0: all of the file; else the file's over and over
   bool cut_long = false;    // a prompt too long is cut, as Vidur does; else refused
   model::serving::ArrivalSpec arrivals = {.kind = model::serving::Arrivals::trace};
+  std::uint32_t hash_tokens = 512;  // of a hash id of `mooncake`
   model::serving::LengthSpec prompt, output;
-};
-
-// What users were promised; 0: nothing.
-struct Objectives {
-  core::Time first_token;
-  core::Time per_token;
-  core::Time end;
-  [[nodiscard]] bool any() const {
-    return first_token.ps != 0 || per_token.ps != 0 || end.ps != 0;
-  }
+  SessionSource sessions;
+  std::vector<RequestClass> classes;  // none: all requests are of one
 };
 
 // A model on devices whose kernels were measured: what a batch takes.
@@ -70,6 +91,13 @@ struct ServingStudy {
   Settings settings;  // all of it as written, to compare ranks by
   ResolvedYaml resolved;
 };
+
+constexpr double kObjectiveShare = 0.99;
+
+// Of class `class_id`: its own promises, and those made to all; `share` is above 0.
+Objectives objectives_of(const ServingStudy& study, std::uint32_t class_id);
+// Whether anybody was promised anything.
+bool promises(const ServingStudy& study);
 
 const Keys<ServingStudy>& serving_study_keys();
 // Its parts, which jobs that serve have as well.

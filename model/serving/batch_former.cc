@@ -1,5 +1,5 @@
 // Vidur's five policies (microsoft/vidur 7d47513, MIT), rule by rule, so that batches, preemptions
-// and times are the same; docs/reference/serving.md states the rules.
+// and times are the same; docs/reference/serving.md states the rules. The sixth is in vllm_v1.cc.
 #include "model/serving/batch_former.h"
 
 #include <algorithm>
@@ -31,6 +31,7 @@ BatchFormer::BatchFormer(Replica::State& s, const Spec& spec, pdes::Context& ctx
     : s_(s),
       spec_(spec),
       ctx_(ctx),
+      pool_(s, spec, ctx),
       micro_batch_max_(std::max(1u, spec.batch_requests_max / spec.stages)) {}
 
 std::uint32_t BatchFormer::form() {
@@ -52,6 +53,9 @@ std::uint32_t BatchFormer::form() {
     case Policy::faster_transformer:
       reserving(true);
       break;
+    case Policy::vllm_v1:
+      vllm_v1();
+      break;
   }
   return formed_;
 }
@@ -67,7 +71,7 @@ void BatchFormer::vllm() {
     admit(next, prompt_blocks(next), next.prefill);
   }
   if (formed_ != 0) return;
-  sort_running();
+  sort_running_by_arrival();
   decode_running();
 }
 
@@ -95,7 +99,7 @@ void BatchFormer::decode_running() {
     Live request = s_.running[next++];
     if (!request.prompt_done()) continue;
     bool has_room = true;
-    while (free_blocks() < 1 && has_room) {
+    while (pool_.available() < 1 && has_room) {
       const std::uint32_t last = s_.running.size() - 1;
       has_room = last >= next;
       restart(has_room ? s_.running[last] : request);
@@ -107,7 +111,7 @@ void BatchFormer::decode_running() {
     add(request, 1);
   }
   drop_running(chunk_prompts(next), next);
-  if (spec_.policy == Policy::sarathi) sort_running();
+  if (spec_.policy == Policy::sarathi) sort_running_by_arrival();
 }
 
 // Of the first `taken` of `running` the prompts that are not done, as far as the budget goes. Moves
@@ -140,7 +144,7 @@ void BatchFormer::reserving(bool only_when_idle) {
   }
   drop_running(0, taken);
   if (only_when_idle && !is_idle) return;
-  while (has_head() && formed_ < most && free_blocks() >= reserve) {
+  while (has_head() && formed_ < most && pool_.available() >= reserve) {
     const Live next = head();
     admit(next, reserve, next.prefill);
   }
@@ -157,7 +161,7 @@ void BatchFormer::lightllm() {
   }
   ctx_.add(s_.decodes_since_prefill, 1);
   const std::uint32_t size = s_.running.size();
-  ctx_.check(free_blocks() >= size, "serving: lightllm ran out of blocks for decoding");
+  ctx_.check(pool_.available() >= size, "serving: lightllm ran out of blocks for decoding");
   for (std::uint32_t i = 0; i < size; ++i) {
     Live request = s_.running[i];
     hold(request, 1);
@@ -201,16 +205,38 @@ bool BatchFormer::lightllm_fits(const Live& next) const {
   return most < spec_.blocks;
 }
 
+void BatchFormer::enqueue(std::uint32_t request) {
+  if (by_priority()) return push_ranked(request);
+  s_.waiting.push_back(ctx_, request);
+}
+
+std::uint32_t BatchFormer::head_restarted() const {
+  const std::uint32_t size = s_.restarted.size();
+  if (!by_priority()) return size == 0 ? 0 : size - 1;
+  std::uint32_t first = size;
+  std::uint64_t least = s_.ranked.empty() ? ~std::uint64_t{0} : rank_of(s_.ranked[0]);
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const std::uint64_t rank = rank_of(s_.restarted[i].request);
+    if (rank >= least) continue;
+    least = rank;
+    first = i;
+  }
+  return first;
+}
+
 Live BatchFormer::head() const {
-  if (!s_.restarted.empty()) return s_.restarted[s_.restarted.size() - 1];
-  const std::uint32_t request = s_.waiting.front();
+  const std::uint32_t at = head_restarted();
+  if (at < s_.restarted.size()) return s_.restarted[at];
+  const std::uint32_t request = by_priority() ? s_.ranked[0] : s_.waiting.front();
   const Request& asked = spec_.requests[request];
   return {.request = request, .prefill = asked.prefill, .decode = asked.decode};
 }
 
 void BatchFormer::pop_head() {
   ++left_;
-  if (!s_.restarted.empty()) return s_.restarted.erase(ctx_, s_.restarted.size() - 1);
+  const std::uint32_t at = head_restarted();
+  if (at < s_.restarted.size()) return s_.restarted.erase(ctx_, at);
+  if (by_priority()) return pop_ranked();
   s_.waiting.pop_front(ctx_);
 }
 
@@ -218,13 +244,9 @@ std::uint32_t BatchFormer::prompt_blocks(const Live& request) const {
   return (request.prefill + spec_.block_tokens - 1) / spec_.block_tokens;
 }
 
-std::int64_t BatchFormer::free_blocks() const {
-  return std::int64_t{spec_.blocks} - std::int64_t{s_.held};
-}
-
 // A hundredth of the pool is left to the requests that run already.
 bool BatchFormer::fits(const Live& unscheduled) const {
-  return free_blocks() - prompt_blocks(unscheduled) >= spec_.blocks / 100;
+  return pool_.available() - prompt_blocks(unscheduled) >= spec_.blocks / 100;
 }
 
 void BatchFormer::add(Live request, std::uint32_t tokens) {
@@ -242,18 +264,7 @@ void BatchFormer::admit(Live request, std::uint32_t blocks, std::uint32_t tokens
   add(request, tokens);
 }
 
-void BatchFormer::hold(Live& request, std::uint32_t blocks) {
-  request.blocks += blocks;
-  ctx_.add(s_.held, blocks);
-  if (s_.held > s_.held_most) ctx_.set(s_.held_most, s_.held);
-}
-
-void BatchFormer::release(Live& request) {
-  ctx_.check(s_.held >= request.blocks && s_.holders > 0, "serving: a block was freed twice");
-  ctx_.set(s_.held, s_.held - request.blocks);
-  ctx_.set(s_.holders, s_.holders - 1);
-  request.blocks = 0;
-}
+void BatchFormer::hold(Live& request, std::uint32_t blocks) { pool_.hold(request, blocks); }
 
 // What it has computed becomes its prompt, at the head of the queue.
 void BatchFormer::restart(Live request) {
@@ -268,16 +279,25 @@ void BatchFormer::restart(Live request) {
   --left_;
 }
 
-// By arrival, and in the same order where that is equal. The list is sorted but for its end.
-void BatchFormer::sort_running() {
-  const auto arrival = [&](const Live& r) { return spec_.requests[r.request].arrival; };
+// Stable; the list is sorted but for its end.
+template <class Less>
+void BatchFormer::sort_running(Less&& less) {
   for (std::uint32_t i = 1; i < s_.running.size(); ++i) {
     const Live moved = s_.running[i];
     std::uint32_t to = i;
-    for (; to > 0 && arrival(s_.running[to - 1]) > arrival(moved); --to)
+    for (; to > 0 && less(moved, s_.running[to - 1]); --to)
       s_.running.assign(ctx_, to, s_.running[to - 1]);
     if (to != i) s_.running.assign(ctx_, to, moved);
   }
+}
+
+void BatchFormer::sort_running_by_arrival() {
+  const auto arrival = [&](const Live& r) { return spec_.requests[r.request].arrival; };
+  sort_running([&](const Live& a, const Live& b) { return arrival(a) < arrival(b); });
+}
+
+void BatchFormer::sort_running_by_admission() {
+  sort_running([](const Live& a, const Live& b) { return a.admitted < b.admitted; });
 }
 
 // Keeps the first `kept` of `running` and what begins at `from`.

@@ -3,10 +3,14 @@
 
 #include <cstdint>
 
+#include "model/serving/kv_pool.h"
 #include "model/serving/replica.h"
 #include "pdes/context.h"
 
 namespace exawarp::model::serving {
+
+// Of the batch formed last, over all stages: what drafts and copies to and from the host take.
+[[nodiscard]] core::WidePs ps_beside_model(const Replica::State& s, const Spec& spec);
 
 // Made for one event. Everything that it changes can be rolled back.
 class BatchFormer {
@@ -20,13 +24,36 @@ class BatchFormer {
   // Requests that left the queue in all calls of form(), less those that came back.
   [[nodiscard]] std::int32_t left() const { return left_; }
 
-  void release(Live& request);
+  void release(Live& request) { pool_.release(request); }
+
+  void enqueue(std::uint32_t request);
+
+  // Of a request whose batch has ended: how many tokens more are there. Of a draft they are those
+  // that were accepted, and one that the model itself gives.
+  std::uint32_t computed(const Live& request);
 
  private:
   void vllm();
   void sarathi();
   void reserving(bool only_when_idle);
   void lightllm();
+  void vllm_v1();
+
+  bool continue_running();
+  void admit_waiting();
+  bool preempt_for(const Live& request, std::uint32_t next);
+  void preempt(Live request);
+  void admit_found(Live request, KvPool::Found found, std::uint32_t tokens);
+  [[nodiscard]] std::uint32_t wanted_tokens(const Live& request) const;
+  [[nodiscard]] std::uint32_t blocks_missing(const Live& request, std::uint32_t tokens) const;
+  [[nodiscard]] std::uint32_t blocks_to_enter(const Live& entered, std::uint32_t tokens) const;
+  [[nodiscard]] std::int64_t headroom() const;
+  [[nodiscard]] std::uint64_t rank_of(std::uint32_t request) const;
+  [[nodiscard]] bool by_priority() const {
+    return spec_.policy == Policy::vllm_v1 && spec_.order == Order::priority;
+  }
+  void push_ranked(std::uint32_t request);
+  void pop_ranked();
 
   void decode_running();
   std::uint32_t chunk_prompts(std::uint32_t taken);
@@ -34,11 +61,14 @@ class BatchFormer {
   bool lightllm_prompts();
   [[nodiscard]] bool lightllm_fits(const Live& next) const;
 
-  [[nodiscard]] bool has_head() const { return !s_.restarted.empty() || !s_.waiting.empty(); }
+  [[nodiscard]] bool has_head() const {
+    return !s_.restarted.empty() || !s_.waiting.empty() || !s_.ranked.empty();
+  }
   [[nodiscard]] Live head() const;  // requires has_head()
+  // Where in `restarted` the head is; its size where the head was never scheduled.
+  [[nodiscard]] std::uint32_t head_restarted() const;
   void pop_head();
   [[nodiscard]] std::uint32_t prompt_blocks(const Live& request) const;
-  [[nodiscard]] std::int64_t free_blocks() const;
   [[nodiscard]] bool fits(const Live& unscheduled) const;
   [[nodiscard]] bool is_full() const { return formed_ == micro_batch_max_; }
 
@@ -46,12 +76,16 @@ class BatchFormer {
   void admit(Live request, std::uint32_t blocks, std::uint32_t tokens);
   void hold(Live& request, std::uint32_t blocks);
   void restart(Live request);
-  void sort_running();
+  template <class Less>
+  void sort_running(Less&& less);
+  void sort_running_by_arrival();
+  void sort_running_by_admission();
   void drop_running(std::uint32_t kept, std::uint32_t from);
 
   Replica::State& s_;
   const Spec& spec_;
   pdes::Context& ctx_;
+  KvPool pool_;
   const std::uint32_t micro_batch_max_;
   std::uint32_t formed_ = 0;  // requests of the batch
   std::uint32_t formed_tokens_ = 0;

@@ -103,7 +103,7 @@ void take_offers(Replica::State& s, const Spec& spec, Context& ctx) {
     take(s, offer, blocks, spec, ctx);
     ++taken;
   }
-  if (taken == 0 || spec.router != Router::least_outstanding) return;
+  if (taken == 0 || !hears_of_queues(spec.router)) return;
   const auto& serving = ctx.model<Serving>();
   ctx.send(serving.router(), spec.latency, kLeft,
            LeftEvent{.replica = serving.index_of(ctx.self()), .requests = taken});

@@ -22,7 +22,7 @@ core::Time iteration_of(const Replica::State& s, const IterationTime& time) {
     work.tokens += r.tokens;
     if (r.prompt_done()) {
       ++work.decodes;
-      ++work.outputs;
+      work.outputs += r.tokens;
       work.decode_context += r.processed;
     } else {
       work.prompt_core_ps += time.prompt_core_ps(r.tokens, r.processed);
@@ -34,12 +34,13 @@ core::Time iteration_of(const Replica::State& s, const IterationTime& time) {
 
 // In each stage of the pipeline.
 std::int64_t batch_ps(const Replica::State& s, const Spec& spec) {
+  const core::WidePs extra_ps = ps_beside_model(s, spec);
   if (spec.iteration) {
-    const core::WidePs ps = iteration_of(s, *spec.iteration).ps;
+    const core::WidePs ps = iteration_of(s, *spec.iteration).ps + extra_ps;
     return std::max(core::time_to_end(ps / spec.stages), kBatchTimeMin).ps;
   }
   const BatchTime& time = spec.time;
-  core::WidePs ps = time.base.ps;
+  core::WidePs ps = time.base.ps + extra_ps;
   for (const Live& r : s.flight) {
     if (r.batch != s.batches) continue;
     ps += core::WidePs{time.per_token.ps} * r.tokens;
@@ -66,7 +67,10 @@ void start_on_devices(Replica::State& s, const Spec& spec, Context& ctx) {
   for (const Live& r : s.flight) {
     if (r.batch != s.batches) continue;
     tokens += r.tokens;
-    outputs += r.prompt_done() || r.processed + r.tokens == r.prefill ? 1 : 0;
+    if (r.prompt_done())
+      outputs += r.tokens;
+    else if (r.processed + r.tokens == r.prefill)
+      ++outputs;
   }
   ctx.add(s.busy_ps, static_cast<std::uint64_t>(begins.compute_ps));
   ctx.add(s.tokens, tokens);
@@ -93,6 +97,7 @@ void start_batch(Replica::State& s, const Spec& spec, Context& ctx) {
     start_on_devices(s, spec, ctx);
   else
     start_here(s, spec, ctx);
+  ctx.set(s.swapped_blocks, 0);
   ctx.add(s.batches, 1);
   ctx.add(s.batches_under_way, 1);
 }
@@ -103,7 +108,7 @@ void schedule(Replica::State& s, Context& ctx) {
   ctx.set(s.schedule_sent, 0);
   BatchFormer former(s, spec, ctx);
   while (s.batches_under_way < spec.stages && former.form() != 0) start_batch(s, spec, ctx);
-  if (spec.router == Router::least_outstanding && former.left() != 0) {
+  if (hears_of_queues(spec.router) && former.left() != 0) {
     ctx.send(serving.router(), spec.latency, kLeft,
              LeftEvent{.replica = serving.index_of(ctx.self()), .requests = former.left()});
   }
@@ -128,7 +133,7 @@ void end_batch(Replica::State& s, std::uint64_t batch, Context& ctx) {
       ++kept;
       continue;
     }
-    r.processed += r.tokens;
+    r.processed += former.computed(r);
     if (r.processed == r.prefill) {
       ++r.processed;  // the end of the prompt is the first token
       if (r.first_token_ps == 0) r.first_token_ps = ctx.now().ps;
@@ -169,7 +174,8 @@ void Replica::handle(State& s, const pdes::Event& event, Context& ctx) {
     case kArrive:
       account_present(s, ctx);
       ctx.add(s.arrived, 1);
-      s.waiting.push_back(ctx, static_cast<std::uint32_t>(event.as<ArriveEvent>().request));
+      BatchFormer(s, spec_here(ctx), ctx)
+          .enqueue(static_cast<std::uint32_t>(event.as<ArriveEvent>().request));
       return ask_for_schedule(s, ctx);
     case kSchedule:
       return schedule(s, ctx);
@@ -190,14 +196,22 @@ void Replica::handle(State& s, const pdes::Event& event, Context& ctx) {
 
 void Replica::describe(State& s, pdes::StateArchive& archive) {
   s.waiting.describe(archive, [&](std::uint32_t& request) { archive.word(request); });
+  s.ranked.describe(archive, [&](std::uint32_t& request) { archive.word(request); });
   for (auto* lives : {&s.restarted, &s.running, &s.flight})
     lives->describe(archive, [&](Live& r) { describe_live(archive, r); });
   s.stage_free_ps.describe(archive, [&](std::int64_t& time) { archive.word(time); });
+  s.cached.describe(archive, [&](CachedBlock& block) { archive.bytes(&block); });
+  archive.word(s.idle_first);
+  archive.word(s.idle_last);
   for (std::uint32_t* word :
-       {&s.held, &s.holders, &s.batches_under_way, &s.schedule_sent, &s.decodes_since_prefill,
-        &s.batches, &s.restarts, &s.held_most, &s.arrived, &s.finished})
+       {&s.idle, &s.admissions, &s.host_blocks, &s.swapped_blocks, &s.held, &s.holders,
+        &s.batches_under_way, &s.schedule_sent, &s.decodes_since_prefill, &s.batches, &s.restarts,
+        &s.held_most, &s.arrived, &s.finished})
     archive.word(*word);
-  for (std::uint64_t* word : {&s.tokens, &s.busy_ps, &s.present_ps}) archive.word(*word);
+  for (std::uint64_t* word :
+       {&s.tokens, &s.prompt_tokens, &s.found_tokens, &s.forgotten, &s.swaps, &s.drafted,
+        &s.accepted, &s.busy_ps, &s.present_ps})
+    archive.word(*word);
   archive.word(s.changed_ps);
   for (auto* lives : {&s.leaving, &s.arriving})
     lives->describe(archive, [&](Live& r) { describe_live(archive, r); });

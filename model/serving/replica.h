@@ -4,7 +4,8 @@
 // first, and the batches that follow are formed at t + 1 ps from all of them, whatever their order;
 // they count as begun at t, so that no picosecond adds up.
 //
-// Invariant: blocks held by the requests in `running`, `flight` and nowhere else sum to `held`.
+// Invariant: `held` is the number of blocks that requests in `running` and `flight` hold; nobody
+// else holds any, and one that several hold counts once (kv_pool.h).
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "model/serving/serving.h"
 #include "pdes/logical_process.h"
 #include "pdes/undo_ring.h"
+#include "pdes/undo_table.h"
 #include "pdes/undo_vector.h"
 
 namespace exawarp::model::serving {
@@ -24,11 +26,13 @@ struct Live {
   std::uint32_t prefill = 0;  // tokens computed as a prompt: of a restarted request more than P
   std::uint32_t decode = 0;
   std::uint32_t processed = 0;  // tokens; more than `prefill` once the prompt is done
-  std::uint32_t blocks = 0;
+  std::uint32_t blocks = 0;  // that it holds; of one in `restarted`: on the host
   std::uint32_t restarts = 0;
   std::int64_t first_token_ps = 0;  // 0: none yet
   std::uint32_t batch = 0;          // in flight: number of the batch
   std::uint32_t tokens = 0;         // in flight: of the batch
+  std::uint32_t cached = 0;         // of its blocks, the first ones: those that others may find
+  std::uint32_t admitted = 0;       // vllm_v1: how many entered before it
 
   [[nodiscard]] bool prompt_done() const { return processed > prefill; }
   [[nodiscard]] std::uint32_t total() const { return prefill + decode; }
@@ -41,6 +45,15 @@ struct Offer {
   std::int64_t first_token_ps = 0;
   std::uint32_t restarts = 0;
   std::uint32_t unused = 0;
+};
+
+// A block whose content has a name (kv_pool.h).
+constexpr std::uint64_t kNoBlock = std::uint64_t{1} << 63;
+struct CachedBlock {
+  std::uint64_t key = kNoBlock;     // Prefixes::block_key()
+  std::uint64_t before = kNoBlock;  // idle: the one that was idle before it, and the next one
+  std::uint64_t behind = kNoBlock;
+  std::uint64_t holders = 0;        // requests; 0: idle
 };
 
 enum ReplicaEvent : pdes::EventKind { kArrive, kSchedule, kBatchEnd, kOffer, kPull, kKeysCame,
@@ -83,10 +96,18 @@ constexpr core::Time kStart{1};
 struct Replica {
   struct State {
     pdes::UndoRing<std::uint32_t> waiting;  // requests that were never scheduled
+    pdes::UndoVector<std::uint32_t> ranked;  // the same, where priority decides: a heap
     pdes::UndoVector<Live> restarted;       // before all that wait; the last one first
     pdes::UndoVector<Live> running;         // between two batches, in the order of their ends
     pdes::UndoVector<Live> flight;          // in batches under way
     pdes::UndoVector<std::int64_t> stage_free_ps;
+    pdes::UndoTable<CachedBlock> cached;    // at most Spec::blocks
+    std::uint64_t idle_first = kNoBlock;    // of the cached blocks that nobody holds
+    std::uint64_t idle_last = kNoBlock;
+    std::uint32_t idle = 0;
+    std::uint32_t admissions = 0;
+    std::uint32_t host_blocks = 0;    // of requests in `restarted`
+    std::uint32_t swapped_blocks = 0;  // to or from the host since the last batch
     std::uint32_t held = 0;     // blocks
     std::uint32_t holders = 0;  // requests that hold some
     std::uint32_t batches_under_way = 0;
@@ -98,6 +119,12 @@ struct Replica {
     std::uint32_t arrived = 0;
     std::uint32_t finished = 0;
     std::uint64_t tokens = 0;      // in all batches
+    std::uint64_t prompt_tokens = 0;  // of requests that entered for the first time
+    std::uint64_t found_tokens = 0;   // of these, in cached blocks
+    std::uint64_t forgotten = 0;      // cached blocks
+    std::uint64_t swaps = 0;          // of requests to the host
+    std::uint64_t drafted = 0;        // tokens
+    std::uint64_t accepted = 0;       // of these
     std::uint64_t busy_ps = 0;     // of the first stage
     std::uint64_t present_ps = 0;  // requests here times time
     std::int64_t changed_ps = 0;   // when their number changed last
@@ -114,8 +141,9 @@ struct Replica {
 
 struct RouterProcess {
   struct State {
-    pdes::UndoVector<std::uint32_t> queued;  // by replica, as far as known: least_outstanding only;
-                                             // of those that take over, offers
+    // By replica, as far as known, where the router asks; of those that take over, offers.
+    pdes::UndoVector<std::uint32_t> queued;
+    pdes::UndoVector<std::uint32_t> homes;  // by request: its replica, where prefixes decide
     std::uint64_t routed = 0;
   };
 

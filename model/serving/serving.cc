@@ -40,6 +40,9 @@ void check_request(const Spec& spec, std::size_t i) {
     throw core::InputError(fmt::format(
         "request {}: \"{} + {} tokens\"; expected at least 1 of each, and {} together at most", i,
         r.prefill, r.decode, spec.request_tokens_max));
+  if (!spec.priorities.empty() && r.class_id >= spec.priorities.size())
+    throw core::InputError(fmt::format("request {}: \"class {}\"; expected one of {}", i,
+                                       r.class_id, spec.priorities.size()));
   if (r.arrival < core::Time{0} || (i > 0 && r.arrival < spec.requests[i - 1].arrival))
     throw core::InputError(fmt::format(
         "request {}: \"{} ps\" is before the one before it; expected requests by arrival", i,
@@ -66,12 +69,75 @@ void check_room(const Spec& spec) {
                     spec.block_tokens));
 }
 
+// Prefixes name only what there is, and nothing that comes later.
+void check_prefixes(const Spec& spec) {
+  const Prefixes& prefixes = spec.prefixes;
+  require_range("tokens of a hash id", prefixes.id_tokens, 1, 1u << 24);
+  if (prefixes.of.empty()) return;
+  if (prefixes.of.size() != spec.requests.size())
+    throw core::InputError(fmt::format("prefixes: \"{}\"; expected one a request, {}",
+                                       prefixes.of.size(), spec.requests.size()));
+  for (std::size_t i = 0; i < prefixes.of.size(); ++i) {
+    const Prefix& p = prefixes.of[i];
+    if (p.parent > i || p.ids_begin + p.ids > prefixes.ids.size())
+      throw core::InputError(fmt::format("request {}: its prefix names what is not there", i));
+  }
+}
+
+// What the engine of the rules vllm_v1 has, and the others do not.
+void check_engine(const Spec& spec) {
+  const bool is_v1 = spec.policy == Policy::vllm_v1;
+  const auto only_v1 = [&](bool is_asked, std::string_view what) {
+    if (is_asked && !is_v1)
+      throw core::InputError(
+          fmt::format("{}: is for the policy vllm_v1 alone; expected that policy", what));
+  };
+  only_v1(spec.order != Order::first_come, "order");
+  only_v1(spec.prefix_cache, "prefix_cache");
+  only_v1(spec.preemption != Preemption::recompute, "preemption");
+  only_v1(spec.speculation.tokens != 0, "speculation");
+  only_v1(!spec.chunked_prefill, "chunked_prefill");
+  require_range("tokens of a draft", spec.speculation.tokens, 0, kDraftMax);
+  const bool is_share = spec.speculation.acceptance >= 0 && spec.speculation.acceptance <= 1;
+  if (!is_share || !(spec.watermark >= 0 && spec.watermark < 1))
+    throw core::InputError("acceptance, watermark: expected a share from 0 to 1");
+  if (spec.swap.token_bytes < 1 || spec.swap.bytes_per_s < 1)
+    throw core::InputError("swap: expected bytes of a token and a bandwidth above 0");
+  if (spec.preemption == Preemption::swap && spec.swap.host_blocks == 0)
+    throw core::InputError("swap.host_blocks: \"0\"; expected room on the host, at least 1");
+  if (!spec.chunked_prefill && spec.batch_tokens_max < spec.request_tokens_max)
+    throw core::InputError(
+        fmt::format("tokens of a batch: \"{}\"; expected at least those of a request, {}, where "
+                    "prompts are not cut",
+                    spec.batch_tokens_max, spec.request_tokens_max));
+}
+
 std::uint32_t between(Uniform range, std::uint64_t bits) {
   const std::uint64_t width = std::uint64_t{range.most} - range.least + 1;
   return range.least + static_cast<std::uint32_t>(bits % width);
 }
 
-// Of `spec`'s replicas, the first of which is `first`, that of the `request`-th.
+// Of `spec`'s replicas, the first of which is `first`, that with fewest requests waiting.
+std::uint32_t shortest_queue(const RouterProcess::State& s, const Spec& spec,
+                             std::uint32_t first) {
+  const auto* from = s.queued.begin() + first;
+  return static_cast<std::uint32_t>(std::min_element(from, from + spec.replicas) -
+                                    s.queued.begin());
+}
+
+// Where the request is whose beginning it continues, unless too many wait there.
+std::uint32_t home_of(const RouterProcess::State& s, const Spec& spec, std::uint64_t request) {
+  const std::uint32_t shortest = shortest_queue(s, spec, 0);
+  const std::uint32_t parent = spec.prefixes.of.empty() ? 0 : spec.prefixes.of[request].parent;
+  if (parent == 0 || parent > s.homes.size()) return shortest;
+  const std::uint32_t home = s.homes[parent - 1];
+  const bool is_overloaded =
+      s.queued[home] > std::uint64_t{s.queued[shortest]} + spec.router_slack;
+  return is_overloaded ? shortest : home;
+}
+
+// Of `spec`'s replicas, the first of which is `first`, that of the `request`-th. Those that take
+// over have no prefixes.
 std::uint32_t choose(const RouterProcess::State& s, const Spec& spec, std::uint32_t first,
                      std::uint64_t request, std::uint64_t seed) {
   switch (spec.router) {
@@ -81,11 +147,10 @@ std::uint32_t choose(const RouterProcess::State& s, const Spec& spec, std::uint3
       const Purpose purpose = first == 0 ? Purpose::route : Purpose::hand_over;
       return first + static_cast<std::uint32_t>(draw(seed, purpose, request) % spec.replicas);
     }
-    case Router::least_outstanding: {
-      const auto* from = s.queued.begin() + first;
-      return static_cast<std::uint32_t>(std::min_element(from, from + spec.replicas) -
-                                        s.queued.begin());
-    }
+    case Router::least_outstanding:
+      return shortest_queue(s, spec, first);
+    case Router::prefix:
+      return first == 0 ? home_of(s, spec, request) : shortest_queue(s, spec, first);
   }
   return first + static_cast<std::uint32_t>(request % spec.replicas);
 }
@@ -104,6 +169,7 @@ void route_from(RouterProcess::State& s, std::uint64_t request, Context& ctx) {
       return ctx.send(ctx.self(), arrival - ctx.now(), kNext, NextEvent{request});
     const std::uint32_t replica = choose(s, spec, 0, request, ctx.seed());
     count_queued(s, replica, ctx);
+    if (spec.router == Router::prefix) s.homes.extend(ctx, replica);
     ctx.add(s.routed, 1);
     ctx.send(serving.replica(replica), spec.latency, kArrive, ArriveEvent{request});
   }
@@ -141,6 +207,8 @@ void check(const Spec& spec) {
     require_range("time of a batch in ps", static_cast<std::uint64_t>(time.ps), 0,
                   static_cast<std::uint64_t>(core::kPicosecondsPerSecond));
   for (std::size_t i = 0; i < spec.requests.size(); ++i) check_request(spec, i);
+  check_prefixes(spec);
+  check_engine(spec);
   check_room(spec);
 }
 
@@ -178,7 +246,9 @@ void Serving::initialise(pdes::LpId lp, void* state, Context& ctx) const {
     return;
   }
   auto& s = *static_cast<RouterProcess::State*>(state);
-  if (spec_.router == Router::least_outstanding) {
+  const bool is_heard =
+      hears_of_queues(spec_.router) || (decoding_ && hears_of_queues(decoding_->router));
+  if (is_heard) {
     s.queued.reserve(ctx, replicas());
     for (std::uint32_t i = 0; i < replicas(); ++i) s.queued.push_back(ctx, 0);
   }
@@ -206,6 +276,7 @@ void RouterProcess::handle(State& s, const pdes::Event& event, Context& ctx) {
 
 void RouterProcess::describe(State& s, pdes::StateArchive& archive) {
   s.queued.describe(archive, [&](std::uint32_t& queued) { archive.word(queued); });
+  s.homes.describe(archive, [&](std::uint32_t& home) { archive.word(home); });
   archive.word(s.routed);
 }
 

@@ -13,6 +13,7 @@
 
 #include "core/names.h"
 #include "core/time.h"
+#include "model/serving/prefix.h"
 
 namespace exawarp::model::serving {
 
@@ -20,27 +21,50 @@ struct Request {
   core::Time arrival;         // >= 0
   std::uint32_t prefill = 1;  // prompt tokens, >= 1
   std::uint32_t decode = 1;   // tokens to generate, >= 1; the first comes with the prompt's end
+  std::uint32_t class_id = 0;  // index into Spec::priorities
 
   friend bool operator==(const Request&, const Request&) = default;
 };
 
-enum class Policy { vllm, sarathi, orca, lightllm, faster_transformer };
+enum class Policy { vllm, sarathi, orca, lightllm, faster_transformer, vllm_v1 };
 inline constexpr core::Named<Policy> kPolicyNames[] = {
     {"vllm", Policy::vllm},
     {"sarathi", Policy::sarathi},
     {"orca", Policy::orca},
     {"lightllm", Policy::lightllm},
-    {"faster_transformer", Policy::faster_transformer}};
+    {"faster_transformer", Policy::faster_transformer},
+    {"vllm_v1", Policy::vllm_v1}};
 constexpr std::span<const core::Named<Policy>> names_of(Policy) { return kPolicyNames; }
 static_assert(core::names_each(kPolicyNames));
 
-enum class Router { round_robin, random, least_outstanding };
+// Who is first in a queue of vllm_v1, and who loses its blocks last.
+enum class Order { first_come, priority };
+inline constexpr core::Named<Order> kOrderNames[] = {{"first_come", Order::first_come},
+                                                     {"priority", Order::priority}};
+constexpr std::span<const core::Named<Order>> names_of(Order) { return kOrderNames; }
+static_assert(core::names_each(kOrderNames));
+
+// What becomes of the blocks of a request that vllm_v1 preempts.
+enum class Preemption { recompute, swap };
+inline constexpr core::Named<Preemption> kPreemptionNames[] = {
+    {"recompute", Preemption::recompute}, {"swap", Preemption::swap}};
+constexpr std::span<const core::Named<Preemption>> names_of(Preemption) {
+  return kPreemptionNames;
+}
+static_assert(core::names_each(kPreemptionNames));
+
+enum class Router { round_robin, random, least_outstanding, prefix };
 inline constexpr core::Named<Router> kRouterNames[] = {
     {"round_robin", Router::round_robin},
     {"random", Router::random},
-    {"least_outstanding", Router::least_outstanding}};
+    {"least_outstanding", Router::least_outstanding},
+    {"prefix", Router::prefix}};
 constexpr std::span<const core::Named<Router>> names_of(Router) { return kRouterNames; }
 static_assert(core::names_each(kRouterNames));
+// Whether the router counts the requests that wait at each replica.
+constexpr bool hears_of_queues(Router r) {
+  return r == Router::least_outstanding || r == Router::prefix;
+}
 
 // Time of a batch: base + per_token a token of it + per_context a token that each decoding request
 // has so far + per_pair_half * n (n + 2 c) for each prompt's n tokens behind c of its own. A stage
@@ -56,8 +80,25 @@ struct BatchTime {
 class IterationTime;
 struct OnDevices;
 
+// To host memory and back, where preemption is `swap`.
+struct Swap {
+  std::uint32_t host_blocks = 0;  // room there; who does not fit is recomputed
+  std::int64_t token_bytes = 1;   // keys and values of a token, of a replica's devices together
+  std::int64_t bytes_per_s = 1;   // of a replica's host links together, > 0
+};
+
+// Of each decode of vllm_v1: a draft of so many tokens more, each of which is accepted with this
+// probability if those before it were (Leviathan et al. 2023, arXiv:2211.17192).
+struct Speculation {
+  std::uint32_t tokens = 0;  // 0: none; at most kDraftMax
+  double acceptance = 0.7;   // 0 to 1
+  core::Time draft;          // that each token of a draft takes, for the whole batch
+};
+
 struct Spec {
   std::vector<Request> requests;  // in order of arrival
+  Prefixes prefixes;              // of the requests
+  std::vector<std::int32_t> priorities = {};  // by class, lower ones first; none: all are equal
   std::uint32_t replicas = 1;     // >= 1
   Router router = Router::round_robin;
   core::Time latency{1'000'000};  // from router to replica and back, >= 1 ps
@@ -66,11 +107,21 @@ struct Spec {
   std::uint32_t blocks = 1;                     // of a replica's pool
   std::uint32_t block_tokens = 16;              // lightllm: 1
   std::uint32_t request_tokens_max = 4096;      // P + Q of a request
-  std::uint32_t batch_tokens_max = 4096;        // vllm and lightllm: of a batch of prompts
+  std::uint32_t batch_tokens_max = 4096;  // vllm, lightllm: of a batch of prompts; vllm_v1: of any
   std::uint32_t chunk_tokens = 512;             // sarathi: of a batch
   std::uint32_t batch_requests_max = 128;       // 1 to kBatchRequestsMax; over all stages
   std::uint32_t reserved_requests_max = 128;    // orca, faster_transformer: of a batch
   std::uint32_t decodes_between_prefills = 10;  // lightllm
+  // Of vllm_v1:
+  Order order = Order::first_come;
+  bool chunked_prefill = true;  // prompts are cut to what is left of batch_tokens_max
+  bool reserve_prompt = true;   // a request enters if its whole prompt has room, not a chunk of it
+  double watermark = 0;         // of the blocks, left free when a request enters beside others
+  bool prefix_cache = false;
+  Preemption preemption = Preemption::recompute;
+  Swap swap = {};
+  Speculation speculation = {};
+  std::uint32_t router_slack = 8;  // Router::prefix: waiting requests that a replica may have more
   BatchTime time;
   // Measured kernels in place of `time` (iteration_time.h); a stage takes an equal share as well.
   // Null: `time`.
@@ -83,6 +134,7 @@ struct Spec {
 
 constexpr std::uint32_t kStagesMax = 64;
 constexpr std::uint32_t kBatchRequestsMax = 1024;
+constexpr std::uint32_t kDraftMax = 64;
 constexpr core::Time kBatchTimeMin{2};  // of a batch in a stage
 
 // Throws core::InputError, without a place, where a field is out of range, or where a request could

@@ -2,6 +2,8 @@
 // queue holds for it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "model/serving/outcome.h"
 #include "pdes/transport.h"
@@ -33,6 +35,46 @@ Spec crowded(Policy policy, Router router) {
   return spec;
 }
 
+// The same crowd, by the rules of vLLM's V1.
+Spec crowded_v1(Order order) {
+  Spec spec = crowded(Policy::vllm_v1, Router::least_outstanding);
+  spec.order = order;
+  spec.batch_tokens_max = 100;
+  spec.watermark = 0.1;
+  spec.reserve_prompt = order == Order::first_come;
+  spec.blocks = 24;
+  spec.priorities = {0, -3, 7};
+  for (std::size_t i = 0; i < spec.requests.size(); ++i)
+    spec.requests[i].class_id = static_cast<std::uint32_t>(i % 3);
+  return spec;
+}
+
+// Sessions of three requests each, that begin with 40 tokens that all have in common.
+Spec sessions_v1() {
+  Spec spec = crowded_v1(Order::priority);
+  spec.router = Router::prefix;
+  spec.router_slack = 2;
+  spec.prefix_cache = true;
+  spec.prefixes.shared_tokens = 40;
+  for (std::uint32_t i = 0; i < spec.requests.size(); ++i) {
+    const bool is_first = i < 20;
+    spec.prefixes.of.push_back({.session = i % 20, .parent = is_first ? 0 : i - 19});
+    if (!is_first) spec.requests[i].prefill = std::min(200u, 60 * (i / 20) + 40);
+  }
+  return spec;
+}
+
+Spec swapping_v1() {
+  Spec spec = sessions_v1();
+  spec.order = Order::first_come;
+  spec.router = Router::random;
+  spec.preemption = Preemption::swap;
+  spec.swap = {.host_blocks = 12, .token_bytes = 100'000, .bytes_per_s = 10'000'000'000};
+  spec.speculation = {.tokens = 3, .acceptance = 0.6, .draft = 200_us};
+  spec.stages = 2;
+  return spec;
+}
+
 MatrixModel matrix_of(const Serving& serving) {
   return {.model = &serving, .placer = blocks_of(serving.processes(), 0)};
 }
@@ -41,7 +83,11 @@ std::vector<Spec> studies() {
   return {crowded(Policy::vllm, Router::least_outstanding),
           crowded(Policy::sarathi, Router::random), crowded(Policy::orca, Router::round_robin),
           crowded(Policy::lightllm, Router::least_outstanding),
-          crowded(Policy::faster_transformer, Router::random)};
+          crowded(Policy::faster_transformer, Router::random),
+          crowded_v1(Order::first_come),
+          crowded_v1(Order::priority),
+          sessions_v1(),
+          swapping_v1()};
 }
 
 struct Sums {
@@ -50,6 +96,10 @@ struct Sums {
   std::uint64_t held = 0;
   std::uint64_t holders = 0;
   std::uint64_t tokens = 0;
+  std::uint64_t in_use = 0;  // cached blocks that somebody holds
+  std::uint64_t found_tokens = 0;
+  std::uint64_t swaps = 0;
+  std::uint64_t accepted = 0;
 };
 
 Sums run_alone(const Serving& serving, Outcome& outcome) {
@@ -66,6 +116,12 @@ Sums run_alone(const Serving& serving, Outcome& outcome) {
     sums.held += replica.held;
     sums.holders += replica.holders;
     sums.tokens += replica.tokens;
+    sums.in_use += replica.cached.size() - replica.idle + replica.host_blocks;
+    sums.found_tokens += replica.found_tokens;
+    sums.swaps += replica.swaps;
+    sums.accepted += replica.accepted;
+    EXPECT_LE(replica.held_most, serving.spec().blocks);
+    EXPECT_LE(replica.cached.size(), serving.spec().blocks);
   });
   return sums;
 }
@@ -114,12 +170,17 @@ TEST(Serving, KeepsLittlesLawAndItsBlocksAndComputesEachTokenOnce) {
     EXPECT_EQ(sums.present_ps, sojourn_ps);
     EXPECT_EQ(sums.held, 0u);
     EXPECT_EQ(sums.holders, 0u);
-    if (sums.restarts == 0) {
+    EXPECT_EQ(sums.in_use, 0u);
+    const bool is_plain = !spec.prefix_cache && spec.speculation.tokens == 0;
+    if (sums.restarts == 0 && is_plain) {
       EXPECT_EQ(sums.tokens, tokens);
-    } else {
+    } else if (is_plain) {
       EXPECT_GT(sums.tokens, tokens);
     }
     restarts += sums.restarts;
+    EXPECT_EQ(sums.found_tokens > 0, spec.prefix_cache);
+    EXPECT_EQ(sums.swaps > 0, spec.preemption == Preemption::swap);
+    EXPECT_EQ(sums.accepted > 0, spec.speculation.tokens != 0);
   }
   EXPECT_GT(restarts, 0u) << "no pool was full";
 }

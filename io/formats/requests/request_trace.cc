@@ -38,8 +38,15 @@ class Collector {
     if (arrival < last_) throw InputError(place, "comes before the line before it; expected an "
                                                  "order by time");
     last_ = arrival;
-    out_.requests.push_back({arrival - *first_, static_cast<std::uint32_t>(prompt),
-                             static_cast<std::uint32_t>(output)});
+    out_.requests.push_back({.arrival = arrival - *first_,
+                             .prompt = static_cast<std::uint32_t>(prompt),
+                             .output = static_cast<std::uint32_t>(output),
+                             .ids_begin = out_.ids.size()});
+  }
+  // Of the request that was added last.
+  void add_id(std::uint64_t id) {
+    out_.ids.push_back(id);
+    ++out_.requests.back().ids;
   }
 
  private:
@@ -128,6 +135,20 @@ void read_azure(const CsvTable& table, Collector& collector) {
   });
 }
 
+void add_hash_ids(const nlohmann::json& object, const std::string& place, Collector& collector) {
+  const auto found = object.find("hash_ids");
+  if (found == object.end()) return;
+  const auto is_id = [](const nlohmann::json& id) {
+    return id.is_number_unsigned() && id.get<std::uint64_t>() <= kHashIdMax;
+  };
+  if (!found->is_array() || !std::ranges::all_of(*found, is_id)) {
+    throw InputError(place, fmt::format("member hash_ids: expected a list of whole numbers from 0 "
+                                        "to {}",
+                                        kHashIdMax));
+  }
+  for (const nlohmann::json& id : *found) collector.add_id(id.get<std::uint64_t>());
+}
+
 void read_mooncake(const std::string& path, std::string_view text, Collector& collector) {
   std::uint64_t line = 0;
   while (!text.empty()) {
@@ -154,6 +175,7 @@ void read_mooncake(const std::string& path, std::string_view text, Collector& co
     const double output = number("output_length", 1, kRecordedTokensMax);
     collector.add(place, at, static_cast<std::uint64_t>(prompt),
                   static_cast<std::uint64_t>(output));
+    add_hash_ids(object, place, collector);
   }
 }
 

@@ -1,0 +1,32 @@
+#include "io/cli/serving_command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <limits>
+
+#include "io/cli/option_values.h"
+
+namespace exawarp::io {
+
+void add_capacity(CLI::App& app, CapacityArguments& a) {
+  app.add_option("STUDY", a.study_file,
+                 "serving study with objectives: a file, or a name in configs/serving")
+      ->required();
+  app.add_option("--over", a.over,
+                 "finds one for each value of a key, and which of them are best: "
+                 "KEY=VALUE,VALUE,...");
+  app.add_option("--tolerance", a.tolerance, "of the rate, as a share of it")
+      ->check(CLI::Validator(real_in({.min = 1e-6, .max = 1}), ""))
+      ->capture_default_str();
+  app.add_option("--set", a.overrides, "replaces a key: path.to.key=value (repeatable)")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--seed", a.options.seed, "seed of every random number")
+      ->transform(
+          CLI::Validator(unsigned_up_to(std::numeric_limits<std::uint64_t>::max()), ""));
+  app.add_option("--time-limit", a.options.time_limit_s,
+                 "ends the program after this many host seconds, with what it has by then")
+      ->check(CLI::Validator(real_in({.min = 0, .min_excluded = true}), ""));
+  app.add_flag("--json", a.json, "prints one JSON object on standard output");
+}
+
+}  // namespace exawarp::io

@@ -1,0 +1,236 @@
+// The rules of vLLM's engine core V1: one budget of tokens for whoever has tokens to compute, with
+// no difference between a prompt and an answer. Requests that run come first, in the order in which
+// they entered; then those that wait. docs/reference/serving.md states the rules and their source.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/random.h"
+#include "model/serving/batch_former.h"
+
+namespace exawarp::model::serving {
+namespace {
+
+constexpr std::uint64_t kDraftStream = 0x6472616674;
+
+// Of the drafts of a batch; copies go before it.
+core::WidePs draft_ps(const Replica::State& s, const Spec& spec) {
+  if (spec.speculation.tokens == 0) return 0;
+  for (const Live& r : s.flight) {
+    if (r.batch == s.batches && r.prompt_done())
+      return core::WidePs{spec.speculation.draft.ps} * spec.speculation.tokens;
+  }
+  return 0;
+}
+
+}  // namespace
+
+core::WidePs ps_beside_model(const Replica::State& s, const Spec& spec) {
+  const core::WidePs bytes = core::WidePs{s.swapped_blocks} * spec.block_tokens *
+                             spec.swap.token_bytes;
+  const core::WidePs copies = (bytes * core::kPicosecondsPerSecond + spec.swap.bytes_per_s - 1) /
+                              spec.swap.bytes_per_s;
+  return copies + draft_ps(s, spec);
+}
+
+void BatchFormer::vllm_v1() {
+  sort_running_by_admission();
+  if (continue_running()) admit_waiting();
+}
+
+// Tokens that are not computed yet, with a draft where the request decodes.
+std::uint32_t BatchFormer::wanted_tokens(const Live& r) const {
+  const std::uint32_t room = spec_.batch_tokens_max - formed_tokens_;
+  const std::uint32_t wanted =
+      r.prompt_done() ? std::min(1 + spec_.speculation.tokens, r.total() - r.processed)
+                      : r.prefill - r.processed;
+  return std::min(wanted, room);
+}
+
+// The last token that a decoding request has is not computed yet.
+std::uint32_t BatchFormer::blocks_missing(const Live& r, std::uint32_t tokens) const {
+  const std::uint64_t after = std::uint64_t{r.processed} + tokens - (r.prompt_done() ? 1 : 0);
+  const std::uint32_t needed = pool_.blocks_for(after);
+  return needed > r.blocks ? needed - r.blocks : 0;
+}
+
+// Returns whether nobody was preempted: only then do others enter.
+bool BatchFormer::continue_running() {
+  const std::uint32_t restarts = s_.restarts;
+  std::uint32_t next = 0;
+  while (next < s_.running.size() && formed_tokens_ < spec_.batch_tokens_max) {
+    Live request = s_.running[next++];
+    const std::uint32_t tokens = wanted_tokens(request);
+    const std::uint32_t missing = blocks_missing(request, tokens);
+    bool has_room = true;
+    while (pool_.available() < missing && has_room) has_room = preempt_for(request, next);
+    if (!has_room) break;
+    pool_.hold(request, missing);
+    // A draft is not known to be right, so it fills nothing.
+    pool_.fill(request, request.prompt_done() ? request.processed : request.processed + tokens);
+    add(request, tokens);
+  }
+  drop_running(0, next);
+  return restarts == s_.restarts;
+}
+
+// Of the requests between two batches and those of this batch the last one gives its blocks back:
+// the one that entered last, or that of the least priority. `next` is where in `running` those are
+// that this batch has not looked at. Returns whether it was another one than `request`.
+bool BatchFormer::preempt_for(const Live& request, std::uint32_t next) {
+  const std::uint32_t size = s_.running.size();
+  std::uint32_t victim = size;  // of `running`; its size: `request`
+  if (!by_priority() && next < size) victim = size - 1;
+  std::uint64_t most = rank_of(request.request);
+  for (std::uint32_t i = next; by_priority() && i < size; ++i) {
+    if (rank_of(s_.running[i].request) <= most) continue;
+    most = rank_of(s_.running[i].request);
+    victim = i;
+  }
+  std::uint32_t in_batch = s_.flight.size();
+  for (std::uint32_t i = 0; by_priority() && i < s_.flight.size(); ++i) {
+    const Live& r = s_.flight[i];
+    if (r.batch != s_.batches || rank_of(r.request) <= most) continue;
+    most = rank_of(r.request);
+    in_batch = i;
+  }
+  if (in_batch < s_.flight.size()) {
+    const Live r = s_.flight[in_batch];
+    s_.flight.erase(ctx_, in_batch);
+    --formed_;
+    formed_tokens_ -= r.tokens;
+    preempt(r);
+    return true;
+  }
+  preempt(victim < size ? s_.running[victim] : request);
+  if (victim < size) s_.running.erase(ctx_, victim);
+  return victim < size;
+}
+
+// Swapped, it goes on where it was when its blocks are back; else what it had is its prompt.
+void BatchFormer::preempt(Live request) {
+  const std::uint32_t blocks = request.blocks;
+  const bool has_host_room =
+      spec_.swap.host_blocks >= s_.host_blocks && spec_.swap.host_blocks - s_.host_blocks >= blocks;
+  pool_.release(request);
+  if (spec_.preemption == Preemption::swap && has_host_room) {
+    request.blocks = blocks;
+    ctx_.add(s_.host_blocks, blocks);
+    ctx_.add(s_.swapped_blocks, blocks);
+    ctx_.add(s_.swaps, 1);
+  } else if (request.prompt_done()) {
+    request.decode = request.total() - request.processed;
+    request.prefill = request.processed;
+    request.processed = 0;
+  } else {
+    request.processed = 0;
+  }
+  ++request.restarts;
+  ctx_.add(s_.restarts, 1);
+  s_.restarted.push_back(ctx_, request);
+  --left_;
+}
+
+void BatchFormer::admit_waiting() {
+  while (has_head() && formed_tokens_ < spec_.batch_tokens_max) {
+    if (s_.holders == spec_.batch_requests_max) return;
+    Live next = head();
+    const std::uint32_t on_host = std::exchange(next.blocks, 0);
+    const KvPool::Found found = on_host == 0 ? pool_.find(next) : KvPool::Found{};
+    Live entered = next;
+    if (on_host == 0) entered.processed = found.blocks * spec_.block_tokens;
+    const std::uint32_t tokens = wanted_tokens(entered);
+    const bool is_cut = !next.prompt_done() && tokens < entered.prefill - entered.processed;
+    if (is_cut && !spec_.chunked_prefill) return;
+    const std::uint32_t blocks = std::max(blocks_to_enter(entered, tokens), on_host);
+    const std::int64_t needed = std::int64_t{blocks} - found.blocks + found.idle;
+    if (pool_.available() < needed + headroom()) return;
+    pop_head();
+    if (on_host != 0) {
+      ctx_.set(s_.host_blocks, s_.host_blocks - on_host);
+      ctx_.add(s_.swapped_blocks, on_host);
+      pool_.hold(next, on_host);
+    }
+    admit_found(next, found, tokens);
+  }
+}
+
+std::uint32_t BatchFormer::blocks_to_enter(const Live& entered, std::uint32_t tokens) const {
+  if (spec_.reserve_prompt && !entered.prompt_done()) return pool_.blocks_for(entered.prefill);
+  Live blank = entered;
+  blank.blocks = 0;
+  return blocks_missing(blank, tokens);
+}
+
+// Blocks that stay free when a request enters beside others.
+std::int64_t BatchFormer::headroom() const {
+  if (s_.holders == 0) return 0;
+  return static_cast<std::int64_t>(std::floor(spec_.watermark * spec_.blocks));
+}
+
+void BatchFormer::admit_found(Live request, KvPool::Found found, std::uint32_t tokens) {
+  if (request.restarts == 0) {
+    ctx_.add(s_.prompt_tokens, request.prefill);
+    ctx_.add(s_.found_tokens, std::uint64_t{found.blocks} * spec_.block_tokens);
+  }
+  ctx_.add(s_.holders, 1);
+  request.admitted = s_.admissions;
+  ctx_.add(s_.admissions, 1);
+  if (found.blocks != 0) pool_.take(request, found);
+  pool_.hold(request, blocks_missing(request, tokens));
+  pool_.fill(request, request.prompt_done() ? request.processed : request.processed + tokens);
+  add(request, tokens);
+}
+
+std::uint32_t BatchFormer::computed(const Live& r) {
+  const std::uint32_t drafted = r.tokens - 1;
+  if (!r.prompt_done() || drafted == 0) return r.tokens;
+  const std::uint64_t stream = core::stream_of(ctx_.seed(), kDraftStream, r.request);
+  const auto threshold =
+      static_cast<std::uint64_t>(spec_.speculation.acceptance * 0x1p53);
+  std::uint32_t accepted = 0;
+  for (; accepted < drafted; ++accepted) {
+    const std::uint64_t step = std::uint64_t{r.processed} * kDraftMax + accepted;
+    if (core::random_bits(stream, step) >> 11 >= threshold) break;
+  }
+  ctx_.add(s_.drafted, drafted);
+  ctx_.add(s_.accepted, accepted);
+  return accepted + 1;
+}
+
+// Lower ones are first: by priority, and of equal ones by arrival.
+std::uint64_t BatchFormer::rank_of(std::uint32_t request) const {
+  if (spec_.priorities.empty()) return request;
+  const std::int64_t priority = spec_.priorities[spec_.requests[request].class_id];
+  return static_cast<std::uint64_t>(priority + (std::int64_t{1} << 31)) << 32 | request;
+}
+
+void BatchFormer::push_ranked(std::uint32_t request) {
+  std::uint32_t at = s_.ranked.size();
+  s_.ranked.push_back(ctx_, request);
+  const std::uint64_t rank = rank_of(request);
+  while (at > 0 && rank_of(s_.ranked[(at - 1) / 2]) > rank) {
+    s_.ranked.assign(ctx_, at, s_.ranked[(at - 1) / 2]);
+    at = (at - 1) / 2;
+  }
+  s_.ranked.assign(ctx_, at, request);
+}
+
+void BatchFormer::pop_ranked() {
+  const std::uint32_t last = s_.ranked.size() - 1, moved = s_.ranked[last];
+  s_.ranked.erase(ctx_, last);
+  if (last == 0) return;
+  const std::uint64_t rank = rank_of(moved);
+  std::uint32_t at = 0;
+  for (std::uint32_t child = 1; child < last; child = 2 * at + 1) {
+    const bool right =
+        child + 1 < last && rank_of(s_.ranked[child + 1]) < rank_of(s_.ranked[child]);
+    child += right ? 1 : 0;
+    if (rank_of(s_.ranked[child]) >= rank) break;
+    s_.ranked.assign(ctx_, at, s_.ranked[child]);
+    at = child;
+  }
+  s_.ranked.assign(ctx_, at, moved);
+}
+
+}  // namespace exawarp::model::serving
