@@ -14,9 +14,7 @@ namespace {
 using model::serving::Replica;
 using model::serving::Serving;
 
-void check_spec(const JobConfig& job, model::serving::Spec spec,
-                const std::vector<model::serving::Request>& requests) {
-  spec.requests = requests;
+void check_spec(const JobConfig& job, const model::serving::Spec& spec) {
   try {
     model::serving::check(spec);
   } catch (const core::InputError& error) {
@@ -30,9 +28,10 @@ void add_scheduler(const Replica::State& s, PoolTotals& totals) {
   totals.batches += s.batches;
   totals.tokens += s.tokens;
   totals.restarts += s.restarts;
-  totals.held += s.held;
-  totals.queued += std::uint64_t{s.waiting.size()} + s.restarted.size() + s.running.size() +
-                   s.flight.size() + s.leaving.size() + s.offers.size() + s.arriving.size();
+  totals.held += s.held + s.host_blocks + s.cached.size() - s.idle;
+  totals.queued += std::uint64_t{s.waiting.size()} + s.ranked.size() + s.restarted.size() +
+                   s.running.size() + s.flight.size() + s.leaving.size() + s.offers.size() +
+                   s.arriving.size();
   totals.blocks_most = std::max<std::uint64_t>(totals.blocks_most, s.held_most);
 }
 
@@ -62,10 +61,13 @@ void add_requests(const Study& study, LoadedJobs& loaded) {
     source.requests = job.serving->requests;
     // Jobs that serve differ in what they are asked.
     source.seed = study.engine.seed + j;
-    std::vector<model::serving::Request> requests = requests_of(source);
-    check_spec(job, loaded.pools[j]->spec, requests);
-    if (job.serving->decode) check_spec(study.jobs[j + 1], loaded.pools[j + 1]->spec, requests);
-    loaded.pools[j]->spec.requests = std::move(requests);
+    model::serving::Spec& spec = loaded.pools[j]->spec;
+    add_requests(source, spec);
+    check_spec(job, spec);
+    if (!job.serving->decode) continue;
+    model::serving::Spec decoding = loaded.pools[j + 1]->spec;
+    decoding.requests = spec.requests;
+    check_spec(study.jobs[j + 1], decoding);
   }
 }
 

@@ -144,6 +144,10 @@ ServedJobConfig read_served_job(const YamlSection& section) {
   ServedJobConfig out = served_job_keys().read(section);
   check_model(section, out);
   check_request_source(out.requests, section.where("requests"));
+  if (!out.requests.classes.empty()) {
+    section.section("requests").fail("classes", "are told apart by `exawarp serve` alone; expected "
+                                                "none in a job");
+  }
   return out;
 }
 

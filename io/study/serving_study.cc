@@ -99,7 +99,7 @@ const Keys<model::serving::Speculation>& speculation_keys() {
 }
 
 // The rest of a replica's keys: those of the rules of vLLM's V1.
-std::vector<Keys<Spec>::Key> engine_keys() {
+std::vector<Keys<Spec>::Key> v1_keys() {
   using S = Spec;
   using K = Keys<S>;
   const std::vector<std::string> v1{"vllm_v1"};
@@ -166,7 +166,7 @@ const Keys<Spec>& replica_keys() {
        K::integer("decodes_between_prefills", &S::decodes_between_prefills, {0, 1 << 20},
                   "`lightllm`: batches of decodes before prompts are looked at again"),
        K::section("batch_time", &S::time, batch_time_keys(), "how long a batch takes")},
-             engine_keys()));
+             v1_keys()));
   return keys;
 }
 
