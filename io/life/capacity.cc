@@ -1,8 +1,8 @@
 #include "io/life/capacity.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <optional>
 
 #include "core/digest.h"
 #include "core/error.h"
@@ -50,7 +50,9 @@ class Search {
   Search(ServingStudy study, const RunOptions& options, pdes::Transport& transport)
       : study_(std::move(study)), options_(options), transport_(transport) {}
 
-  CapacityRow run(double tolerance) {
+  CapacityRow run(const std::string& setting, const CapacityOptions& capacity) {
+    capacity_ = &capacity;
+    row_.setting = setting;
     row_.devices = static_cast<double>(study_.spec.replicas) * study_.spec.stages *
                    static_cast<double>(study_.iteration ? study_.iteration->spec.tensor : 1);
     double kept = 0, broken = 0;  // rates; 0: none yet
@@ -60,7 +62,7 @@ class Search {
       (row_.points.back().is_kept ? kept : broken) = rate;
       rate *= row_.points.back().is_kept ? 2 : 0.5;
     }
-    while (kept != 0 && broken > kept * (1 + tolerance)) {
+    while (kept != 0 && broken > kept * (1 + capacity.tolerance)) {
       const double middle = std::sqrt(kept * broken);
       if (!tried(middle)) return row_;
       (row_.points.back().is_kept ? kept : broken) = middle;
@@ -73,6 +75,11 @@ class Search {
  private:
   // False if host time ran out.
   bool tried(double rate) {
+    const TimeLimit limit(options_.time_limit_s.value_or(0), options_.started);
+    std::array<std::uint64_t, 1> over{limit.is_over() ? std::uint64_t{1} : 0};
+    transport_.all_reduce_sum(over);  // clocks differ between ranks
+    is_stopped_ = over[0] != 0;
+    if (is_stopped_) return false;
     study_.requests.arrivals.rate = rate;
     const ServingReport report = simulate(study_, options_, transport_);
     is_stopped_ = report.status == RunStatus::stopped;
@@ -80,12 +87,14 @@ class Search {
     row_.points.push_back(point_of(report, rate));
     if (row_.points.back().is_kept && rate > row_.rate())
       row_.best = static_cast<int>(row_.points.size()) - 1;
+    if (capacity_->progress) capacity_->progress(row_.setting, row_.points.back());
     return true;
   }
 
   ServingStudy study_;
   const RunOptions& options_;
   pdes::Transport& transport_;
+  const CapacityOptions* capacity_ = nullptr;
   CapacityRow row_;
   bool is_stopped_ = false;
 };
@@ -114,8 +123,7 @@ CapacityReport find_capacity(const std::string& file, const std::vector<std::str
       .study = studies.front().name, .tolerance = capacity.tolerance, .rows = {}};
   for (std::size_t i = 0; i < studies.size() && !report.is_stopped; ++i) {
     Search search(std::move(studies[i]), options, transport);
-    report.rows.push_back(search.run(capacity.tolerance));
-    report.rows.back().setting = settings[i];
+    report.rows.push_back(search.run(settings[i], capacity));
     report.is_stopped = search.is_stopped();
   }
   mark_front(report.rows);

@@ -5,6 +5,7 @@
 // kept and its double is not, then bisected by ratio.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct CapacityOptions {
   // A key and its values, for each of which a capacity is found; empty: the study as it is.
   std::string key;
   std::vector<std::string> values;
+  // After each rate that was simulated, on every rank; may be empty.
+  std::function<void(const std::string& setting, const CapacityPoint& point)> progress = {};
 };
 
 // Collective; every rank gets the whole report. Reads `file` once for each value. Throws

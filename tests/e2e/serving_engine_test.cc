@@ -158,6 +158,13 @@ TEST_F(ServeEngine, PrintsCapacitiesAsTables) {
     EXPECT_NE(ran.out.find(part), std::string::npos) << part << '\n' << ran.out;
 }
 
+TEST_F(ServeEngine, StopsWhenTimeIsOver) {
+  const Ran ran = run("capacity", {}, {"--time-limit", "1e-9", "--json"});
+  EXPECT_EQ(ran.exit_code, 4);
+  EXPECT_NE(ran.err.find("0 rates had been tried"), std::string::npos) << ran.err;
+  EXPECT_EQ(json::parse(ran.out)["status"], "stopped");
+}
+
 struct BadKey {
   std::string what, value, says;
 };

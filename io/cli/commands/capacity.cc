@@ -1,8 +1,12 @@
 #include "io/cli/commands/capacity.h"
 
+#include <fmt/format.h>
+
+#include <chrono>
 #include <ostream>
 
 #include "core/error.h"
+#include "io/cli/status_line.h"
 #include "io/life/agreement.h"
 #include "io/life/capacity.h"
 #include "io/study/find_config.h"
@@ -43,9 +47,25 @@ int run_capacity(const CapacityArguments& a, const Console& console, pdes::Trans
     capacity = capacity_of(a);
     file = find_config(a.study_file, kServingFolders);
   });
+  StatusLine status(console);
+  std::size_t tried = 0;
+  capacity.progress = [&](const std::string& setting, const CapacityPoint& point) {
+    const std::chrono::duration<double> elapsed = TimeLimit::Clock::now() - console.started;
+    ++tried;
+    if (transport.rank().value != 0 || !status.is_due(elapsed.count())) return;
+    status.show(elapsed.count(), fmt::format("{:.0f} s: {} rates tried, last {:.4g} a second{}{}",
+                                             elapsed.count(), tried, point.rate,
+                                             setting.empty() ? "" : ", ", setting));
+  };
   const CapacityReport report = find_capacity(file, a.overrides, capacity,
                                               with_console(a.options, console), transport);
+  status.erase();
   if (transport.rank().value == 0) {
+    if (report.is_stopped) {
+      console.err << fmt::format("{}: host time ran out (--time-limit) when {} rates had been "
+                                 "tried; a longer limit would help\n",
+                                 file, tried);
+    }
     console.out << (a.json ? capacity_json(report) : printable(capacity_text(report)))
                 << std::flush;
   }

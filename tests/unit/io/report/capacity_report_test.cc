@@ -1,0 +1,54 @@
+// What a capacity's rows are compared by.
+#include "io/report/capacity_report.h"
+
+#include <gtest/gtest.h>
+
+namespace exawarp::tests {
+namespace {
+
+using namespace io;
+
+CapacityRow row(double tokens_per_s, double devices, std::int64_t per_token_ms) {
+  CapacityRow out{.setting = "k=v", .devices = devices, .points = {}, .best = 0};
+  out.points.push_back({.rate = 3,
+                        .kept_share = 1,
+                        .is_kept = true,
+                        .requests_per_s = 3,
+                        .output_tokens_per_s = tokens_per_s,
+                        .first_token_p99 = {},
+                        .per_token_mean = core::Time{per_token_ms * 1'000'000'000},
+                        .digest = "d"});
+  return out;
+}
+
+TEST(CapacityReport, ComparesTokensForADeviceAndForAUser) {
+  const CapacityRow one = row(900, 4, 20);
+  EXPECT_DOUBLE_EQ(one.tokens_per_s_per_device(), 225);
+  EXPECT_DOUBLE_EQ(one.tokens_per_s_per_user(), 50);
+  CapacityRow none = one;
+  none.best = -1;
+  EXPECT_EQ(none.rate(), 0);
+  EXPECT_EQ(none.tokens_per_s_per_device(), 0);
+  EXPECT_EQ(none.tokens_per_s_per_user(), 0);
+}
+
+TEST(CapacityReport, MarksWhatNothingElseIsBetterThan) {
+  std::vector<CapacityRow> rows{row(100, 1, 10), row(200, 1, 20), row(150, 1, 25),
+                                row(200, 1, 20), row(500, 1, 1)};
+  rows[4].best = -1;  // nothing was kept
+  mark_front(rows);
+  const bool expected[] = {true, true, false, true, false};
+  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].is_on_front, expected[i]) << i;
+}
+
+TEST(CapacityReport, SaysWhereNothingWasKeptOrAllWas) {
+  CapacityReport report{.study = "s", .tolerance = 0.01, .rows = {row(100, 1, 10)}};
+  EXPECT_NE(capacity_text(report).find("capacity: at least 3 requests/s"), std::string::npos);
+  report.rows[0].is_bounded = true;
+  EXPECT_NE(capacity_text(report).find("capacity: 3 requests/s"), std::string::npos);
+  report.rows[0].best = -1;
+  EXPECT_NE(capacity_text(report).find("capacity: none"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace exawarp::tests
