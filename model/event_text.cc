@@ -132,6 +132,17 @@ std::string text_of_packets(const PacketNetwork& network, const pdes::Event& eve
                          vertex_name(network.topology(), network.vertex_of(event.source)));
     case PacketEvent::timeout:
       return fmt::format("a timer of message {}", event.as<Timeout>().message);
+    case PacketEvent::train: {
+      const auto train = event.as<Train>();
+      return fmt::format("a train of {} packets from {} on of message {} from d{} to d{} arrives",
+                         train.count, train.number, train.message, train.source,
+                         train.destination);
+    }
+    case PacketEvent::cut: {
+      const auto cut = event.as<TrainCut>();
+      return fmt::format("packets from {} on of message {} from d{} to d{} come later", cut.number,
+                         cut.message, cut.source, cut.destination);
+    }
   }
   return fmt::format("an event of kind {}", event.kind);
 }

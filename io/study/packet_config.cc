@@ -174,6 +174,7 @@ std::vector<PacketKeys::Key> all_keys() {
       K::integer("commit_packets", &S::commit_packets, {0, 1'024},
                  "how far ahead a line is given packets")
           .otherwise("8, or 2 with `pfc`"),
+      K::flag("trains", &S::trains, "evenly spaced packets are one event a hop, where they can be"),
       K::section("ecn", &S::ecn, ecn_keys(), "marks").otherwise("no marks"),
       one_of(
           "transport", model::congestion_algorithms(), S{}.transport,

@@ -3,11 +3,21 @@
 #include <new>
 
 namespace exawarp::model {
-using SwitchParts = PortParts<PacketSwitchState>;
+namespace {
+
+// What a switch has of its parts.
+struct SwitchSlots : PortSlots {
+  std::uint32_t trains = 0;
+};
+SwitchSlots slots_of(const PacketNetwork& network, std::uint32_t ports) {
+  return {PortSlots::of(network, ports), network.trains() ? 1u : 0u};
+}
+
+}  // namespace
 
 std::uint32_t packet_switch_bytes(const PacketNetwork& network, std::uint32_t ports) {
   PartFinder finder(static_cast<const PacketSwitchState*>(nullptr));
-  SwitchParts{}.visit(PortSlots::of(network, ports), finder);
+  SwitchParts<const PacketSwitchState>{}.visit(slots_of(network, ports), finder);
   return static_cast<std::uint32_t>(finder.bytes());
 }
 
@@ -19,10 +29,11 @@ void start_packet_switch(const PacketNetwork& network, core::LpId lp, void* memo
       network.topology().vertex_of_switch(run.first + (lp.value - run.first_lp.value));
   auto& state = *::new (memory) PacketSwitchState{};
   state.vertex = at.value;
-  const PortSlots slots = PortSlots::of(network, run.ports);
+  const SwitchSlots slots = slots_of(network, run.ports);
   state.ports = static_cast<std::uint16_t>(slots.ports);
   state.channels = static_cast<std::uint8_t>(slots.channels);
-  SwitchParts parts;
+  state.trains = static_cast<std::uint8_t>(slots.trains);
+  SwitchParts<PacketSwitchState> parts;
   parts.visit(state, PartMaker(&state));
   Ports::connect(network, at, parts.ports, parts.buffers);
 }
@@ -31,7 +42,7 @@ void handle_packet_switch(const PacketNetwork& network, void* memory, const pdes
                           pdes::Context& ctx) {
   auto& state = *static_cast<PacketSwitchState*>(memory);
   const VertexId at{state.vertex};
-  const SwitchParts parts(state);
+  const PortParts<PacketSwitchState> parts(state);
   Ports ports(network, at, parts.ports, parts.buffers, state.ports, ctx);
   Forwarder forwarder(network, at, ports, ctx);
   switch (static_cast<PacketEvent>(event.kind)) {
@@ -42,9 +53,33 @@ void handle_packet_switch(const PacketNetwork& network, void* memory, const pdes
     case PacketEvent::pause: return forwarder.on_pause(event.as<Pause>());
     case PacketEvent::wake: return forwarder.on_wake(event.as<PortWake>().port);
     case PacketEvent::header:
-    case PacketEvent::timeout: break;
+    case PacketEvent::timeout:
+    case PacketEvent::train:
+    case PacketEvent::cut: break;
   }
   ctx.check(false, "a switch received an event that is not for switches");
+}
+
+void handle_train_switch(const PacketNetwork& network, void* memory, const pdes::Event& event,
+                         pdes::Context& ctx) {
+  auto& state = *static_cast<PacketSwitchState*>(memory);
+  const VertexId at{state.vertex};
+  const SwitchParts<PacketSwitchState> parts(state);
+  Ports ports(network, at, parts.ports, parts.buffers, state.ports, ctx);
+  TrainForwarder forwarder(network, at, ports, parts.trains, ctx);
+  switch (static_cast<PacketEvent>(event.kind)) {
+    case PacketEvent::packet:
+      if (!forwarder.on_packet(event.as<Packet>(), event.source)) ctx.add(state.lost, 1u);
+      return;
+    case PacketEvent::train: return forwarder.on_train(event.as<Train>(), event.source);
+    case PacketEvent::cut: return forwarder.on_cut(event.as<TrainCut>(), event.source);
+    case PacketEvent::wake: return forwarder.on_wake(event.as<PortWake>().port);
+    case PacketEvent::credit:
+    case PacketEvent::pause:
+    case PacketEvent::header:
+    case PacketEvent::timeout: break;
+  }
+  ctx.check(false, "a switch of trains received an event that is not for it");
 }
 
 void describe_packet_switch(void* memory, pdes::StateArchive& archive) {
@@ -52,8 +87,9 @@ void describe_packet_switch(void* memory, pdes::StateArchive& archive) {
   archive.kept(state.vertex);
   archive.kept(state.ports);
   archive.kept(state.channels);
+  archive.kept(state.trains);
   archive.word(state.lost);
-  SwitchParts{}.visit(state, ArrayDescriber(&state, archive));
+  SwitchParts<PacketSwitchState>{}.visit(state, ArrayDescriber(&state, archive));
 }
 
 }  // namespace exawarp::model

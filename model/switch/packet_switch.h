@@ -4,20 +4,38 @@
 #include <cstdint>
 
 #include "model/network/packet/forwarder.h"
+#include "model/network/packet/train_forwarder.h"
 #include "pdes/logical_process.h"
 
 namespace exawarp::model {
 
-// The head of a switch's block; its PortParts follow.
+// The head of a switch's block; its SwitchParts follow.
 struct PacketSwitchState {
   std::uint32_t vertex = 0;
   std::uint16_t ports = 0;
   std::uint8_t channels = 0;  // stored for each port; 0 without flow control
-  std::uint8_t unused = 0;
+  std::uint8_t trains = 0;    // 1: each port has PortTrains
   std::uint64_t lost = 0;     // packets for which there was no way
   std::uint64_t reserved[4] = {0, 0, 0, 0};  // so that ports start at cache lines
 };
 static_assert(sizeof(PacketSwitchState) == 48);
+
+// The parts of a switch's block, in their order.
+template <class Head>  // PacketSwitchState or const PacketSwitchState
+struct SwitchParts : PortParts<Head> {
+  SwitchParts() = default;
+  explicit SwitchParts(Head& head) {
+    PartFinder finder(&head);
+    visit(head, finder);
+  }
+  template <class Has, class Visitor>
+  void visit(const Has& has, Visitor&& visitor) {
+    PortParts<Head>::visit(has, visitor);
+    visitor.array(trains, std::size_t{has.ports} * has.trains);
+  }
+
+  Like<Head, PortTrains>* trains = nullptr;
+};
 
 [[nodiscard]] std::uint32_t packet_switch_bytes(const PacketNetwork& network,
                                                 std::uint32_t ports);
@@ -25,18 +43,27 @@ static_assert(sizeof(PacketSwitchState) == 48);
 void start_packet_switch(const PacketNetwork& network, core::LpId lp, void* state);
 void handle_packet_switch(const PacketNetwork& network, void* state, const pdes::Event& event,
                           pdes::Context& ctx);
+// The same where the network has trains.
+void handle_train_switch(const PacketNetwork& network, void* state, const pdes::Event& event,
+                         pdes::Context& ctx);
 void describe_packet_switch(void* state, pdes::StateArchive& archive);
 
 // The type of switches with `ports` ports in a run of `Model`, which has a member
 // `const PacketNetwork& packet_network() const`.
 template <class Model>
 pdes::LpType packet_switch_type(const PacketNetwork& network, std::uint32_t ports) {
-  return {"switch", packet_switch_bytes(network, ports),
-          [](void* state) { ::new (state) PacketSwitchState{}; },
-          [](void* state, const pdes::Event& event, pdes::Context& ctx) {
-            handle_packet_switch(ctx.model<Model>().packet_network(), state, event, ctx);
-          },
-          describe_packet_switch};
+  pdes::LpType type{"switch", packet_switch_bytes(network, ports),
+                    [](void* state) { ::new (state) PacketSwitchState{}; },
+                    [](void* state, const pdes::Event& event, pdes::Context& ctx) {
+                      handle_packet_switch(ctx.model<Model>().packet_network(), state, event, ctx);
+                    },
+                    describe_packet_switch};
+  if (network.trains()) {
+    type.handle = [](void* state, const pdes::Event& event, pdes::Context& ctx) {
+      handle_train_switch(ctx.model<Model>().packet_network(), state, event, ctx);
+    };
+  }
+  return type;
 }
 
 }  // namespace exawarp::model

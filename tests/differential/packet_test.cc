@@ -78,6 +78,47 @@ TEST_P(PacketDifferential, PassesTheRollbackAudit) {
   EXPECT_GT(result.statistics.audited_events, 500u);
 }
 
+// Trains, which meet, are cut and go on.
+class Trains : public testing::Test {
+ protected:
+  static PacketOptions with_trains() {
+    PacketOptions o = tests::plain_packets();
+    o.cut_through = true;
+    o.trains = true;
+    return o;
+  }
+  model::Dragonfly topology_ = small_dragonfly();
+  model::TrafficModel traffic_{topology_,
+                               with_trains(),
+                               {.pattern = TrafficPattern::shift,
+                                .message_bytes = 40'000,
+                                .messages = 3,
+                                .concurrent = 2,
+                                .shift = 8},
+                               1};
+};
+
+TEST_F(Trains, GiveTheSequentialDigestInEveryMode) {
+  ASSERT_TRUE(traffic_.packet_network().trains());
+  const tests::TrafficRun expected = tests::run_traffic(traffic_, {}, 1);
+  EXPECT_EQ(expected.totals.received, 120u);
+  std::uint64_t rolled_back = 0;
+  for (tests::RunCase run : tests::differential_cases(core::Time{150'000})) {
+    const tests::TrafficRun result = tests::run_traffic(traffic_, run, 1);
+    EXPECT_EQ(result.digest, expected.digest) << run.text();
+    rolled_back += result.statistics.rolled_back_events;
+  }
+  EXPECT_GT(rolled_back, 0u);
+}
+
+TEST_F(Trains, PassTheRollbackAudit) {
+  const tests::TrafficRun expected = tests::run_traffic(traffic_, {}, 1);
+  const tests::TrafficRun result =
+      tests::run_traffic(traffic_, tests::audited_case(core::Time{2'000'000}, 0.5), 1);
+  EXPECT_EQ(result.digest, expected.digest);
+  EXPECT_GT(result.statistics.audited_events, 500u);
+}
+
 // The same with a link that goes for good, a router that is away for a while, and slow links, under
 // adaptive routing.
 class FaultyPackets : public testing::TestWithParam<FlowControl> {

@@ -75,6 +75,17 @@ bool keeps_to_first_port(const model::PacketOptions& options) {
 
 namespace {
 
+// The ports of a vertex.
+std::span<const model::PortState> ports_of(const model::TrafficModel& traffic, core::LpId lp,
+                                           const void* state) {
+  if (traffic.packet_network().is_device(lp)) {
+    const auto& endpoint = static_cast<const model::TrafficDevice*>(state)->endpoint();
+    return {model::EndpointParts<const model::EndpointState>(endpoint).ports, endpoint.ports};
+  }
+  const auto& at = *static_cast<const model::PacketSwitchState*>(state);
+  return {model::PortParts<const model::PacketSwitchState>(at).ports, at.ports};
+}
+
 struct RankRun {
   const model::TrafficModel& traffic;
   const RunCase& run;
@@ -94,14 +105,17 @@ struct RankRun {
     const pdes::RunResult result = engine.run();
     model::TrafficOutcome outcome(traffic);
     std::vector<std::uint64_t> pauses(lps);
+    std::vector<model::PortState> ports;
     engine.visit([&](core::LpId lp, const void* state) {
       const std::uint64_t before = outcome.totals().pauses;
       outcome.add(lp, state);
       pauses[lp.value] = outcome.totals().pauses - before;
+      for (const model::PortState& port : ports_of(traffic, lp, state)) ports.push_back(port);
     });
     outcome.combine(transport);
     times.combine(transport);
-    return {to_hex(result.digest), outcome.totals(), times.flows(), pauses, result.total};
+    return {to_hex(result.digest), outcome.totals(), times.flows(), pauses, ports,
+            result.total};
   }
 };
 

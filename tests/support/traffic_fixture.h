@@ -50,6 +50,7 @@ struct TrafficRun {
   model::TrafficTotals totals;
   std::vector<model::FlowTimes::Flow> flows;  // by time of finish
   std::vector<std::uint64_t> pauses;  // that came to the ports of each LP of this rank
+  std::vector<model::PortState> ports;  // by LP, of this rank
   pdes::Statistics statistics;
 };
 

@@ -36,6 +36,8 @@ void describe(pdes::StateArchive& archive, SendSide& side) {
   side.due.describe(archive, [&](Due& due) { archive.bytes(&due); });
   archive.digest_word(side.control.size());
   side.control.describe(archive, [&](Packet& packet) { archive.bytes(&packet); });
+  archive.kept(side.promised);
+  archive.kept(side.told);
 }
 
 Endpoint::Endpoint(const PacketNetwork& network, EndpointState& state, pdes::Context& ctx,
@@ -46,7 +48,8 @@ Endpoint::Endpoint(const PacketNetwork& network, EndpointState& state, pdes::Con
       ctx_(ctx),
       listener_(listener),
       ports_(network, {state.vertex}, parts_.ports, parts_.buffers, state.ports, ctx),
-      forwarder_(network, {state.vertex}, ports_, ctx) {}
+      forwarder_(network, {state.vertex}, ports_, ctx),
+      outbox_(network, ctx) {}
 
 void Endpoint::initialise(const PacketNetwork& network, VertexId at, EndpointState& state) {
   ::new (&state) EndpointState{};
@@ -97,6 +100,8 @@ void Endpoint::handle(const pdes::Event& event) {
       return;
     }
     case PacketEvent::timeout: return on_timeout(event.as<Timeout>());
+    case PacketEvent::train:
+    case PacketEvent::cut: break;
   }
   ctx_.check(false, "an endpoint received an event of unknown kind");
 }
@@ -215,6 +220,11 @@ bool Endpoint::may_send(const Sending& s) const {
 
 void Endpoint::pump(std::uint32_t port) {
   pump_control(port);
+  pump_messages(port);
+  if (network_.trains()) promise_rest(port);
+}
+
+void Endpoint::pump_messages(std::uint32_t port) {
   SendSide& side = parts_.sides[port];
   const PortState& line = parts_.ports[port];
   const Time limit = ctx_.now() + network_.figures(line.kind).commit;
@@ -276,8 +286,10 @@ void Endpoint::send_next(std::uint32_t port, Sending& s, Time due_at) {
   const Time eligible = std::max(due_at, ctx_.now());
   const Time start = std::max(eligible, parts_.ports[port].free);
   packet.stamp = stamp_of(start);
-  const Time end = forwarder_.commit(port, packet, eligible,
-                                     delay_at_ends(s.endpoint_delay, {s.to}, start));
+  const Time end = network_.trains()
+                       ? give_to_train(port, s, packet, eligible)
+                       : forwarder_.commit(port, packet, eligible,
+                                           delay_at_ends(s.endpoint_delay, {s.to}, start));
   Time next_at = end;
   if (network_.congestion_traits().has_state) {
     CongestionState c = s.congestion;

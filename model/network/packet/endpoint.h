@@ -13,6 +13,7 @@
 
 #include "model/network/packet/endpoint_state.h"
 #include "model/network/packet/forwarder.h"
+#include "model/network/packet/train_outbox.h"
 
 namespace exawarp::model {
 
@@ -78,6 +79,7 @@ class Endpoint {
   };
   [[nodiscard]] Route route_of(const Sending& s);
   void pump(std::uint32_t port);
+  void pump_messages(std::uint32_t port);
   void pump_control(std::uint32_t port);
   void take_turn(std::uint32_t port);
   bool may_send(const Sending& s) const;
@@ -92,9 +94,19 @@ class Endpoint {
   void sift_down(SendSide& side, std::uint32_t size, const Due& value);
   void on_port_event(const pdes::Event& event);
 
+  // endpoint_trains.cc: sending, where the network has trains
+  core::Time give_to_train(std::uint32_t port, const Sending& s, Packet packet,
+                           core::Time eligible);
+  void promise_rest(std::uint32_t port);
+  [[nodiscard]] bool is_last_on_line(std::uint32_t port, const Sending& s,
+                                     const TrainOutbox::Segment& given) const;
+  void cut_promise(std::uint32_t port);
+
   // endpoint_receive.cc: receiving, acknowledging, repairing
   void on_packet(const Packet& packet);
   void on_data(const Packet& packet);
+  void take_last(Receiving& r, const Packet& packet);
+  void deliver(Receiving& r, const Packet& last, std::uint64_t bytes);
   bool take_in(Receiving& r, const Packet& packet);
   void notify(Receiving& r, const Packet& packet);
   void reply(const Packet& to, PacketType type, std::uint32_t number);
@@ -114,6 +126,7 @@ class Endpoint {
   EndpointListener& listener_;
   Ports ports_;
   Forwarder forwarder_;
+  TrainOutbox outbox_;
 };
 
 }  // namespace exawarp::model

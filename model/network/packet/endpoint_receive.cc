@@ -58,6 +58,7 @@ void Endpoint::on_data(const Packet& packet) {
     if (repeated) reply(packet, PacketType::ack, kEverything);
     return;
   }
+  if (network_.trains()) return take_last(*r, packet);
   notify(*r, packet);
   if (!take_in(*r, packet)) return;
   ctx_.set(r->bytes, r->bytes + packet.bytes);
@@ -69,14 +70,26 @@ void Endpoint::on_data(const Packet& packet) {
     ctx_.set(r->unacknowledged, now ? 0 : waiting);
     if (now) reply(packet, PacketType::ack, r->received);
   }
-  if (!complete) return;
-  const MessageBody body = r->body;
-  const std::uint64_t bytes = r->bytes;
-  state_.receiving.erase(ctx_, r);
+  if (complete) deliver(*r, packet, r->bytes);
+}
+
+// Where there are trains a device is told of a message's last packet alone: the others go the same
+// way, and so have come.
+void Endpoint::take_last(Receiving& r, const Packet& packet) {
+  const bool is_last = packet.number + 1 == r.packets;
+  ctx_.check(is_last, "a device was told of a packet that is not its message's last");
+  if (!is_last) return;
+  const auto full = static_cast<std::uint64_t>(network_.full_bytes());
+  deliver(r, packet, packet.number * full + packet.bytes);
+}
+
+void Endpoint::deliver(Receiving& r, const Packet& last, std::uint64_t bytes) {
+  const MessageBody body = r.body;
+  state_.receiving.erase(ctx_, &r);
   if (options().trace_messages) {
-    MessageTrace::received_packets(ctx_, {packet.source}, packet.message);
+    MessageTrace::received_packets(ctx_, {last.source}, last.message);
   }
-  listener_.delivered({packet.source}, body, bytes);
+  listener_.delivered({last.source}, body, bytes);
 }
 
 // Returns whether the packet is one that was still missing.

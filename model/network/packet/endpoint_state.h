@@ -66,8 +66,10 @@ struct SendSide {
   core::Time wake_at{-1};            // of the wake that counts; earlier ones are void
   pdes::UndoVector<Due> due;         // a binary heap, least first
   pdes::UndoRing<Packet> control;    // acknowledgements and the like that wait for the line
+  std::uint64_t promised = 0;        // number, plus 1, of the message whose rest goes as a train
+  core::Time told;                   // when the first packet of that train arrives
 };
-static_assert(sizeof(SendSide) == 48);
+static_assert(sizeof(SendSide) == 64);
 
 struct EndpointState {
   std::uint32_t vertex = 0;

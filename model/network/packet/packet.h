@@ -19,6 +19,8 @@ enum class PacketEvent : pdes::EventKind {
   wake,         // PortWake, to itself: the line of a port is soon free
   header,       // MessageHeader, from endpoint to endpoint
   timeout,      // Timeout, to itself
+  train,        // Train: its first packet
+  cut,          // TrainCut
 };
 constexpr pdes::EventKind kFirstPacketEvent = 64;
 
@@ -49,6 +51,7 @@ struct Packet {
   static constexpr std::uint8_t kDetourBit = 0x10;  // routing has decided about a waypoint
   static constexpr std::uint8_t kAckNowBit = 0x20;  // the sender waits for an acknowledgement
   static constexpr std::uint8_t kAroundBit = 0x40;  // takes whatever way is left (escape_routes.h)
+  static constexpr std::uint8_t kLastBit = 0x80;  // of its message; only where there are trains
   [[nodiscard]] PacketType type() const { return static_cast<PacketType>(bits & kTypeMask); }
   [[nodiscard]] bool marked() const { return (bits & kMarkedBit) != 0; }
   [[nodiscard]] bool goes_around() const { return (bits & kAroundBit) != 0; }
@@ -82,6 +85,39 @@ struct PortWake {
 struct Timeout {
   std::uint32_t message;
   std::uint32_t acked;  // packets acknowledged when the timer was set
+};
+
+// Full packets of one message, evenly spaced, that go the same way (train_forwarder.h). The event
+// is the first one's arrival; the others will follow, unless a TrainCut says otherwise. The last
+// packet of a message is never in a train.
+struct Train {
+  std::uint32_t source = 0;       // device
+  std::uint32_t destination = 0;  // device
+  std::uint32_t message = 0;
+  std::uint32_t number = 0;       // of the first packet
+  core::Time spacing{};           // of arrivals
+  std::uint32_t count = 0;        // packets, two at least
+  std::uint16_t in_port = 0;      // as in Packet, and so are the others
+  std::uint8_t channel = 0;
+  std::uint8_t bits = 0;
+
+  [[nodiscard]] Packet first(std::int64_t full_bytes) const {
+    return {.source = source,
+            .destination = destination,
+            .message = message,
+            .number = number,
+            .bytes = static_cast<std::uint32_t>(full_bytes),
+            .in_port = in_port,
+            .channel = channel,
+            .bits = bits};
+  }
+};
+static_assert(sizeof(Train) == pdes::kPayloadBytes);
+
+// Packets of a train from `number` on do not come when it said. It arrives before the first of them
+// would have; they are sent anew.
+struct TrainCut {
+  std::uint32_t source, destination, message, number, in_port;
 };
 
 // What the layer above wants delivered with a message.

@@ -157,6 +157,7 @@ PacketNetwork::PacketNetwork(const Topology& topology, const PacketOptions& opti
   look_at_faults();
   check_queues();
   check_timeout();
+  trains_ = options.trains && trains_allowed();
   lay_out(atom_shift);
 }
 
@@ -246,6 +247,42 @@ void PacketNetwork::check_timeout() const {
                     core::format_time(options_.retransmit_timeout), core::format_time(f.full_wire),
                     f.bytes_per_s));
   }
+}
+
+namespace {
+
+// Whether some vertex has two links to one other. Their packets may arrive in the same instant, in
+// an order that only the events of single packets know.
+bool has_parallel_links(const Topology& topology) {
+  std::vector<std::uint32_t> peers;
+  for (std::uint32_t v = 0; v < topology.devices() + topology.switches(); ++v) {
+    peers.clear();
+    for (std::uint32_t p = 0; p < topology.ports({v}); ++p) {
+      peers.push_back(topology.link({v}, p).peer.value);
+    }
+    std::sort(peers.begin(), peers.end());
+    if (std::adjacent_find(peers.begin(), peers.end()) != peers.end()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// Where a packet's departure follows from the arrivals at its port alone, its way from its message,
+// and switches take some time to pass it on: train_forwarder.cc says what each is needed for.
+bool PacketNetwork::trains_allowed() const {
+  const PacketOptions& o = options_;
+  const bool plain = !congestion_traits_.has_state && !congestion_traits_.acknowledged &&
+                     congestion_traits_.notify_every.ps < 0 && o.ecn.kmax_bytes == 0;
+  const bool lossless = o.flow_control == FlowControl::none && o.buffer_bytes == 0 &&
+                        o.recovery == Recovery::none && faulty_ == nullptr;
+  const bool one_way = routing_traits_.keeps_order && !routing_traits_.takes_waypoints;
+  const bool devices_end = !devices_forward_ && !topology_->devices_forward();
+  if (!plain || !lossless || !one_way || !devices_end || !latency_jitter_.off()) return false;
+  for (std::uint32_t s = 0; s < topology_->switches(); ++s) {
+    if (topology_->forwarding_latency(topology_->vertex_of_switch(s)).ps < 1) return false;
+  }
+  return !has_parallel_links(*topology_);
 }
 
 void PacketNetwork::lay_out(std::uint32_t atom_shift) {

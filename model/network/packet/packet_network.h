@@ -62,6 +62,8 @@ class PacketNetwork {
         packet.goes_around() ? around_channel()
                              : topology_->next_channel(at, in_port, out_port, packet.channel));
   }
+  // Whether packets of a message travel as trains: asked for, and proven here (trains_allowed()).
+  [[nodiscard]] bool trains() const { return trains_; }
   // Whether waiting packets are stored, per channel (any flow control).
   [[nodiscard]] bool has_queues() const { return options_.flow_control != FlowControl::none; }
   [[nodiscard]] std::int64_t full_bytes() const {
@@ -127,6 +129,7 @@ class PacketNetwork {
   void check_routing() const;
   void check_queues() const;
   void check_timeout() const;
+  [[nodiscard]] bool trains_allowed() const;
   void look_at_faults();
   void lay_out(std::uint32_t atom_shift);
 
@@ -138,6 +141,7 @@ class PacketNetwork {
   std::uint32_t credit_quantum_ = 0;
   std::uint32_t lp_count_ = 0;
   bool devices_forward_ = false;
+  bool trains_ = false;
   core::Time lookahead_;
   std::shared_ptr<const Faulty> faulty_;
   LatencyJitter latency_jitter_;

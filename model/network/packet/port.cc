@@ -136,4 +136,16 @@ Time Ports::commit(std::uint32_t p, Packet packet, Time eligible, Time extra_del
   return end;
 }
 
+Time Ports::occupy(std::uint32_t p, std::uint32_t bytes, Time eligible) {
+  PortState& port = ports_[p];
+  const Time start = std::max(port.free, eligible);
+  ctx_.set(port.free, core::sum_to_end(start, wire(p, bytes)));
+  if (network_.options().count_ports) {
+    PortCounters::emit(ctx_, PortRecord::sent, p, bytes, start, port.free);
+  }
+  ctx_.set(port.bytes, port.bytes + bytes);
+  ctx_.set(port.packets, port.packets + 1);
+  return start;
+}
+
 }  // namespace exawarp::model

@@ -143,6 +143,8 @@ class Ports {
   // has left.
   core::Time commit(std::uint32_t p, Packet packet, core::Time eligible,
                     core::Time extra_delay = core::Time{0});
+  // The same without faults, and tells nobody. Returns when its head starts.
+  core::Time occupy(std::uint32_t p, std::uint32_t bytes, core::Time eligible);
 
  private:
   [[nodiscard]] bool meets_failure(std::uint32_t p, std::int64_t bytes, core::Time start) const;

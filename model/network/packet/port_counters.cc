@@ -65,7 +65,8 @@ void PortCounters::deliver(core::PartitionId partition, const pdes::Emission& e)
       return add_sent(part, port, e.a >> 32, static_cast<std::int64_t>(e.b),
                       static_cast<std::int64_t>(e.c));
     case PortRecord::queued: {
-      Bucket& b = at(part, port, now);
+      const auto when = static_cast<std::int64_t>(e.c);
+      Bucket& b = at(part, port, when != 0 ? when : now);
       b.queue_peak_ps = std::max(b.queue_peak_ps, static_cast<std::int64_t>(e.b));
       return;
     }

@@ -32,7 +32,7 @@ constexpr std::uint32_t kPortChannel = 2;  // of emissions
 
 enum class PortRecord : std::uint8_t {
   sent,    // bytes, given to the line: start, end
-  queued,  // a packet met a queue of this depth
+  queued,  // a packet met a queue of this depth: depth, and when, if not now
   marked,
   dropped,
   paused,  // the other end asked to stop

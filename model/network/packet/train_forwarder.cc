@@ -1,0 +1,407 @@
+// A port is a clock (port.h): a packet's departure follows from the arrivals before it. So packets
+// that arrive at even distances need no event each. A switch hears of a train when its first packet
+// arrives, and keeps the rest as a PassingTrain: packets that will come. Whoever touches the port
+// first has those pass that came before, in the order (arrival, sending LP) in which their events
+// would have been; then the clock stands where it would have stood.
+//
+// What the next vertex is told depends on who else uses the port.
+//
+//   alone      The departures of all that is to come follow (below), and are promised as a train.
+//   disturbed  A packet comes in between and takes the line. If that delays the promised ones, the
+//              promise is cut: no packet from there on comes as it said. At the next departure the
+//              switch wakes, and promises the rest anew.
+//   together   While several trains pass, nothing is promised. The switch wakes when the next
+//              packet starts, and tells of all that arrived until then: they can no longer change.
+//              Behind a queue these are many, and go as trains again.
+//
+// Of a train that arrives every `s` from `a` on, whose packets take `w` of a line that is free at
+// `f`, packet i starts at max(f + i w, a + lag + i max(s, w)): behind the queue, or at its pace.
+//
+// Why a cut is never late: it is sent at a time t at which the packet concerned has not arrived. So
+// that packet starts at t + 1 ps or later, as switches take time to pass packets on, and would be
+// seen at t + 1 ps + latency; the cut is there at t + latency. The first packet of a promise has
+// always arrived already, so it stands, and a cut that would overtake the train waits for it.
+//
+// Ties: packets of one LP to one port come by one link, so no two of them arrive in the same
+// instant (PacketNetwork::trains_allowed() sees to that), and a cut or a train takes effect before
+// the packet of its sender that would come at the same time.
+//
+// The last packet of a message travels as itself. So a device needs to hear of no other, it
+// completes a message by the same event as without trains, and when that has passed a port, the
+// port's counters are complete.
+#include "model/network/packet/train_forwarder.h"
+
+#include <algorithm>
+
+#include "model/network/packet/packet_routing.h"
+#include "model/network/packet/port_counters.h"
+
+namespace exawarp::model {
+namespace {
+
+using core::Time;
+
+bool is_before(const PassingTrain& a, const PassingTrain& b) {
+  return a.next != b.next ? a.next < b.next : a.from < b.from;
+}
+
+// How many packets come before an event that `from` sent for `now`.
+std::uint32_t arrived(const PassingTrain& train, Time now, core::LpId from) {
+  const Time until = train.from < from.value ? now : now - Time{1};
+  if (train.next > until) return 0;
+  const std::int64_t packets = (until - train.next).ps / train.spacing.ps + 1;
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(packets, train.left));
+}
+
+Packet next_of(const PassingTrain& train, std::int64_t full_bytes) {
+  return {.source = train.source,
+          .destination = train.destination,
+          .message = train.message,
+          .number = train.number,
+          .bytes = static_cast<std::uint32_t>(full_bytes),
+          .channel = train.channel,
+          .bits = train.bits};
+}
+
+}  // namespace
+
+// What changes of a port while packets pass.
+struct TrainForwarder::Clock {
+  Time free, peak;
+  std::uint64_t bytes, packets;
+
+  explicit Clock(const PortState& port)
+      : free(port.free), peak(port.peak), bytes(port.bytes), packets(port.packets) {}
+
+  void store(PortState& port, pdes::Context& ctx) const {
+    ctx.set(port.free, free);
+    ctx.set(port.bytes, bytes);
+    ctx.set(port.packets, packets);
+    if (peak != port.peak) ctx.set(port.peak, peak);
+  }
+  void meet(Time arrival) { peak = std::max(peak, free - arrival); }
+
+  // A packet passes; returns when it starts.
+  Time pass(Time arrival, Time lag, Time wire, std::int64_t packet_bytes) {
+    meet(arrival);
+    const Time start = std::max(free, arrival + lag);
+    free = core::sum_to_end(start, wire);
+    bytes += static_cast<std::uint64_t>(packet_bytes);
+    ++packets;
+    return start;
+  }
+  // `count` packets of a train pass. What they find waiting first shrinks or grows evenly, then
+  // stays, so the first, the second or the last finds most.
+  void pass_all(const PassingTrain& train, std::uint32_t count, Time wire,
+                std::int64_t packet_bytes) {
+    pass(train.next, train.lag, wire, packet_bytes);
+    if (count == 1) return;
+    const Time arrival = train.next + train.spacing;
+    meet(arrival);
+    if (count > 2) {
+      const std::int64_t between = count - 2;
+      const Time eligible = arrival + train.lag;
+      const Time queued = core::product_to_end(between - 1, wire);
+      const Time own = core::product_to_end(between - 1, std::max(train.spacing, wire));
+      const Time start = std::max(core::sum_to_end(free, queued), core::sum_to_end(eligible, own));
+      free = core::sum_to_end(start, wire);
+    }
+    bytes += static_cast<std::uint64_t>(packet_bytes) * (count - 2);
+    packets += count - 2;
+    pass(train.next + train.spacing * (count - 1), train.lag, wire, packet_bytes);
+  }
+};
+
+void describe(pdes::StateArchive& archive, PortTrains& trains) {
+  archive.word(trains.wake_at);
+  archive.digest_word(trains.passing.size());
+  trains.passing.describe(archive, [&](PassingTrain& train) { archive.bytes(&train); });
+}
+
+// ---- events
+
+bool TrainForwarder::on_packet(Packet packet, core::LpId from) {
+  const std::uint32_t out = port_of(packet);
+  if (out >= ports_.count()) return false;
+  catch_up(out, from);
+  const Time start = give(out, packet);
+  const PortState& line = ports_.port(out);
+  if (!ends(out) || (packet.bits & Packet::kLastBit) != 0) {
+    outbox_.send(line, packet, seen(out, start, ports_.wire(out, packet.bytes)));
+  }
+  auto& passing = trains_[out].passing;
+  if (passing.size() == 1 && line.free > passing[0].next + passing[0].lag) {
+    retract(out, passing.at(0));
+  }
+  go_on(out);
+  return true;
+}
+
+void TrainForwarder::on_train(const Train& train, core::LpId from) {
+  Packet packet = train.first(network_.full_bytes());
+  const std::uint32_t out = port_of(packet);
+  const bool sane = out < ports_.count() && train.count >= 2 && train.spacing.ps >= 1;
+  ctx_.check(sane, "a train came that has no way, or is none");
+  if (!sane) return;
+  catch_up(out, from);
+  auto& passing = trains_[out].passing;
+  if (passing.size() == 1) retract(out, passing.at(0));
+  const Time start = give(out, packet);
+  if (!ends(out)) {
+    const PortState& line = ports_.port(out);
+    outbox_.add(line, packet, seen(out, start, ports_.wire(out, packet.bytes)));
+  }
+  push(out, {.next = ctx_.now() + train.spacing,
+             .spacing = train.spacing,
+             .lag = lag_of(packet, out),
+             .from = from.value,
+             .source = train.source,
+             .destination = train.destination,
+             .message = train.message,
+             .number = train.number + 1,
+             .left = train.count - 1,
+             .channel = packet.channel,
+             .bits = train.bits});
+  go_on(out);
+}
+
+void TrainForwarder::on_cut(const TrainCut& cut, core::LpId from) {
+  Packet packet{.source = cut.source,
+                .destination = cut.destination,
+                .message = cut.message,
+                .in_port = static_cast<std::uint16_t>(cut.in_port)};
+  const std::uint32_t out = port_of(packet);
+  if (out >= ports_.count()) return ctx_.check(false, "a train was cut that has no way");
+  catch_up(out, from);
+  auto& passing = trains_[out].passing;
+  std::uint32_t i = 0;
+  while (i < passing.size() &&
+         (passing[i].source != cut.source || passing[i].message != cut.message)) {
+    ++i;
+  }
+  const bool sane = i < passing.size() && cut.number >= passing[i].number &&
+                    cut.number - passing[i].number < passing[i].left;
+  ctx_.check(sane, "packets of a train were cut that had arrived, or were not to come");
+  if (!sane) return;
+  PassingTrain& train = passing.at(i);
+  const std::uint32_t stay = cut.number - train.number;
+  if (train.promised > stay) {
+    outbox_.send_cut(ports_.port(out), cut, train.told);
+    ctx_.set(train.promised, stay);
+  }
+  ctx_.set(train.left, stay);
+  if (stay == 0) remove(out, i);
+  go_on(out);
+}
+
+void TrainForwarder::on_wake(std::uint32_t p) {
+  ctx_.check(p < ports_.count(), "a port woke that is not there");
+  if (p >= ports_.count()) return;
+  if (trains_[p].wake_at != ctx_.now()) return;  // void: an earlier one was set since
+  ctx_.set(trains_[p].wake_at, Time{-1});
+  catch_up(p, ctx_.self());
+  go_on(p);
+}
+
+// ---- passing
+
+// Chooses its port, and its channel there.
+std::uint32_t TrainForwarder::port_of(Packet& packet) {
+  const bool sane = packet.in_port < ports_.count() && packet.channel < network_.channels();
+  ctx_.check(sane, "a packet arrived by a port or channel that its vertex does not have");
+  if (!sane) return kNoPort;
+  const std::uint32_t out = choose_port(network_, ports_, at_, packet);
+  if (out < ports_.count()) {
+    packet.channel = network_.next_channel(at_, packet.in_port, out, packet);
+  }
+  return out;
+}
+
+// As Forwarder::eligible_at() has it.
+Time TrainForwarder::lag_of(const Packet& packet, std::uint32_t out) const {
+  const Time passing = network_.topology().forwarding_latency(at_);
+  if (!network_.options().cut_through) return passing;
+  if (ports_.port(packet.in_port).kind == ports_.port(out).kind) return passing;
+  const Time behind = ports_.wire(packet.in_port, packet.bytes) - ports_.wire(out, packet.bytes);
+  return behind.ps > 0 ? core::sum_to_end(passing, behind) : passing;
+}
+
+// When a packet that starts at `start` arrives at the other end.
+Time TrainForwarder::seen(std::uint32_t p, Time start, Time wire) const {
+  const bool at_head = network_.options().cut_through && !ends(p);
+  const Time latency = network_.figures(ports_.port(p).kind).latency;
+  return (at_head ? start : core::sum_to_end(start, wire)) + latency;
+}
+
+// Has all packets pass that came before an event that `from` sent for now.
+void TrainForwarder::catch_up(std::uint32_t p, core::LpId from) {
+  auto& passing = trains_[p].passing;
+  if (passing.empty()) return;
+  Clock clock(ports_.port(p));
+  while (!passing.empty()) {
+    PassingTrain& first = passing.at(0);
+    const std::uint32_t packets = arrived(first, ctx_.now(), from);
+    if (packets == 0) break;
+    pass(p, first, passing.size() == 1 ? packets : 1, clock);
+    if (first.left == 0) {
+      remove(p, 0);
+    } else if (passing.size() > 1) {
+      const PassingTrain later = first;
+      sift_down(p, 0, passing.size(), later);
+    }
+  }
+  if (clock.packets != ports_.port(p).packets) clock.store(ports_.port(p), ctx_);
+}
+
+void TrainForwarder::pass(std::uint32_t p, PassingTrain& train, std::uint32_t packets,
+                          Clock& clock) {
+  const std::int64_t full = network_.full_bytes();
+  const Time wire = ports_.wire(p, full);
+  const std::uint32_t told = ends(p) ? packets : std::min(packets, train.promised);
+  if (network_.options().count_ports) {
+    for (std::uint32_t i = 0; i < told; ++i) {
+      pass_one(p, clock, train.next + train.spacing * i, train.lag, full);
+    }
+  } else if (told > 0) {
+    clock.pass_all(train, told, wire, full);
+  }
+  if (told < packets) {
+    Packet packet = next_of(train, full);
+    packet.number += told;
+    for (std::uint32_t i = told; i < packets; ++i) {
+      const Time start = pass_one(p, clock, train.next + train.spacing * i, train.lag, full);
+      outbox_.add(ports_.port(p), packet, seen(p, start, wire));
+      ++packet.number;
+    }
+  }
+  ctx_.set(train.next, train.next + train.spacing * packets);
+  ctx_.set(train.number, train.number + packets);
+  ctx_.set(train.left, train.left - packets);
+  if (train.promised != 0) ctx_.set(train.promised, train.promised - told);
+}
+
+// A packet that arrives at `arrival` passes; returns when it starts.
+Time TrainForwarder::pass_one(std::uint32_t p, Clock& clock, Time arrival, Time lag,
+                              std::int64_t packet_bytes) {
+  const Time met = clock.free - arrival;
+  const Time start = clock.pass(arrival, lag, ports_.wire(p, packet_bytes), packet_bytes);
+  if (network_.options().count_ports) {
+    if (met.ps > 0) PortCounters::emit(ctx_, PortRecord::queued, p, 0, met, arrival);
+    PortCounters::emit(ctx_, PortRecord::sent, p, static_cast<std::uint64_t>(packet_bytes), start,
+                       clock.free);
+  }
+  return start;
+}
+
+// A packet that arrives now passes; returns when it starts.
+Time TrainForwarder::give(std::uint32_t p, const Packet& packet) {
+  Clock clock(ports_.port(p));
+  const Time start = pass_one(p, clock, ctx_.now(), lag_of(packet, p), packet.bytes);
+  clock.store(ports_.port(p), ctx_);
+  return start;
+}
+
+// ---- promising
+
+void TrainForwarder::retract(std::uint32_t p, PassingTrain& train) {
+  if (train.promised == 0) return;
+  outbox_.send_cut(ports_.port(p),
+                   {train.source, train.destination, train.message, train.number, 0}, train.told);
+  ctx_.set(train.promised, 0u);
+}
+
+// Tells of what has passed, promises what can be promised, and sees to it that the rest passes in
+// time.
+void TrainForwarder::go_on(std::uint32_t p) {
+  auto& passing = trains_[p].passing;
+  if (!passing.empty() && !ends(p)) {
+    PassingTrain& first = passing.at(0);
+    if (passing.size() == 1 && first.promised == 0) {
+      TrainOutbox::Segment* passed = outbox_.of(first.source, first.message);
+      if (passed != nullptr) promise(p, first, *passed);
+    }
+    set_wake(p);
+  }
+  outbox_.flush();
+}
+
+// Promises what starts evenly behind the last packet that has passed, by the formula at the top.
+void TrainForwarder::promise(std::uint32_t p, PassingTrain& train, TrainOutbox::Segment& passed) {
+  const Time wire = ports_.wire(p, network_.full_bytes());
+  const Time free = ports_.port(p).free;
+  const Time own = train.next + train.lag;
+  const Time gap = seen(p, std::max(free, own), wire) - Time{passed.last_ps};
+  std::uint32_t even = 1;
+  if (train.spacing <= wire) {
+    if (gap == wire) even = train.left;
+  } else if (free <= own) {
+    if (gap == train.spacing) even = train.left;
+  } else if (gap == wire) {
+    const std::int64_t queued = (free - own).ps / (train.spacing - wire).ps + 1;
+    even = static_cast<std::uint32_t>(std::min<std::int64_t>(queued, train.left));
+  }
+  if (even == 1 && train.left > 1) return;
+  outbox_.extend(passed, gap, even);
+  ctx_.set(train.promised, even);
+  ctx_.set(train.told, Time{passed.first_ps});
+}
+
+// Wakes when the first packet starts that the next vertex does not know of.
+void TrainForwarder::set_wake(std::uint32_t p) {
+  PortTrains& trains = trains_[p];
+  const PassingTrain& first = trains.passing[0];
+  if (first.promised == first.left) return;
+  const Time wire = ports_.wire(p, network_.full_bytes());
+  const Time behind =
+      core::sum_to_end(ports_.port(p).free, core::product_to_end(first.promised, wire));
+  const Time own = core::sum_to_end(
+      first.next + first.lag, core::product_to_end(first.promised, std::max(first.spacing, wire)));
+  const Time at = std::max(behind, own);
+  if (trains.wake_at > ctx_.now() && trains.wake_at <= at) return;
+  ctx_.set(trains.wake_at, at);
+  ctx_.send(ctx_.self(), at - ctx_.now(), kind_of(PacketEvent::wake), PortWake{p, 0});
+}
+
+// ---- the heap
+
+void TrainForwarder::push(std::uint32_t p, const PassingTrain& train) {
+  auto& passing = trains_[p].passing;
+  passing.push_back(ctx_, train);
+  if (passing.size() > 1) sift_up(p, passing.size() - 1, train);
+}
+
+void TrainForwarder::remove(std::uint32_t p, std::uint32_t i) {
+  auto& passing = trains_[p].passing;
+  const std::uint32_t last = passing.size() - 1;
+  const PassingTrain moved = passing[last];
+  passing.erase(ctx_, last);
+  if (i == last) return;
+  if (i > 0 && is_before(moved, passing[(i - 1) / 2])) return sift_up(p, i, moved);
+  sift_down(p, i, last, moved);
+}
+
+void TrainForwarder::sift_up(std::uint32_t p, std::uint32_t i, const PassingTrain& train) {
+  auto& passing = trains_[p].passing;
+  while (i > 0 && is_before(train, passing[(i - 1) / 2])) {
+    passing.assign(ctx_, i, passing[(i - 1) / 2]);
+    i = (i - 1) / 2;
+  }
+  passing.assign(ctx_, i, train);
+}
+
+// Puts `train` in the place of element i of the first `size`.
+void TrainForwarder::sift_down(std::uint32_t p, std::uint32_t i, std::uint32_t size,
+                               const PassingTrain& train) {
+  auto& passing = trains_[p].passing;
+  for (;;) {
+    std::uint32_t child = 2 * i + 1;
+    if (child >= size) break;
+    if (child + 1 < size && is_before(passing[child + 1], passing[child])) ++child;
+    if (!is_before(passing[child], train)) break;
+    passing.assign(ctx_, i, passing[child]);
+    i = child;
+  }
+  passing.assign(ctx_, i, train);
+}
+
+}  // namespace exawarp::model

@@ -1,0 +1,88 @@
+// Passing packets on where the network has trains (PacketNetwork::trains()): as a Forwarder does,
+// to the picosecond and the byte, with an event for each train instead of each packet.
+#pragma once
+
+#include <cstdint>
+
+#include "model/network/packet/port.h"
+#include "model/network/packet/train_outbox.h"
+#include "pdes/undo_vector.h"
+
+namespace exawarp::model {
+
+// Packets that are to pass a port: the rest of a train that has begun to arrive. One cache line.
+struct PassingTrain {
+  core::Time next{};       // arrival of the next packet
+  core::Time spacing{};    // of arrivals
+  core::Time lag{};        // from arrival until it may start
+  core::Time told{};       // arrival, at the next vertex, of the latest promise's first packet
+  std::uint32_t from = 0;  // LP that sends it: of simultaneous arrivals the least comes first
+  std::uint32_t source = 0, destination = 0, message = 0;  // as in Packet
+  std::uint32_t number = 0;                                // of the next packet
+  std::uint32_t left = 0;                                  // packets
+  std::uint32_t promised = 0;  // of these, that the next vertex has been told of
+  std::uint8_t channel = 0;    // of the link that it leaves by
+  std::uint8_t bits = 0;
+  std::uint16_t unused = 0;
+};
+static_assert(sizeof(PassingTrain) == 64);
+
+struct PortTrains {
+  core::Time wake_at{-1};                  // of the wake that counts; earlier ones are void
+  pdes::UndoVector<PassingTrain> passing;  // a binary heap, next arrival first
+};
+
+void describe(pdes::StateArchive& archive, PortTrains& trains);
+
+// One switch during one event.
+class TrainForwarder {
+ public:
+  TrainForwarder(const PacketNetwork& network, VertexId at, Ports& ports, PortTrains* trains,
+                 pdes::Context& ctx)
+      : network_(network),
+        at_(at),
+        ports_(ports),
+        trains_(trains),
+        ctx_(ctx),
+        outbox_(network, ctx) {}
+
+  // `from` sent the event. Returns whether there is a way for the packet.
+  bool on_packet(Packet packet, core::LpId from);
+  void on_train(const Train& train, core::LpId from);
+  void on_cut(const TrainCut& cut, core::LpId from);
+  void on_wake(std::uint32_t port);
+
+ private:
+  struct Clock;  // of a line, while packets pass
+
+  [[nodiscard]] std::uint32_t port_of(Packet& packet);
+  [[nodiscard]] core::Time lag_of(const Packet& packet, std::uint32_t out) const;
+  // Whether the line leads to the packets' device, which hears of last packets alone.
+  [[nodiscard]] bool ends(std::uint32_t p) const {
+    return network_.is_device({ports_.port(p).peer});
+  }
+  [[nodiscard]] core::Time seen(std::uint32_t p, core::Time start, core::Time wire) const;
+
+  void catch_up(std::uint32_t p, core::LpId from);
+  void pass(std::uint32_t p, PassingTrain& train, std::uint32_t packets, Clock& clock);
+  core::Time pass_one(std::uint32_t p, Clock& clock, core::Time arrival, core::Time lag,
+                      std::int64_t packet_bytes);
+  core::Time give(std::uint32_t p, const Packet& packet);
+  void retract(std::uint32_t p, PassingTrain& train);
+  void go_on(std::uint32_t p);
+  void promise(std::uint32_t p, PassingTrain& train, TrainOutbox::Segment& passed);
+  void set_wake(std::uint32_t p);
+  void push(std::uint32_t p, const PassingTrain& train);
+  void remove(std::uint32_t p, std::uint32_t i);
+  void sift_up(std::uint32_t p, std::uint32_t i, const PassingTrain& train);
+  void sift_down(std::uint32_t p, std::uint32_t i, std::uint32_t size, const PassingTrain& train);
+
+  const PacketNetwork& network_;
+  VertexId at_;
+  Ports& ports_;
+  PortTrains* trains_;
+  pdes::Context& ctx_;
+  TrainOutbox outbox_;
+};
+
+}  // namespace exawarp::model
