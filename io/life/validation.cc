@@ -229,11 +229,18 @@ ValidationResult simulated_step(const ValidationRow& row, const ValidationOption
   const RunReport report =
       simulate(study, {.sync = pdes::Sync::sequential, .threads = 1}, *transport);
   if (report.status != RunStatus::finished) return {.predicted_s = 0, .problem = "deadlocked"};
+  const model::Pedigree pedigree = report.outcome->pedigree();
+  model::Pedigree::Shares known_by{};
+  for (std::size_t i = 0; i < known_by.size() && pedigree.total_ps() > 0; ++i) {
+    known_by.at(i) = pedigree.total_ps(static_cast<model::Provenance>(i)) / pedigree.total_ps();
+  }
   const auto& fitted_to = study.system.accelerator.calibration.fitted_to;
   return {.predicted_s = core::to_seconds(report.outcome->iteration_time()),
           .problem = "",
           .fitted = std::ranges::find(fitted_to, row.family) != fitted_to.end(),
-          .formula_s = formula_s(study, *report.outcome)};
+          .formula_s = formula_s(study, *report.outcome),
+          .accelerator = study.system.accelerator.name,
+          .known_by = known_by};
 }
 
 ValidationResult simulated(const ValidationRow& row, const ValidationOptions& options) {
@@ -252,6 +259,23 @@ ValidationResult simulated(const ValidationRow& row, const ValidationOptions& op
   } catch (const core::InputError& error) {
     return {.predicted_s = 0, .problem = error.what()};
   }
+}
+
+// For each row the first of its family that is the same study: releases of a framework publish the
+// same runs again. Rows without a simulation are their own.
+std::vector<std::size_t> first_of_equals(const std::vector<ValidationRow>& rows,
+                                         const ValidationOptions& options) {
+  std::map<std::string, std::size_t> known;
+  std::vector<std::size_t> first(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    first[i] = i;
+    if (!rows[i].reason.empty()) continue;
+    const std::string study =
+        fmt::format("{}\n{}\n\n{}", rows[i].family, fmt::join(overrides_of(rows[i], options), "\n"),
+                    fmt::join(rows[i].less, "\n"));
+    first[i] = known.try_emplace(study, i).first->second;
+  }
+  return first;
 }
 
 }  // namespace
@@ -305,6 +329,7 @@ std::vector<Trend> read_trends(const std::string& path, const std::vector<Valida
 std::vector<ValidationResult> validate(const std::vector<ValidationRow>& rows,
                                        const ValidationOptions& options) {
   std::vector<ValidationResult> results(rows.size());
+  const std::vector<std::size_t> first = first_of_equals(rows, options);
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::size_t done = 0;
@@ -312,7 +337,7 @@ std::vector<ValidationResult> validate(const std::vector<ValidationRow>& rows,
   const auto work = [&] {
     for (std::size_t i = next++; i < rows.size(); i = next++) {
       try {
-        results[i] = simulated(rows[i], options);
+        if (first[i] == i) results[i] = simulated(rows[i], options);
       } catch (...) {
         const std::scoped_lock lock(mutex);
         if (!failure) failure = std::current_exception();
@@ -330,6 +355,7 @@ std::vector<ValidationResult> validate(const std::vector<ValidationRow>& rows,
     work();
   }
   if (failure) std::rethrow_exception(failure);
+  for (std::size_t i = 0; i < rows.size(); ++i) results[i] = results[first[i]];
   return results;
 }
 

@@ -45,6 +45,18 @@ void add_families(const Validation& v, std::string& out) {
   }
 }
 
+void add_coverage(const Validation& v, std::string& out) {
+  append(out, "\nHow compute time is known, in percent; each row weighs the same:\n{:<20} {:>5}",
+         "accelerator", "rows");
+  for (const auto& name : model::kProvenanceNames) append(out, " {:>12}", name.name);
+  out += "\n";
+  for (const auto& [accelerator, c] : v.coverage()) {
+    append(out, "{:<20} {:>5}", accelerator, c.rows);
+    for (const double share : c.shares) append(out, " {:>12.1f}", 100 * share);
+    out += "\n";
+  }
+}
+
 void add_left_out(const Validation& v, std::string& out) {
   std::map<std::string, std::size_t> reasons;
   for (const ValidationResult& result : v.results) {
@@ -130,12 +142,27 @@ std::map<std::string, FamilyErrors> Validation::families() const {
   return all;
 }
 
+std::map<std::string, Coverage> Validation::coverage() const {
+  std::map<std::string, Coverage> all;
+  for (const ValidationResult& result : results) {
+    if (!result.known() || result.accelerator.empty()) continue;
+    Coverage& c = all[result.accelerator];
+    ++c.rows;
+    for (std::size_t i = 0; i < c.shares.size(); ++i) c.shares[i] += result.known_by[i];
+  }
+  for (auto& [accelerator, c] : all) {
+    for (double& share : c.shares) share /= static_cast<double>(c.rows);
+  }
+  return all;
+}
+
 std::string validation_text(const Validation& v) {
   std::string out;
   add_rows(v, out);
   add_families(v, out);
   add_from_one_row(v, out);
   add_trends(v, out);
+  add_coverage(v, out);
   add_left_out(v, out);
   return out;
 }
@@ -182,10 +209,18 @@ std::string validation_json(const Validation& v) {
                       {"predicted", t.predicted},
                       {"error_percent", t.error_percent()}});
   }
+  Json coverage = Json::object();
+  for (const auto& [accelerator, c] : v.coverage()) {
+    Json& entry = coverage[accelerator] = {{"rows", c.rows}};
+    for (const auto& known : model::kProvenanceNames) {
+      entry[std::string(known.name)] = c.of(known.value);
+    }
+  }
   const Json all{{"schema", "exawarp-validation-1"},
                  {"families", families},
                  {"from_one_row", from_one_row},
                  {"trends", trends},
+                 {"coverage", coverage},
                  {"rows", list}};
   return printed(all);
 }

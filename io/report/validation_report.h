@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "model/compute/pedigree.h"
+
 namespace exawarp::io {
 
 // A row of the file. What it names are files beside the study: ../models/MODEL.yaml,
@@ -30,6 +32,8 @@ struct ValidationResult {
   // Seconds of the step by arithmetic alone, at the peak, with the bubble of the pipeline: what a
   // reader would scale a measured row by. 0: the row is no transformer's training.
   double formula_s = 0;
+  std::string accelerator = {};
+  model::Pedigree::Shares known_by = {};  // shares of the compute time, by Provenance; sum: 1
 
   [[nodiscard]] bool known() const { return predicted_s > 0; }
 };
@@ -47,6 +51,16 @@ struct FamilyErrors {
   double worst_percent = 0;  // the error of the largest size
 };
 
+// How the compute time of an accelerator's rows is known; each row weighs as much as another.
+struct Coverage {
+  std::size_t rows = 0;
+  model::Pedigree::Shares shares = {};
+
+  [[nodiscard]] double of(model::Provenance provenance) const {
+    return shares.at(static_cast<std::size_t>(provenance));
+  }
+};
+
 // Two rows, by their families and names: what the step of the second is of the first's.
 struct Trend {
   std::string kind;  // what differs: "chip", "recompute"
@@ -61,6 +75,8 @@ struct Validation {
 
   // By name; rows without a prediction count as left out.
   [[nodiscard]] std::map<std::string, FamilyErrors> families() const;
+  // By the accelerator's name, of rows with a prediction.
+  [[nodiscard]] std::map<std::string, Coverage> coverage() const;
 };
 
 // Row by row, then by family, errors with their sign; what follows from one row of a family;

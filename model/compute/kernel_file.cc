@@ -92,9 +92,11 @@ class Parser {
       take_watts();
     } else if (what == "slice") {
       take_slice();
+    } else if (what == "derived") {
+      file_.derived = true;
     } else if (what != "source" && what != "licence") {
-      refuse("unknown line \"{}\"; expected source, licence, operation, type, keys, axis, scale, "
-             "watts, slice or cells",
+      refuse("unknown line \"{}\"; expected source, licence, derived, operation, type, keys, axis, "
+             "scale, watts, slice or cells",
              printable(what));
     }
   }

@@ -16,6 +16,7 @@ constexpr double kKernelCellsMax = 1 << 22;  // of all slices together
 
 struct KernelFile {
   std::string operation, data_type;
+  bool derived = false;  // from measurements of other kernels or chips; the source says how
   std::vector<std::string> keys, axes;
   std::vector<std::vector<std::uint32_t>> values;  // of each axis, ascending, 1 or more
   std::vector<std::vector<std::uint32_t>> slices;  // keys, ascending; one empty one without keys

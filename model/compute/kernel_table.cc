@@ -88,6 +88,7 @@ KernelTable KernelTable::parse(const std::string& place, std::string_view bytes)
   KernelTable table;
   table.layout_ = {std::move(file.operation), std::move(file.data_type), std::move(file.keys),
                    std::move(file.axes)};
+  table.derived_ = file.derived;
   table.axes_ = std::move(file.values);
   table.slices_ = std::move(file.slices);
   table.levels_ = std::move(file.levels);

@@ -60,6 +60,8 @@ class KernelTable {
   [[nodiscard]] std::string file_text(std::string_view source) const;
 
   [[nodiscard]] const Layout& layout() const { return layout_; }
+  // Its times are worked out from measurements of other kernels or of another chip.
+  [[nodiscard]] bool derived() const { return derived_; }
   [[nodiscard]] std::size_t slice_count() const { return slices_.size(); }
   [[nodiscard]] std::span<const std::uint32_t> key(std::size_t slice) const {
     return slices_[slice];
@@ -116,6 +118,7 @@ class KernelTable {
   void measure_errors();
 
   Layout layout_;
+  bool derived_ = false;
   std::vector<std::vector<std::uint32_t>> axes_;
   std::vector<Law> laws_;
   std::vector<std::vector<std::uint32_t>> slices_;  // keys, ascending

@@ -91,6 +91,9 @@ std::optional<TableModel::Time> TableModel::estimate(const KernelTable& table, s
   if (found->provenance == Provenance::extrapolated) {
     time.relative_error = std::hypot(time.relative_error, kExtrapolatedError);
   }
+  if (table.derived()) {
+    worsen(time.provenance, time.relative_error, Provenance::derived, kDerivedError);
+  }
   return time;
 }
 
@@ -99,6 +102,12 @@ std::optional<TableModel::Time> TableModel::of(const GemmShape& shape,
   const KernelTable* table = find("gemm", type);
   if (table == nullptr) return std::nullopt;
   return estimate(*table, 0, {real(shape.m) * real(shape.batch), real(shape.n), real(shape.k)});
+}
+
+// How many products of `shape` a node is, by its FLOPs: experts' are one after another.
+double TableModel::products_of(const GemmShape& shape, std::uint64_t flops) {
+  const double one = 2 * real(shape.m) * real(shape.n) * real(shape.k) * real(shape.batch);
+  return std::max(1.0, std::round(real(flops) / one));
 }
 
 // Of heads of 192 for queries and keys (of them 64 rotary) and 128 for values; no keys.
@@ -246,6 +255,7 @@ std::optional<Priced> TableModel::price(const ComputeOperation& operation) const
   }
   if (const auto* gemm = std::get_if<GemmShape>(&operation.shape)) {
     time = of(*gemm, operation.data_type);
+    if (time) time->us *= products_of(*gemm, operation.flops);
   } else if (const auto* attention = std::get_if<AttentionShape>(&operation.shape)) {
     time = of(*attention, operation.data_type);
   } else if (const auto* experts = std::get_if<ExpertShape>(&operation.shape)) {

@@ -36,6 +36,7 @@ class TableModel final : public ComputeModel {
     double watts = 0;  // 0: not known
   };
   [[nodiscard]] std::optional<Time> of(const GemmShape& shape, schema::DataType type) const;
+  static double products_of(const GemmShape& shape, std::uint64_t flops);
   [[nodiscard]] std::optional<Time> of(const AttentionShape& shape, schema::DataType type) const;
   [[nodiscard]] std::optional<Time> of(const ExpertShape& shape,
                                        const ComputeOperation& operation) const;

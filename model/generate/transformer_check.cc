@@ -235,6 +235,9 @@ void check_precisions(const TransformerSpec& spec) {
   check_stored("parameter_precision", parameter_precision_of(spec));
   check_stored("routing.dispatch_precision", dispatch_precision_of(spec));
   in_range("optimizer.state_bytes", spec.optimizer.state_bytes, 0, kStateBytesMax);
+  if (spec.kernels.separate_experts && spec.kernels.dense_experts) {
+    refuse("kernels.separate_experts", "stands beside dense_experts; expected one of them");
+  }
 }
 
 void check_batch(const TransformerSpec& spec) {
@@ -268,6 +271,7 @@ void check_batch(const TransformerSpec& spec) {
 void check_size_of(const TransformerSpec& spec, std::int64_t steps) {
   std::int64_t each = 36;  // nodes of a layer and micro-batch
   if (spec.model.moe.experts != 0) each += spec.routing.node_devices != 0 ? 24 : 20;
+  if (spec.kernels.sort_slots) each += 4;
   if (spec.model.family == ModelFamily::kEncoderDecoder) each += 16;
   if (spec.recompute.kind == Recompute::kFull) each += each / 2;
   if (spec.recompute.kind == Recompute::kLatent) each += 10;

@@ -57,9 +57,21 @@ FfnCosts ffn_of(const FfnNames& names, const FfnShape& f, const Table& table) {
           table.gemm(names.out, f.rows, f.ffn, f.hidden, f.matrices)};
 }
 
+// Products of the rows of one expert: a node has the FLOPs of as many as the device has experts.
+void set_separate_shapes(FfnCosts& ffn, const TransformerSpec& spec, Wide rows) {
+  const Wide experts = wide(spec.model.moe.experts / spec.parallel.expert);
+  const std::uint64_t each = to_count((rows + experts - 1) / experts);
+  for (GemmCosts* gemm : {&ffn.in, &ffn.out}) {
+    std::get<GemmShape>(gemm->forward.shape).m = each;
+    std::get<GemmShape>(gemm->input_gradient.shape).m = each;
+    std::get<GemmShape>(gemm->weight_gradient.shape).k = each;
+  }
+}
+
 // The layer of which `rows` are this rank's share, were its experts equally busy.
 void set_expert_shapes(FfnCosts& ffn, const TransformerSpec& spec, Wide rows) {
   if (rows == 0 || spec.kernels.dense_experts) return;
+  if (spec.kernels.separate_experts) return set_separate_shapes(ffn, spec, rows);
   const MoeSpec& moe = spec.model.moe;
   const Wide tokens = rows * wide(spec.parallel.expert) / wide(moe.top_k);
   const ExpertShape shape{.tokens = to_count(std::max<Wide>(tokens, 1)),
@@ -123,6 +135,12 @@ ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table&
   e.unpermute = {
       table.row(Op::ELEMENTWISE, "unpermute", 2 * sent * s.hidden, sent * s.hidden, out),
       table.row(Op::ELEMENTWISE, "unpermute.backward", 2 * sent * s.hidden, out, sent * s.hidden)};
+  if (spec.kernels.sort_slots && spec.routing.node_devices == 0 && spec.parallel.expert > 1 &&
+      spec.model.moe.experts > spec.parallel.expert) {
+    const Wide moved = split * received * s.hidden;
+    e.sort = {table.row(Op::ELEMENTWISE, "sort", 0, moved, moved),
+              table.row(Op::ELEMENTWISE, "sort.back", 0, moved, moved)};
+  }
   e.experts = ffn_of(kExperts,
                      {.rows = split * received,
                       .hidden = s.hidden,
@@ -241,7 +259,8 @@ void set_kernels(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
     layer.dropout_backward = table.with_masks(
         table.row(Op::ELEMENTWISE, "dropout.backward", residual, residual, residual), residual, 0);
   }
-  if (spec.kernels.fused_casts && spec.gemm_precision == schema::DataType::FP8) {
+  if (spec.kernels.fused_casts && !spec.kernels.current_scaling &&
+      spec.gemm_precision == schema::DataType::FP8) {
     for (AttentionCosts& a : layer.attention) {
       if (!a.down && !a.is_cross) fuse_cast(a.in.front().cast, spec);
     }

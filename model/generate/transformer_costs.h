@@ -120,7 +120,8 @@ struct FfnCosts {
 struct ExpertCosts {
   GemmCosts router;
   OperationPair top_k, permute, unpermute;
-  FfnCosts experts;  // those of this rank
+  std::optional<OperationPair> sort = {};  // of what came, by expert; and back
+  FfnCosts experts;                        // those of this rank
   // All-to-all input with equal shares, to the experts and back from them; with
   // routing.node_devices that of the ranks of a node, and beside it that between nodes.
   std::uint64_t dispatch_bytes = 0, combine_bytes = 0;

@@ -276,11 +276,11 @@ LayerWriter::Node LayerWriter::experts_forward(const LayerCosts& layer, Node nor
   if (layer.ffn) shared = ffn_forward(*layer.ffn, layer, normed);
   const FfnCosts& ffn = moe.experts;
   const bool fused = plan_.spec.kernels.fused_experts;
-  product(ffn.in.forward, ffn.in.cast, gather_slots(moe, dispatched));
+  product(ffn.in.forward, ffn.in.cast, sorted(moe, gather_slots(moe, dispatched)));
   if (ffn.activation_parts && !fused) out_.compute(ffn.activation_parts->forward);
   if (!fused) out_.compute(ffn.activation.forward);
-  const Exchange combined =
-      exchange(moe, false, reduce_slots(moe, product(ffn.out.forward, ffn.out.cast)));
+  const std::uint32_t computed = sorted_back(moe, product(ffn.out.forward, ffn.out.cast));
+  const Exchange combined = exchange(moe, false, reduce_slots(moe, computed));
   out_.compute(moe.unpermute.forward, {combined[0], combined[1]});
   return shared;
 }
@@ -293,12 +293,13 @@ LayerWriter::Node LayerWriter::experts_backward(const LayerCosts& layer, Node gr
   if (layer.ffn) shared = ffn_backward(*layer.ffn, layer, gradient, with_weights);
   const FfnCosts& ffn = moe.experts;
   again(ffn.activation.forward);
-  product(ffn.out.input_gradient, ffn.out.gradient_cast, gather_slots(moe, sent));
+  product(ffn.out.input_gradient, ffn.out.gradient_cast, sorted(moe, gather_slots(moe, sent)));
   if (with_weights) out_.compute(ffn.out.weight_gradient);
   const bool fused = plan_.spec.kernels.fused_experts;
   if (!fused) out_.compute(ffn.activation.backward);
   if (ffn.activation_parts && !fused) out_.compute(ffn.activation_parts->backward);
-  const std::uint32_t dx = product(ffn.in.input_gradient, ffn.in.gradient_cast);
+  const std::uint32_t dx =
+      sorted_back(moe, product(ffn.in.input_gradient, ffn.in.gradient_cast));
   const Exchange home = exchange(moe, false, reduce_slots(moe, dx));
   if (with_weights) out_.compute(ffn.in.weight_gradient);
   out_.compute(moe.permute.backward, {home[0], home[1]});
@@ -332,6 +333,15 @@ LayerWriter::Exchange LayerWriter::exchange(const ExpertCosts& moe, bool to_expe
   all_to_all.bytes = to_experts ? moe.node_dispatch_bytes : moe.node_combine_bytes;
   done[1] = out_.collective(all_to_all, {after});
   return done;
+}
+
+LayerWriter::Node LayerWriter::sorted(const ExpertCosts& moe, Node arrived) {
+  if (!moe.sort) return arrived;
+  return out_.compute(moe.sort->forward, {arrived});
+}
+
+std::uint32_t LayerWriter::sorted_back(const ExpertCosts& moe, std::uint32_t computed) {
+  return moe.sort ? out_.compute(moe.sort->backward) : computed;
 }
 
 LayerWriter::Node LayerWriter::gather_slots(const ExpertCosts& moe, const Exchange& after) {

@@ -70,6 +70,9 @@ class LayerWriter {
   Exchange exchange(const ExpertCosts& moe, bool to_experts, Node after);
   // All slots of an expert that is split over several ranks; and the sum of its parts.
   Node gather_slots(const ExpertCosts& moe, const Exchange& after);
+  // What arrived, sorted by expert, and what experts computed in the order that it came in.
+  Node sorted(const ExpertCosts& moe, Node arrived);
+  std::uint32_t sorted_back(const ExpertCosts& moe, std::uint32_t computed);
   Node reduce_slots(const ExpertCosts& moe, Node after);
   Node context_collective(const char* name, schema::CollectiveType type, std::uint64_t bytes,
                           Node after);

@@ -256,6 +256,10 @@ struct KernelSpec {
   // kernels.fused_casts: norms write what the products after them read in fp8 themselves; only the
   // transposing is left (Transformer Engine, LayerNormLinear).
   bool fused_casts = true;
+  // kernels.current_scaling: a tensor's factor of fp8 comes from its own maximum, not from those of
+  // steps before: a conversion reads it once more, and norms cannot write fp8 (Transformer Engine,
+  // Float8CurrentScaling).
+  bool current_scaling = false;
   // kernels.fused_experts: experts' grouped products apply the activation to what they wrote, and
   // write it in the operands' precision (grouped products of CuTe DSL in Transformer Engine).
   bool fused_experts = false;
@@ -263,6 +267,14 @@ struct KernelSpec {
   // experts of the device, which holds where each has thousands of them (DeepGEMM). false: as in
   // whole layers of experts, which were measured in an inference library.
   bool dense_experts = false;
+  // kernels.separate_experts: a product for each expert of the device instead, one after another
+  // (Transformer Engine's GroupedLinear, nvte_multi_stream_cublas_gemm: on four streams, of which
+  // one that a product fills is as fast). Not beside dense_experts.
+  bool separate_experts = false;
+  // kernels.sort_slots: what an all-to-all brought is sorted by expert before the products, and
+  // back after them, where a device has several experts (Megatron-Core's all-to-all dispatcher).
+  // DeepEP and HybridEP bring it in order.
+  bool sort_slots = false;
   // Once a step, of the share of the gradients that a rank updates (Megatron-LM, optimizer.py).
   bool unscale = true;  // kernels.unscale: fp16's loss scale is taken out, overflows looked for
   bool clip = true;     // kernels.clip: multiplied, where there is a gradient norm

@@ -69,7 +69,7 @@ class Table {
     if ((operand_type_ != schema::DataType::FP8 && !four_bits) || !spec.kernels.casts) return;
     casts_ = true;
     copies_ = spec.kernels.transposes ? 2 : 1;
-    cast_reads_ = four_bits ? 2 : 1;
+    cast_reads_ = four_bits || spec.kernels.current_scaling ? 2 : 1;
   }
 
   [[nodiscard]] OperationCost row(Op operation, const char* name, Wide flops, Wide read,
@@ -137,7 +137,7 @@ class Table {
   schema::DataType operand_type_ = schema::DataType::NONE;
   bool casts_ = false;
   Wide copies_ = 1;
-  Wide cast_reads_ = 1;  // nvfp4's factors need the tensor's maximum before
+  Wide cast_reads_ = 1;  // 2: once before, for the tensor's maximum
 };
 
 }  // namespace exawarp::model

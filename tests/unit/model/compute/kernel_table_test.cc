@@ -182,8 +182,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"Foreign", "a,b\n",
                 "1: not a kernel table: \"a,b\"; expected \"exawarp-kernels 1\""},
         BadFile{"Unknown", "exawarp-kernels 1\nspeed 3\n",
-                "2: unknown line \"speed\"; expected source, licence, operation, type, keys, axis, "
-                "scale, watts, slice or cells"},
+                "2: unknown line \"speed\"; expected source, licence, derived, operation, type, "
+                "keys, axis, scale, watts, slice or cells"},
         BadFile{"Number", "exawarp-kernels 1\naxis m 1 x\n", "2: \"x\"; expected a whole number"},
         BadFile{"Watts", "exawarp-kernels 1\nwatts 100 -1\n",
                 "2: watts from 100 in steps of -1; expected more than 0, less than 1000000 W"},
@@ -370,6 +370,34 @@ TEST(TableModel, TakesTheMeasuredTimeAndTheLaunch) {
   const Priced priced = tabled.price(product(kMeasured));
   EXPECT_EQ(priced.provenance, Provenance::measured);
   EXPECT_NEAR(static_cast<double>(priced.duration.ps), 1e6 * (2 + product_us(64, 256, 128)), 3e3);
+}
+
+// Three times the FLOPs of its shape: experts' products, one after another.
+TEST(TableModel, ANodeOfSeveralProductsTakesAsManyTimesAsLong) {
+  const Tabled tabled;
+  ComputeOperation several = product(kMeasured);
+  several.flops = 3 * 2 * 64 * 256 * 128;
+  const Priced priced = tabled.price(several);
+  EXPECT_EQ(priced.provenance, Provenance::measured);
+  EXPECT_NEAR(static_cast<double>(priced.duration.ps), 3e6 * product_us(64, 256, 128), 9e3);
+}
+
+// A file that says so: what lies at its points is no measurement of such kernels.
+TEST(TableModel, WhatAFileDerivesIsNotMeasured) {
+  const std::string text = products().file_text("rows");
+  const std::size_t second = text.find('\n') + 1;
+  const auto priced = [](const std::string& bytes) {
+    Tabled tabled;
+    auto tables = std::make_shared<KernelTables>("");
+    tables->add(KernelTable::parse("rows", bytes));
+    tabled.accelerator.tables = std::move(tables);
+    return tabled.price(product(kMeasured));
+  };
+  const Priced derived = priced(text.substr(0, second) + "derived\n" + text.substr(second));
+  EXPECT_EQ(priced(text).provenance, Provenance::measured);
+  EXPECT_EQ(derived.provenance, Provenance::derived);
+  EXPECT_EQ(derived.duration, priced(text).duration);
+  EXPECT_GT(derived.relative_error, 0.1);
 }
 
 TEST(TableModel, SaysTheWattsOfTheKernelAndOfWhatIsDerivedFromIt) {

@@ -251,6 +251,20 @@ TEST(Kernels, NormsThatWriteFp8LeaveTheTransposing) {
   EXPECT_TRUE(nodes_named(graph, 0, "transpose").empty());
 }
 
+// Each tensor is read for its maximum first, so no norm can write fp8.
+TEST(Kernels, CurrentScalingReadsEachTensorOnceMore) {
+  TransformerSpec spec = fp8_llama();
+  spec.kernels.fused_casts = true;
+  spec.kernels.current_scaling = true;
+  const WorkloadGraph graph = generate_transformer(spec);
+  const std::uint64_t n = 64 * 64, f = 64 * 160;
+  expect_kernels(casts_of(graph, Phase::FORWARD, 1), {{"cast", n, 4 * n, 2 * n},
+                                                      {"cast", n, 4 * n, 2 * n},
+                                                      {"cast", n, 4 * n, 2 * n},
+                                                      {"cast", f, 4 * f, 2 * f}});
+  EXPECT_TRUE(nodes_named(graph, 0, "transpose").empty());
+}
+
 TEST(Kernels, WithoutTransposesEachOperandIsWrittenOnce) {
   TransformerSpec spec = fp8_llama();
   spec.kernels.transposes = false;
@@ -297,6 +311,42 @@ TEST(Kernels, DenseExpertsArePricedAsOneProductOfTheirRows) {
   EXPECT_TRUE(std::holds_alternative<ExpertShape>(shape()));
   spec.kernels.dense_experts = true;
   EXPECT_EQ(std::get<GemmShape>(shape()), (GemmShape{.m = 128, .n = 64, .k = 96}));
+}
+
+// 128 slots of eight experts on one device: 16 rows each.
+TEST(Kernels, SeparateExpertsArePricedByTheRowsOfOne) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.model.moe = {.experts = 8, .top_k = 2, .ffn = 96};
+  spec.kernels.separate_experts = true;
+  const auto out = transformer_costs(spec, route_experts(spec), 0).layer(0).moe->experts.out;
+  EXPECT_EQ(std::get<GemmShape>(out.forward.shape), (GemmShape{.m = 16, .n = 64, .k = 96}));
+  EXPECT_EQ(std::get<GemmShape>(out.input_gradient.shape), (GemmShape{.m = 16, .n = 96, .k = 64}));
+  EXPECT_EQ(std::get<GemmShape>(out.weight_gradient.shape), (GemmShape{.m = 96, .n = 64, .k = 16}));
+  EXPECT_EQ(out.forward.flops, 8u * 2 * 16 * 64 * 96);
+  spec.kernels.dense_experts = true;
+  EXPECT_THROW(check(spec), SpecProblem);
+}
+
+// What an all-to-all brings a device of several experts: 128 slots, 64 wide, read and written.
+TEST(Kernels, SlotsAreSortedByExpertAndBack) {
+  TransformerSpec spec = tests::tiny_llama();
+  spec.model.moe = {.experts = 8, .top_k = 2, .ffn = 96};
+  spec.parallel.data = 4;
+  spec.parallel.expert = 4;
+  spec.global_batch_sequences *= 4;
+  spec.kernels.sort_slots = true;
+  const WorkloadGraph graph = generate_transformer(spec);
+  const std::uint64_t moved = 128 * 64;
+  const std::vector<NamedNode> sorted = nodes_named(graph, 0, "sort");
+  const std::vector<NamedNode> back = nodes_named(graph, 0, "sort.back");
+  ASSERT_EQ(sorted.size(), 2 * nodes_named(graph, 0, "permute").size());
+  ASSERT_EQ(back.size(), sorted.size());
+  expect_kernels({sorted.front()}, {{"sort", 0, 2 * moved, 2 * moved}});
+  for (const std::int64_t experts_of_one_or_nodes : {4, 8}) {  // one a device; or in order
+    spec.model.moe.experts = experts_of_one_or_nodes;
+    spec.routing.node_devices = experts_of_one_or_nodes == 8 ? 4 : 0;
+    EXPECT_TRUE(nodes_named(generate_transformer(spec), 0, "sort").empty());
+  }
 }
 
 TEST(Kernels, LayersAtTheEndsKeepTheirPrecision) {
