@@ -4,7 +4,8 @@
 // first, and the batches that follow are formed at t + 1 ps from all of them, whatever their order;
 // they count as begun at t, so that no picosecond adds up.
 //
-// Invariant: blocks held by the requests in `running`, `flight` and nowhere else sum to `held`.
+// Invariant: blocks held by the requests in `running`, `flight`, `leaving`, `arriving` and nowhere
+// else sum to `held`.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +57,7 @@ struct BatchEndEvent {
 struct NextEvent {
   std::uint64_t request;
 };
-struct LeftEvent {  // so many requests left the replica's queue; fewer than 0: came back
+struct LeftEvent {  // so many requests no longer count (RouterProcess); fewer than 0: do again
   std::uint32_t replica;
   std::int32_t requests;
 };
@@ -115,7 +116,7 @@ struct Replica {
 struct RouterProcess {
   struct State {
     pdes::UndoVector<std::uint32_t> queued;  // by replica, as far as known: least_outstanding only;
-                                             // of those that take over, offers
+                                             // of those that take over, all that is not answered
     std::uint64_t routed = 0;
   };
 

@@ -178,7 +178,9 @@ void Serving::initialise(pdes::LpId lp, void* state, Context& ctx) const {
     return;
   }
   auto& s = *static_cast<RouterProcess::State*>(state);
-  if (spec_.router == Router::least_outstanding) {
+  const bool counts = spec_.router == Router::least_outstanding ||
+                      (decoding_ && decoding_->router == Router::least_outstanding);
+  if (counts) {
     s.queued.reserve(ctx, replicas());
     for (std::uint32_t i = 0; i < replicas(); ++i) s.queued.push_back(ctx, 0);
   }
