@@ -190,6 +190,18 @@ class Explainer {
 
 }  // namespace
 
+namespace {
+
+// Of a device that serves, between what its scheduler told it.
+DeviceTime idle_between(const DeviceAccount& account, Time finish, Time start) {
+  DeviceTime busy = 0;
+  for (const Time spent : account.spent) busy += to_sum(spent);
+  const DeviceTime all = to_sum(finish - start);
+  return all > busy ? all - busy : 0;
+}
+
+}  // namespace
+
 Outcome::Outcome(const Cluster& cluster, const pdes::Event* late)
     : cluster_(&cluster), late_(late) {
   for (const PlacedJob& job : cluster.jobs()) {
@@ -232,8 +244,14 @@ void Outcome::add(core::LpId lp, const void* memory) {
     background_.received_bytes += b.received_bytes;
   }
   if (parts.account->finish >= Time{0}) {
+    Time finish = parts.account->finish;
+    if (state.serves) {
+      finish = std::max(finish, totals.start);
+      totals.time_ps[index_of(TimeClass::idle)] +=
+          idle_between(*parts.account, finish, totals.start);
+    }
     totals.finished += count;
-    totals.finish_ps += count * to_sum(parts.account->finish);
+    totals.finish_ps += count * to_sum(finish);
     totals.start_ps += count * to_sum(totals.start);
     totals.last_finish = std::max(totals.last_finish, parts.account->finish);
     return;
@@ -429,7 +447,8 @@ JobTotals Outcome::job(std::size_t index) const {
   job.finished = job.totals.finished == job.totals.devices;
   const Time last = job.totals.last_finish;
   job.duration = std::max(Time{0}, last - placed.start);
-  job.idle_ps = job.totals.finished * to_sum(last) - job.totals.finish_ps;
+  job.idle_ps = job.totals.finished * to_sum(last) - job.totals.finish_ps +
+                job.totals.time_ps[index_of(TimeClass::idle)];
   if (placed.pool == nullptr) job.step_time = Time{job.duration.ps / steps_of(placed)};
   return job;
 }
@@ -450,8 +469,8 @@ double Outcome::fraction(const JobTotals& job, TimeClass c) {
 
 DeviceTime Outcome::time_in(const ClassTotals& totals, TimeClass c) const {
   if (c != TimeClass::idle) return totals.time_ps[index_of(c)];
-  return totals.finished * to_sum(simulated_time()) - totals.finish_ps +
-         totals.start_ps;
+  return totals.finished * to_sum(simulated_time()) - totals.finish_ps + totals.start_ps +
+         totals.time_ps[index_of(TimeClass::idle)];
 }
 
 double Outcome::fraction(const ClassTotals& totals, TimeClass c) const {

@@ -37,7 +37,8 @@ struct ClassTotals {
   core::Time start;  // of the job; before that its devices are idle
   std::uint64_t devices = 0;
   std::uint64_t finished = 0;
-  std::array<DeviceTime, kTimeClassCount> time_ps{};  // index: TimeClass
+  // Index: TimeClass; idle: between the first and the last of what devices that serve were told.
+  std::array<DeviceTime, kTimeClassCount> time_ps{};
   DeviceTime finish_ps = 0;                           // sum of the finished devices' finish times
   DeviceTime start_ps = 0;                            // sum of their start times
   core::Time last_finish;                             // maximum

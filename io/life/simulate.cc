@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <utility>
@@ -210,9 +211,12 @@ std::vector<core::Time> run_alone(const RunReport& report, const Prepared& p,
     options.time_limit_s = limit.left_s();
     pdes::Engine engine(model_of(*cluster, changed.get()), p.placement, options, transport);
     const pdes::RunResult result = engine.run();
-    const model::JobTotals job =
-        outcome_of(report.study->file, *cluster, engine, result, transport).jobs().front();
-    durations.push_back(job.finished ? job.duration : core::Time{0});
+    // Of pools that hand requests over both run.
+    const auto jobs =
+        outcome_of(report.study->file, *cluster, engine, result, transport).jobs();
+    const auto job = std::ranges::find(jobs, report.jobs->jobs[j].name, &model::JobTotals::name);
+    EXAWARP_CHECK(job != jobs.end(), j);
+    durations.push_back(job->finished ? job->duration : core::Time{0});
   }
   return durations;
 }

@@ -33,6 +33,10 @@ void read_scheduler(const YamlSection& section, PoolConfig& out, const KeySchema
       scheduler.fail(of_layout, "is the layout's; expected replicas and pipeline beside scheduler");
     }
   }
+  if (scheduler.has("speculation")) {
+    scheduler.fail("speculation", "is for `exawarp serve`, where a batch has no messages; expected "
+                                  "none in a job");
+  }
   out.by_formula = scheduler.has("batch_time");
   out.spec = serving_spec_keys().read(scheduler);
   out.spec.replicas = out.layout.replicas;

@@ -94,19 +94,13 @@ void take_offer(Replica::State& s, const Offer& offer, const Spec& spec, Context
 
 // As prompts are admitted: a hundredth of the pool is left to what runs.
 void take_offers(Replica::State& s, const Spec& spec, Context& ctx) {
-  std::int32_t taken = 0;
   while (!s.offers.empty() && s.holders < spec.batch_requests_max) {
     const Offer offer = s.offers.front();
     const std::uint32_t blocks = blocks_for(spec.requests[offer.request].prefill, spec);
     if (s.held + std::uint64_t{blocks} + spec.blocks / 100 > spec.blocks) break;
     s.offers.pop_front(ctx);
     take(s, offer, blocks, spec, ctx);
-    ++taken;
   }
-  if (taken == 0 || !hears_of_queues(spec.router)) return;
-  const auto& serving = ctx.model<Serving>();
-  ctx.send(serving.router(), spec.latency, kLeft,
-           LeftEvent{.replica = serving.index_of(ctx.self()), .requests = taken});
 }
 
 void count_keys(Replica::State& s, const KeysCameEvent& came, const Spec& spec, Context& ctx) {

@@ -102,16 +102,21 @@ void start_batch(Replica::State& s, const Spec& spec, Context& ctx) {
   ctx.add(s.batches_under_way, 1);
 }
 
+void say_left(const Spec& spec, std::int32_t requests, Context& ctx) {
+  if (!hears_of_queues(spec.router) || requests == 0) return;
+  const auto& serving = ctx.model<Serving>();
+  ctx.send(serving.router(), spec.latency, kLeft,
+           LeftEvent{.replica = serving.index_of(ctx.self()), .requests = requests});
+}
+
 void schedule(Replica::State& s, Context& ctx) {
   const auto& serving = ctx.model<Serving>();
   const Spec& spec = spec_here(ctx);
   ctx.set(s.schedule_sent, 0);
   BatchFormer former(s, spec, ctx);
   while (s.batches_under_way < spec.stages && former.form() != 0) start_batch(s, spec, ctx);
-  if (hears_of_queues(spec.router) && former.left() != 0) {
-    ctx.send(serving.router(), spec.latency, kLeft,
-             LeftEvent{.replica = serving.index_of(ctx.self()), .requests = former.left()});
-  }
+  // Of a pool that takes over, the router counts what is not answered (end_batch()).
+  if (&spec != serving.decoding()) say_left(spec, former.left(), ctx);
 }
 
 void finish(Replica::State& s, Live& r, BatchFormer& former, Context& ctx) {
@@ -125,6 +130,7 @@ void finish(Replica::State& s, Live& r, BatchFormer& former, Context& ctx) {
 void end_batch(Replica::State& s, std::uint64_t batch, Context& ctx) {
   const Spec& spec = spec_here(ctx);
   BatchFormer former(s, spec, ctx);
+  const std::uint32_t finished_before = s.finished;
   std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < s.flight.size(); ++i) {
     Live r = s.flight[i];
@@ -149,6 +155,8 @@ void end_batch(Replica::State& s, std::uint64_t batch, Context& ctx) {
   ctx.check(s.batches_under_way > 0, "serving: a batch ended twice");
   ctx.set(s.batches_under_way, s.batches_under_way - 1);
   take_offers(s, spec, ctx);
+  if (&spec == ctx.model<Serving>().decoding())
+    say_left(spec, static_cast<std::int32_t>(s.finished - finished_before), ctx);
   ask_for_schedule(s, ctx);
 }
 

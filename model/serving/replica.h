@@ -4,8 +4,8 @@
 // first, and the batches that follow are formed at t + 1 ps from all of them, whatever their order;
 // they count as begun at t, so that no picosecond adds up.
 //
-// Invariant: `held` is the number of blocks that requests in `running` and `flight` hold; nobody
-// else holds any, and one that several hold counts once (kv_pool.h).
+// Invariant: `held` is the number of blocks that requests in `running`, `flight`, `leaving` and
+// `arriving` hold; nobody else holds any, and one that several hold counts once (kv_pool.h).
 #pragma once
 
 #include <cstdint>
@@ -69,7 +69,7 @@ struct BatchEndEvent {
 struct NextEvent {
   std::uint64_t request;
 };
-struct LeftEvent {  // so many requests left the replica's queue; fewer than 0: came back
+struct LeftEvent {  // so many requests no longer count (RouterProcess); fewer than 0: do again
   std::uint32_t replica;
   std::int32_t requests;
 };
@@ -141,7 +141,8 @@ struct Replica {
 
 struct RouterProcess {
   struct State {
-    // By replica, as far as known, where the router asks; of those that take over, offers.
+    // By replica, as far as known, where the router asks; of those that take over, all that is not
+    // answered.
     pdes::UndoVector<std::uint32_t> queued;
     pdes::UndoVector<std::uint32_t> homes;  // by request: its replica, where prefixes decide
     std::uint64_t routed = 0;
