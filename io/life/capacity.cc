@@ -12,7 +12,8 @@
 namespace exawarp::io {
 namespace {
 
-constexpr double kRateLeast = 1e-6, kRateMost = 1e9;  // of requests.rate
+constexpr double kRateMost = 1e9;      // of requests.rate
+constexpr double kTimesMost = 1 << 20;  // the study's own rate: more would come at once anyhow
 
 void check(const ServingStudy& study) {
   if (!promises(study)) {
@@ -57,7 +58,8 @@ class Search {
                    static_cast<double>(study_.iteration ? study_.iteration->spec.tensor : 1);
     double kept = 0, broken = 0;  // rates; 0: none yet
     double rate = study_.requests.arrivals.rate;
-    while (rate >= kRateLeast && rate <= kRateMost && (kept == 0 || broken == 0)) {
+    const double most = std::min(kRateMost, rate * kTimesMost);
+    while (rate >= least_rate() && rate <= most && (kept == 0 || broken == 0)) {
       if (!tried(rate)) return row_;
       (row_.points.back().is_kept ? kept : broken) = rate;
       rate *= row_.points.back().is_kept ? 2 : 0.5;
@@ -73,6 +75,12 @@ class Search {
   [[nodiscard]] bool is_stopped() const { return is_stopped_; }
 
  private:
+  // Below, the last request might come after the end of time. Who waits for nobody by then is as
+  // well off as at any rate.
+  [[nodiscard]] double least_rate() const {
+    return 16 * static_cast<double>(requests_) / core::to_seconds(core::kEndOfTime);
+  }
+
   // False if host time ran out.
   bool tried(double rate) {
     const TimeLimit limit(options_.time_limit_s.value_or(0), options_.started);
@@ -84,6 +92,7 @@ class Search {
     const ServingReport report = simulate(study_, options_, transport_);
     is_stopped_ = report.status == RunStatus::stopped;
     if (is_stopped_) return false;
+    requests_ = report.serving->spec().requests.size();
     row_.points.push_back(point_of(report, rate));
     if (row_.points.back().is_kept && rate > row_.rate())
       row_.best = static_cast<int>(row_.points.size()) - 1;
@@ -96,6 +105,7 @@ class Search {
   pdes::Transport& transport_;
   const CapacityOptions* capacity_ = nullptr;
   CapacityRow row_;
+  std::size_t requests_ = 0;  // of a run, once there was one
   bool is_stopped_ = false;
 };
 

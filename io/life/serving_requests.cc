@@ -181,6 +181,10 @@ void add_requests(const ServingStudy& study, Spec& spec) {
     add_drawn(study, spec);
   else
     add_recorded(study, spec);
+  if (spec.requests.back().arrival.ps > core::kEndOfTime.ps / 2) {
+    throw core::InputError(study.file, "requests.rate: the last request comes after the end of "
+                                       "time; expected a higher rate, or fewer requests");
+  }
   const std::uint64_t most = study.spec.request_tokens_max;
   for (std::uint64_t i = 0; i < spec.requests.size(); ++i) {
     Request& r = spec.requests[i];

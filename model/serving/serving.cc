@@ -125,9 +125,12 @@ std::uint32_t shortest_queue(const RouterProcess::State& s, const Spec& spec,
                                     s.queued.begin());
 }
 
-// Where the request is whose beginning it continues, unless too many wait there.
+// Where the request is whose beginning it continues, unless too many wait there. Others go to the
+// shortest queue, of equal ones in turns: a session stays where it began.
 std::uint32_t home_of(const RouterProcess::State& s, const Spec& spec, std::uint64_t request) {
-  const std::uint32_t shortest = shortest_queue(s, spec, 0);
+  auto shortest = static_cast<std::uint32_t>(request % spec.replicas);
+  const std::uint32_t least = s.queued[shortest_queue(s, spec, 0)];
+  while (s.queued[shortest] != least) shortest = (shortest + 1) % spec.replicas;
   const std::uint32_t parent = spec.prefixes.of.empty() ? 0 : spec.prefixes.of[request].parent;
   if (parent == 0 || parent > s.homes.size()) return shortest;
   const std::uint32_t home = s.homes[parent - 1];

@@ -25,7 +25,7 @@ serving:
   order: priority
   prefix_cache: true
   preemption: swap
-  swap: {host_blocks: 60, token_bytes: 131072, bandwidth: "20 GB/s"}
+  swap: {host_blocks: 60, token_bytes: 128 KiB, bandwidth: "20 GB/s"}
   speculation: {tokens: 2, acceptance: 0.6, draft: "300 us"}
 requests:
   arrivals: poisson
@@ -95,12 +95,13 @@ TEST_F(ServeEngine, CacheAndPriorityDoWhatTheyAreFor) {
     return r["classes"][static_cast<std::size_t>(class_id)]["first_token_ps"]["mean"]
         .get<double>();
   };
-  const std::vector<std::string> load{"requests.rate=60"};
-  const json with = result("serve", load);
-  const json without = result("serve", {"requests.rate=60", "serving.prefix_cache=false"});
+  const json with = result("serve", {"requests.rate=60", "serving.replicas=1"});
+  const json without = result(
+      "serve", {"requests.rate=60", "serving.replicas=1", "serving.prefix_cache=false"});
   EXPECT_LT(with["batches"].get<double>() * with["tokens_per_batch"].get<double>(),
             without["batches"].get<double>() * without["tokens_per_batch"].get<double>());
-  const json equal = result("serve", {"requests.rate=60", "serving.order=first_come"});
+  const json equal = result(
+      "serve", {"requests.rate=60", "serving.replicas=1", "serving.order=first_come"});
   EXPECT_LT(first_token(with, 0) / first_token(with, 1),
             first_token(equal, 0) / first_token(equal, 1));
 }
@@ -173,8 +174,8 @@ TEST_F(ServeEngine, SaysWhichKeyIsWrong) {
   const std::vector<BadKey> table{
       {"serving.order", "fcfs", "first_come"},
       {"serving.order", "1", "expected"},
-      {"serving.policy", "vllm_v2", "did you mean"},
-      {"serving.policy", "vllm", "policy is vllm"},
+      {"serving.policy", "vllm_v2", "expected"},
+      {"serving.policy", "vllm", "is unknown"},
       {"serving.watermark", "1", "expected"},
       {"serving.watermark", "-0.1", "expected"},
       {"serving.watermark", "nan", "expected"},
@@ -186,20 +187,20 @@ TEST_F(ServeEngine, SaysWhichKeyIsWrong) {
       {"serving.swap.host_blocks", "0", "from 1"},
       {"serving.swap.token_bytes", "0", "expected"},
       {"serving.swap.token_bytes", "1 s", "expected"},
-      {"serving.swap.bandwidth", "20", "unit"},
+      {"serving.swap.bandwidth", "20", "expected"},
       {"serving.swap.rate", "1", "unknown key"},
       {"serving.speculation.tokens", "65", "from 0 to 64"},
       {"serving.speculation.acceptance", "1.1", "expected"},
       {"serving.speculation.draft", "-1 us", "expected"},
       {"serving.router", "sticky", "expected"},
-      {"serving.router", "random", "router is random"},
-      {"serving.router_slack", "-1", "from 0"},
+      {"serving.router_slack", "-1", "expected"},
       {"serving.blocks", "100", "the need of one request"},
+      {"requests.rate", "0.00001", "after the end of time"},
       {"requests.sessions.turns", "0", "from 1"},
       {"requests.sessions.gap", "long", "expected"},
       {"requests.sessions.shared_tokens", "5000", "expected at most 4096"},
       {"requests.sessions.users", "2", "unknown key"},
-      {"requests.hash_tokens", "0", "format"},
+      {"requests.hash_tokens", "512", "unknown key"},
       {"requests.classes", "chat", "expected"},
       {"requests.classes", "[{name: a}, {name: a}]", "is the name of another class"},
       {"requests.classes", "[{share: 2}]", "name"},

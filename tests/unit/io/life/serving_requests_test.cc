@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/error.h"
+
 namespace exawarp::tests {
 namespace {
 
@@ -40,6 +42,12 @@ TEST(ServingRequests, AreThoseThatWereDrawnOneByOne) {
     EXPECT_EQ(spec.requests[i].prefill, prompt[i]);
   }
   EXPECT_TRUE(spec.prefixes.of.empty());
+}
+
+TEST(ServingRequests, ComeBeforeTheEndOfTime) {
+  ServingStudy study = study_of(100);
+  study.requests.arrivals.rate = 1e-5;
+  EXPECT_THROW(requests_of(study), core::InputError);
 }
 
 TEST(ServingRequests, OfASessionGoOnWhereTheLastEnded) {
