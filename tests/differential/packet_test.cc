@@ -93,8 +93,8 @@ class Trains : public testing::Test {
                                {.pattern = TrafficPattern::shift,
                                 .message_bytes = 40'000,
                                 .messages = 3,
-                                .concurrent = 2,
-                                .shift = 8},
+                                .shift = 8,
+                                .concurrent = 2},
                                1};
 };
 
