@@ -25,6 +25,7 @@
 #include "model/device/collective_times.h"
 #include "model/device/supported.h"
 #include "model/energy/power.h"
+#include "model/network/flow/flow_network.h"
 #include "model/network/packet/packet_network.h"
 #include "model/workload/validate_program.h"
 
