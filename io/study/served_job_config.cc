@@ -14,6 +14,9 @@ namespace {
 using model::serving::Policy;
 using model::serving::PoolLayout;
 
+constexpr const char* kByFormula =
+    "a batch takes what `scheduler.batch_time` says, not what its kernels were measured to take";
+
 template <class S, class Layout>
 std::vector<typename Keys<S>::Key> layout_keys(Layout layout) {
   using K = Keys<S>;
@@ -25,22 +28,26 @@ std::vector<typename Keys<S>::Key> layout_keys(Layout layout) {
                      {1, 1 << 16}, "of the model")};
 }
 
-// Replicas and stages are the layout's, so the scheduler's table has two keys too many.
+// Replicas and stages are the layout's, so the scheduler's table has two keys too many. A file that
+// a study resolves to has them, as it has all defaults.
 void read_scheduler(const YamlSection& section, PoolConfig& out, const KeySchema& key) {
   const YamlSection scheduler = section.section(key.name);
-  for (const char* of_layout : {"replicas", "stages"}) {
-    if (scheduler.has(of_layout)) {
-      scheduler.fail(of_layout, "is the layout's; expected replicas and pipeline beside scheduler");
-    }
+  out.spec.replicas = out.layout.replicas;
+  out.spec.stages = out.layout.pipeline;
+  out.spec = serving_spec_keys().read(scheduler, std::move(out.spec));
+  if (out.spec.replicas != out.layout.replicas || out.spec.stages != out.layout.pipeline) {
+    const bool is_replicas = out.spec.replicas != out.layout.replicas;
+    scheduler.fail(is_replicas ? "replicas" : "stages",
+                   "is the layout's; expected replicas and pipeline beside scheduler");
   }
-  if (scheduler.has("speculation")) {
+  if (out.spec.speculation.tokens != 0) {
     scheduler.fail("speculation", "is for `exawarp serve`, where a batch has no messages; expected "
                                   "none in a job");
   }
-  out.by_formula = scheduler.has("batch_time");
-  out.spec = serving_spec_keys().read(scheduler);
-  out.spec.replicas = out.layout.replicas;
-  out.spec.stages = out.layout.pipeline;
+  if (!out.by_formula && out.spec.time != model::serving::BatchTime{}) {
+    scheduler.fail("batch_time", "is given, but batches take what kernels were measured to take; "
+                                 "expected by_formula: true beside scheduler, or none");
+  }
 }
 
 const Keys<PoolConfig>& decode_keys() {
@@ -48,6 +55,7 @@ const Keys<PoolConfig>& decode_keys() {
   using K = Keys<S>;
   static const K keys("jobs.serving.decode", "Replicas that decode what others prefilled.", [] {
     auto all = layout_keys<S>([](S& s) -> PoolLayout& { return s.layout; });
+    all.push_back(K::flag("by_formula", &S::by_formula, kByFormula));
     all.push_back(K::custom("scheduler", {ValueShape::mapping(serving_spec_keys().schema())},
                             "of each replica; `policy`: `vllm` or `sarathi`", read_scheduler)
                       .required());
@@ -72,7 +80,7 @@ void check_decode(const YamlSection& section, const ServedJobConfig& job) {
                                          "expected vllm or sarathi",
                                          core::name_of(policy)));
   }
-  if (scheduler.has("latency")) {
+  if (job.decode->spec.latency != job.pool.spec.latency) {
     scheduler.fail("latency", "is that of the job's own scheduler; expected it there alone");
   }
 }
@@ -119,8 +127,9 @@ const Keys<ServedJobConfig>& served_job_keys() {
             K::integer("all_reduces", &S::all_reduces, {0, 4096},
                        "of a stage in an iteration, which share what a layer's two would carry")
                 .otherwise("two a layer"),
+            K::flag("by_formula", [](S& s) -> auto& { return s.pool.by_formula; }, kByFormula),
             K::custom("scheduler", {ValueShape::mapping(serving_spec_keys().schema())},
-                      "of each replica, and their router; `batch_time` replaces kernels",
+                      "of each replica, and their router",
                       [](const YamlSection& section, S& out, const KeySchema& key) {
                         read_scheduler(section, out.pool, key);
                       })
@@ -129,7 +138,9 @@ const Keys<ServedJobConfig>& served_job_keys() {
                       "replicas that decode; those above compute prompts alone",
                       [](const YamlSection& section, S& out, const KeySchema& key) {
                         if (const auto inside = section.optional_section(key.name)) {
-                          out.decode = decode_keys().read(*inside);
+                          PoolConfig pool;
+                          pool.spec.latency = out.pool.spec.latency;
+                          out.decode = decode_keys().read(*inside, std::move(pool));
                           check_decode(*inside, out);
                         }
                       })

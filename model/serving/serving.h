@@ -75,6 +75,8 @@ struct BatchTime {
   core::Time per_token{50'000'000};
   core::Time per_context{100'000};
   core::Time per_pair_half{10'000};
+
+  friend bool operator==(const BatchTime&, const BatchTime&) = default;
 };
 
 class IterationTime;

@@ -137,12 +137,13 @@ TEST_F(Run, RefusesToFoldWhatDiffersAndSaysWhyWhereItMayNot) {
   const Ran ran = workspace.run({"run", "study.yaml", "--set", "fold=replicas"});
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_EQ(ran.err,
-            "study.yaml: fold: messages contend at network.fidelity message and packet; expected "
-            "\"none\" or \"auto\"\n");
+            "study.yaml: fold: messages contend at network.fidelity message, flow and packet; "
+            "expected \"none\" or \"auto\"\n");
   EXPECT_FALSE(workspace.has("results"));
   const json whole = summary({"--set", "fold=auto"});
   EXPECT_EQ(whole["fold"]["folded"], false);
-  EXPECT_EQ(whole["fold"]["why_not"], "messages contend at network.fidelity message and packet");
+  EXPECT_EQ(whole["fold"]["why_not"],
+            "messages contend at network.fidelity message, flow and packet");
 }
 
 TEST_F(Run, NoiseOfRanksSlowsItDownByASystemsKey) {

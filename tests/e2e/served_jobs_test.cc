@@ -18,12 +18,14 @@ const std::string kServing = R"(jobs:
       model: {name: small, layers: 2, hidden: 64, ffn: 128, heads: 4, vocabulary: 100}
       tensor: 2
       replicas: 2
+      by_formula: true
       scheduler: {policy: vllm, blocks: 40, request_tokens_max: 128, batch_requests_max: 8,
                   latency: 1 us, batch_time: {base: 20 us, per_token: 100 ns}}
       decode:
         tensor: 4
         pipeline: 1
         replicas: 1
+        by_formula: true
         scheduler: {policy: sarathi, blocks: 40, request_tokens_max: 128, batch_requests_max: 8,
                     batch_time: {base: 20 us, per_token: 100 ns}}
         placement: nodes
@@ -109,6 +111,10 @@ TEST_F(ServedJobs, RefuseWhatTheyCannotBe) {
                  "latency",
                  "blocks: 3, request_tokens_max: 128, latency", "blocks: \"3\"");
   expect_refusal("{policy: vllm,", "{policy: vllm, stages: 2,", "is the layout's");
+  expect_refusal("{policy: vllm,", "{policy: vllm_v1, speculation: {tokens: 2},",
+                 "expected none in a job");
+  expect_refusal("      by_formula: true\n      sch", "      sch", "expected by_formula: true");
+  expect_refusal("count: 12,", "count: 12, classes: [{name: a}],", "expected none in a job");
   expect_refusal("name: chat\n", "name: chat\n    workload: workload.yaml\n", "workload");
   expect_refusal("tokens: 60", "tokens: 600", "expected at most 128");
   expect_refusal("count: 12", "count: 0", "requests.count");

@@ -83,7 +83,7 @@ void FairShares::solve(const FlowLists& lists) {
   }
 }
 
-void FairShares::solve_one(const FlowLists& lists) {
+void FairShares::solve_one([[maybe_unused]] const FlowLists& lists) {
   std::uint64_t least = ~std::uint64_t{0};
   for (const std::uint32_t link : links_) least = std::min(least, capacities_[link]);
   EXAWARP_DCHECK(lists.links[links_.front()].flows == 1);
