@@ -2,7 +2,7 @@
 // Live::first_token_ps what it was; while it arrives, Live::tokens counts messages.
 #include "model/serving/handover.h"
 
-#include "model/serving/batch_former.h"
+#include "model/serving/kv_pool.h"
 #include "model/serving/on_devices.h"
 
 namespace exawarp::model::serving {
@@ -18,26 +18,21 @@ std::uint32_t find(const pdes::UndoVector<Live>& lives, std::uint64_t request) {
   return kNowhere;
 }
 
-std::uint32_t blocks_for(std::uint32_t tokens, const Spec& spec) {
-  return (tokens + spec.block_tokens - 1) / spec.block_tokens;
-}
-
 // Reserves and pulls.
 void take(Replica::State& s, const Offer& offer, std::uint32_t blocks, const Spec& spec,
           Context& ctx) {
   const auto& serving = ctx.model<Serving>();
   const Request& asked = spec.requests[offer.request];
-  ctx.add(s.held, blocks);
-  if (s.held > s.held_most) ctx.set(s.held_most, s.held);
+  Live request{.request = offer.request,
+               .prefill = asked.prefill,
+               .decode = asked.decode,
+               .processed = asked.prefill + 1,
+               .restarts = offer.restarts,
+               .first_token_ps = offer.first_token_ps,
+               .batch = offer.from};
+  KvPool(s, spec, ctx).hold(request, blocks);
   ctx.add(s.holders, 1);
-  s.arriving.push_back(ctx, {.request = offer.request,
-                             .prefill = asked.prefill,
-                             .decode = asked.decode,
-                             .processed = asked.prefill + 1,
-                             .blocks = blocks,
-                             .restarts = offer.restarts,
-                             .first_token_ps = offer.first_token_ps,
-                             .batch = offer.from});
+  s.arriving.push_back(ctx, request);
   // When it was asked for, until it comes.
   s.asked_ps.push_back(ctx, ctx.now().ps);
   ctx.send(serving.replica(offer.from), spec.latency, kPull,
@@ -79,7 +74,7 @@ void let_go(Replica::State& s, const TakenEvent& taken, const Spec& spec, Contex
   if (i == kNowhere) return;
   Live request = s.leaving[i];
   s.leaving.erase(ctx, i);
-  BatchFormer(s, spec, ctx).release(request);
+  KvPool(s, spec, ctx).release(request);
   account_present(s, ctx);
   ctx.add(s.finished, 1);
   ask_for_schedule(s, ctx);
@@ -94,10 +89,11 @@ void take_offer(Replica::State& s, const Offer& offer, const Spec& spec, Context
 
 // As prompts are admitted: a hundredth of the pool is left to what runs.
 void take_offers(Replica::State& s, const Spec& spec, Context& ctx) {
+  const KvPool pool(s, spec, ctx);
   while (!s.offers.empty() && s.holders < spec.batch_requests_max) {
     const Offer offer = s.offers.front();
-    const std::uint32_t blocks = blocks_for(spec.requests[offer.request].prefill, spec);
-    if (s.held + std::uint64_t{blocks} + spec.blocks / 100 > spec.blocks) break;
+    const std::uint32_t blocks = pool.blocks_for(spec.requests[offer.request].prefill);
+    if (pool.available() - blocks < spec.blocks / 100) break;
     s.offers.pop_front(ctx);
     take(s, offer, blocks, spec, ctx);
   }

@@ -47,6 +47,28 @@ model::Dragonfly small_dragonfly() {
                            .latencies = {tests::kSwitch, core::Time{0}}});
 }
 
+// Every mode gives what a sequential run does, in which so many messages are received.
+void expect_one_digest(const model::TrafficModel& traffic, std::uint64_t received) {
+  const tests::TrafficRun expected = tests::run_traffic(traffic, {}, 1);
+  EXPECT_EQ(expected.totals.received, received);
+  std::uint64_t rolled_back = 0;
+  for (tests::RunCase run : tests::differential_cases(core::Time{150'000})) {
+    const tests::TrafficRun result = tests::run_traffic(traffic, run, 1);
+    EXPECT_EQ(result.digest, expected.digest) << run.text();
+    EXPECT_EQ(result.flows, expected.flows) << run.text();
+    rolled_back += result.statistics.rolled_back_events;
+  }
+  EXPECT_GT(rolled_back, 0u);
+}
+
+void expect_audit_to_pass(const model::TrafficModel& traffic) {
+  const tests::TrafficRun expected = tests::run_traffic(traffic, {}, 1);
+  const tests::TrafficRun result =
+      tests::run_traffic(traffic, tests::audited_case(core::Time{2'000'000}, 0.5), 1);
+  EXPECT_EQ(result.digest, expected.digest);
+  EXPECT_GT(result.statistics.audited_events, 500u);
+}
+
 class PacketDifferential : public testing::TestWithParam<FlowControl> {
  protected:
   model::Dragonfly topology_ = small_dragonfly();
@@ -58,24 +80,11 @@ class PacketDifferential : public testing::TestWithParam<FlowControl> {
 };
 
 TEST_P(PacketDifferential, EveryModeGivesTheSequentialDigest) {
-  const tests::TrafficRun expected = tests::run_traffic(traffic_, {}, 1);
-  EXPECT_EQ(expected.totals.received, 80u);
-  std::uint64_t rolled_back = 0;
-  for (tests::RunCase run : tests::differential_cases(core::Time{150'000})) {
-    const tests::TrafficRun result = tests::run_traffic(traffic_, run, 1);
-    EXPECT_EQ(result.digest, expected.digest) << run.text();
-    EXPECT_EQ(result.flows, expected.flows) << run.text();
-    rolled_back += result.statistics.rolled_back_events;
-  }
-  EXPECT_GT(rolled_back, 0u);
+  expect_one_digest(traffic_, 80);
 }
 
 TEST_P(PacketDifferential, PassesTheRollbackAudit) {
-  const tests::TrafficRun expected = tests::run_traffic(traffic_, {}, 1);
-  const tests::TrafficRun result =
-      tests::run_traffic(traffic_, tests::audited_case(core::Time{2'000'000}, 0.5), 1);
-  EXPECT_EQ(result.digest, expected.digest);
-  EXPECT_GT(result.statistics.audited_events, 500u);
+  expect_audit_to_pass(traffic_);
 }
 
 // Trains, which meet, are cut and go on.
@@ -100,23 +109,11 @@ class Trains : public testing::Test {
 
 TEST_F(Trains, GiveTheSequentialDigestInEveryMode) {
   ASSERT_TRUE(traffic_.packet_network().trains());
-  const tests::TrafficRun expected = tests::run_traffic(traffic_, {}, 1);
-  EXPECT_EQ(expected.totals.received, 120u);
-  std::uint64_t rolled_back = 0;
-  for (tests::RunCase run : tests::differential_cases(core::Time{150'000})) {
-    const tests::TrafficRun result = tests::run_traffic(traffic_, run, 1);
-    EXPECT_EQ(result.digest, expected.digest) << run.text();
-    rolled_back += result.statistics.rolled_back_events;
-  }
-  EXPECT_GT(rolled_back, 0u);
+  expect_one_digest(traffic_, 120);
 }
 
 TEST_F(Trains, PassTheRollbackAudit) {
-  const tests::TrafficRun expected = tests::run_traffic(traffic_, {}, 1);
-  const tests::TrafficRun result =
-      tests::run_traffic(traffic_, tests::audited_case(core::Time{2'000'000}, 0.5), 1);
-  EXPECT_EQ(result.digest, expected.digest);
-  EXPECT_GT(result.statistics.audited_events, 500u);
+  expect_audit_to_pass(traffic_);
 }
 
 // The same with a link that goes for good, a router that is away for a while, and slow links, under
