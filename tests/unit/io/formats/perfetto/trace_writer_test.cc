@@ -2,11 +2,13 @@
 #include "io/formats/perfetto/trace_writer.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
 
 #include "io/perfetto.pb.h"
 
@@ -30,7 +32,9 @@ class WrittenTrace : public testing::Test {
     return out;
   }
 
-  const std::string path = testing::TempDir() + "exawarp_written_trace";
+  // Of this process: the tests run at the same time.
+  const std::string path =
+      testing::TempDir() + "exawarp_written_trace_" + std::to_string(getpid());
   core::OutputFile file{path};
   io::TraceWriter trace{file};
 };
