@@ -7,6 +7,7 @@
 
 #include "core/random.h"
 #include "model/serving/batch_former.h"
+#include "pdes/undo_heap.h"
 
 namespace exawarp::model::serving {
 namespace {
@@ -206,31 +207,15 @@ std::uint64_t BatchFormer::rank_of(std::uint32_t request) const {
 }
 
 void BatchFormer::push_ranked(std::uint32_t request) {
-  std::uint32_t at = s_.ranked.size();
-  s_.ranked.push_back(ctx_, request);
-  const std::uint64_t rank = rank_of(request);
-  while (at > 0 && rank_of(s_.ranked[(at - 1) / 2]) > rank) {
-    s_.ranked.assign(ctx_, at, s_.ranked[(at - 1) / 2]);
-    at = (at - 1) / 2;
-  }
-  s_.ranked.assign(ctx_, at, request);
+  pdes::heap_push(s_.ranked, ctx_, request, [this](std::uint32_t a, std::uint32_t b) {
+    return rank_of(a) < rank_of(b);
+  });
 }
 
 void BatchFormer::pop_ranked() {
-  const std::uint32_t last = s_.ranked.size() - 1, moved = s_.ranked[last];
-  s_.ranked.erase(ctx_, last);
-  if (last == 0) return;
-  const std::uint64_t rank = rank_of(moved);
-  std::uint32_t at = 0;
-  for (std::uint32_t child = 1; child < last; child = 2 * at + 1) {
-    const bool right =
-        child + 1 < last && rank_of(s_.ranked[child + 1]) < rank_of(s_.ranked[child]);
-    child += right ? 1 : 0;
-    if (rank_of(s_.ranked[child]) >= rank) break;
-    s_.ranked.assign(ctx_, at, s_.ranked[child]);
-    at = child;
-  }
-  s_.ranked.assign(ctx_, at, moved);
+  pdes::heap_erase(s_.ranked, ctx_, 0, [this](std::uint32_t a, std::uint32_t b) {
+    return rank_of(a) < rank_of(b);
+  });
 }
 
 }  // namespace exawarp::model::serving

@@ -2,6 +2,8 @@
 // the context word by word, which is what makes an undo cost a few words.
 #include "model/guests/goal/agenda.h"
 
+#include "pdes/undo_heap.h"
+
 namespace exawarp::model::goal {
 
 using pdes::Context;
@@ -43,8 +45,8 @@ void Agenda::take(Context& ctx, const Turn& turn) {
     return free_run(ctx, turn.run);
   }
   ctx.set(run.first.which, followers_[run.first.which.op]);
-  if (lane == nullptr) return timed_.sink(ctx, runs_, turn.run);
-  if (lane->first != turn.run) return lane->out_of_order.sink(ctx, runs_, turn.run);
+  if (lane == nullptr) return timed_.sink(ctx, runs_);
+  if (lane->first != turn.run) return lane->out_of_order.sink(ctx, runs_);
   // What was created together, but came to the lane at different times, may alternate.
   if (run.next == kNone || run.first < runs_[run.next].first) return;
   leave(ctx, *lane, turn.run);
@@ -93,36 +95,26 @@ void Agenda::free_run(Context& ctx, std::uint32_t at) {
   ctx.set(free_, at);
 }
 
+namespace {
+
+// An order of runs by their first items.
+template <class Runs>
+auto by_first(const Runs& runs) {
+  return [&runs](std::uint32_t a, std::uint32_t b) { return runs[a].first < runs[b].first; };
+}
+
+}  // namespace
+
 void Agenda::Heap::push(Context& ctx, const Runs& runs, std::uint32_t run) {
-  std::uint32_t at = slots_.size();
-  slots_.push_back(ctx, run);
-  while (at != 0) {
-    const std::uint32_t parent = (at - 1) / 2;
-    if (!(runs[run].first < runs[slots_[parent]].first)) break;
-    slots_.assign(ctx, at, slots_[parent]);
-    at = parent;
-  }
-  if (at + 1 != slots_.size()) slots_.assign(ctx, at, run);
+  pdes::heap_push(slots_, ctx, run, by_first(runs));
 }
 
 void Agenda::Heap::pop(Context& ctx, const Runs& runs) {
-  const std::uint32_t last = slots_[slots_.size() - 1];
-  slots_.erase(ctx, slots_.size() - 1);
-  if (!slots_.empty()) sink(ctx, runs, last);
+  pdes::heap_erase(slots_, ctx, 0, by_first(runs));
 }
 
-void Agenda::Heap::sink(Context& ctx, const Runs& runs, std::uint32_t run) {
-  std::uint32_t at = 0;
-  for (;;) {
-    std::uint32_t child = 2 * at + 1;
-    if (child >= slots_.size()) break;
-    if (child + 1 < slots_.size() && runs[slots_[child + 1]].first < runs[slots_[child]].first)
-      ++child;
-    if (!(runs[slots_[child]].first < runs[run].first)) break;
-    slots_.assign(ctx, at, slots_[child]);
-    at = child;
-  }
-  if (slots_[at] != run) slots_.assign(ctx, at, run);
+void Agenda::Heap::sink(Context& ctx, const Runs& runs) {
+  pdes::heap_sink_first(slots_, ctx, by_first(runs));
 }
 
 void Agenda::describe(pdes::StateArchive& archive, std::uint32_t ops) {

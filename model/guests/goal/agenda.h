@@ -123,8 +123,8 @@ class Agenda {
     [[nodiscard]] std::uint32_t top() const { return slots_[0]; }
     void push(pdes::Context& ctx, const Runs& runs, std::uint32_t run);
     void pop(pdes::Context& ctx, const Runs& runs);
-    // Puts `run` where it belongs, from the top, in place of what is there.
-    void sink(pdes::Context& ctx, const Runs& runs, std::uint32_t run);
+    // The first item of the run at the top comes later than it did.
+    void sink(pdes::Context& ctx, const Runs& runs);
     [[nodiscard]] const pdes::UndoVector<std::uint32_t>& slots() const { return slots_; }
     void describe(pdes::StateArchive& archive) {
       slots_.describe(archive, [&](std::uint32_t& run) { archive.kept(run); });

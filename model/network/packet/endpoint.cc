@@ -9,10 +9,12 @@
 #include "model/network/packet/endpoint.h"
 
 #include <algorithm>
+#include <functional>
 #include <new>
 
 #include "model/network/message_trace.h"
 #include "model/network/packet/packet_routing.h"
+#include "pdes/undo_heap.h"
 
 namespace exawarp::model {
 namespace {
@@ -351,40 +353,13 @@ void Endpoint::set_wake(std::uint32_t port, Time line_free, Time due_at) {
 // ---- the heap
 
 void Endpoint::push_due(SendSide& side, const Due& due) {
-  side.due.push_back(ctx_, due);
-  std::uint32_t i = side.due.size() - 1;
-  while (i > 0) {
-    const std::uint32_t parent = (i - 1) / 2;
-    if (side.due[parent] <= due) break;
-    side.due.assign(ctx_, i, side.due[parent]);
-    i = parent;
-  }
-  if (i + 1 != side.due.size()) side.due.assign(ctx_, i, due);
+  pdes::heap_push(side.due, ctx_, due, std::less<>{});
 }
 
 void Endpoint::replace_due(SendSide& side, const Due& due) {
-  sift_down(side, side.due.size(), due);
+  pdes::heap_replace_first(side.due, ctx_, due, std::less<>{});
 }
 
-void Endpoint::pop_due(SendSide& side) {
-  const std::uint32_t last = side.due.size() - 1;
-  const Due moved = side.due[last];
-  side.due.erase(ctx_, last);
-  if (last > 0) sift_down(side, last, moved);
-}
-
-// Puts `value` in the place of the root.
-void Endpoint::sift_down(SendSide& side, std::uint32_t size, const Due& value) {
-  std::uint32_t i = 0;
-  for (;;) {
-    std::uint32_t child = 2 * i + 1;
-    if (child >= size) break;
-    if (child + 1 < size && side.due[child + 1] < side.due[child]) ++child;
-    if (value <= side.due[child]) break;
-    side.due.assign(ctx_, i, side.due[child]);
-    i = child;
-  }
-  side.due.assign(ctx_, i, value);
-}
+void Endpoint::pop_due(SendSide& side) { pdes::heap_erase(side.due, ctx_, 0, std::less<>{}); }
 
 }  // namespace exawarp::model

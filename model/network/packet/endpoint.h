@@ -91,7 +91,6 @@ class Endpoint {
   void push_due(SendSide& side, const Due& due);
   void replace_due(SendSide& side, const Due& due);
   void pop_due(SendSide& side);
-  void sift_down(SendSide& side, std::uint32_t size, const Due& value);
   void on_port_event(const pdes::Event& event);
 
   // endpoint_trains.cc: sending, where the network has trains

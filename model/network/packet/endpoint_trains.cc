@@ -19,7 +19,7 @@ Time Endpoint::give_to_train(std::uint32_t port, const Sending& s, Packet packet
   const Time free = line.free;
   const Time start = ports_.occupy(port, packet.bytes, eligible);
   const Time end = line.free;
-  const Time seen = (options().cut_through ? start : end) + network_.figures(line.kind).latency +
+  const Time seen = ports_.arrival(port, start, end, false) +
                     delay_at_ends(s.endpoint_delay, {s.to}, start);
   const bool is_promised = side.promised == s.key + 1;
   if (packet.number + 1 == s.packets) {

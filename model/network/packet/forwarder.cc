@@ -28,7 +28,7 @@ Forwarder::Passed Forwarder::forward(Packet packet) {
   }
   packet.channel = network_.next_channel(at_, in_port, out, packet);
   const std::uint32_t channel = packet.channel;
-  const Time eligible = eligible_at(packet, out);
+  const Time eligible = ports_.eligible_at(packet, out);
   ports_.note_depth(out);
   if (!network_.has_queues()) {
     const LinkFigures& figures = network_.figures(ports_.port(out).kind);
@@ -47,20 +47,6 @@ Forwarder::Passed Forwarder::forward(Packet packet) {
     return {true, out};
   }
   return {true, store(out, packet, eligible, in_channel) ? out : kNoPort};
-}
-
-// A switch that cuts through starts when the head is in, but late enough that it never runs out
-// of a packet that comes by a slower link than it leaves by.
-Time Forwarder::eligible_at(const Packet& packet, std::uint32_t out) const {
-  const Time at = ctx_.now() + network_.topology().forwarding_latency(at_);
-  if (!network_.options().cut_through) return at;
-  const PortState& in = ports_.port(packet.in_port);
-  const PortState& line = ports_.port(out);
-  if (in.kind == line.kind && !ports_.faulty(packet.in_port)) return at;
-  const Time set_out = std::max(Time{0}, ctx_.now() - network_.figures(in.kind).latency);
-  const Time behind = ports_.time_on_line(packet.in_port, packet.bytes, set_out) -
-                      ports_.time_on_line(out, packet.bytes, at);
-  return behind.ps > 0 ? core::sum_to_end(at, behind) : at;
 }
 
 bool Forwarder::can_commit(std::uint32_t p, std::uint32_t c, std::uint32_t bytes) {

@@ -41,7 +41,6 @@ class Forwarder {
   [[nodiscard]] bool is_credit() const {
     return network_.options().flow_control == FlowControl::credit;
   }
-  [[nodiscard]] core::Time eligible_at(const Packet& packet, std::uint32_t out) const;
   bool store(std::uint32_t out, const Packet& packet, core::Time eligible, std::uint8_t in_channel);
   void serve(std::uint32_t p);
   bool serve_one(std::uint32_t p);

@@ -93,6 +93,19 @@ Time Ports::time_on_line(std::uint32_t p, std::int64_t bytes, Time start) const 
   return network_.faults()->end_if_up(at_, p, start, usual) - start;
 }
 
+// A switch that cuts through starts when the head is in, but late enough that it never runs out
+// of a packet that comes by a slower link than it leaves by.
+Time Ports::eligible_at(const Packet& packet, std::uint32_t out) const {
+  const Time at = ctx_.now() + network_.topology().forwarding_latency(at_);
+  if (!network_.options().cut_through) return at;
+  const PortState& in = ports_[packet.in_port];
+  if (in.kind == ports_[out].kind && !faulty(packet.in_port)) return at;
+  const Time set_out = std::max(Time{0}, ctx_.now() - network_.figures(in.kind).latency);
+  const Time behind = time_on_line(packet.in_port, packet.bytes, set_out) -
+                      time_on_line(out, packet.bytes, at);
+  return behind.ps > 0 ? core::sum_to_end(at, behind) : at;
+}
+
 bool Ports::meets_failure(std::uint32_t p, std::int64_t bytes, Time start) const {
   const Time down = network_.faults()->down_from(at_, p, start);
   if (down == Time::max()) return false;
@@ -123,29 +136,27 @@ Time Ports::commit(std::uint32_t p, Packet packet, Time eligible, Time extra_del
     end = network_.faults()->end_of(at_, p, start, wire(p, packet.bytes));
     start = network_.faults()->end_of(at_, p, start, Time{0});
   }
-  ctx_.set(port.free, end);
-  ctx_.set(port.bytes, port.bytes + packet.bytes);
-  ctx_.set(port.packets, port.packets + 1);
-  if (network_.options().count_ports) {
-    PortCounters::emit(ctx_, PortRecord::sent, p, packet.bytes, start, end);
-  }
+  take_line(p, packet.bytes, start, end);
   packet.in_port = port.peer_port;
-  const bool at_head = network_.options().cut_through && port.peer != packet.destination;
-  const Time seen = (at_head ? start : end) + network_.figures(port.kind).latency + extra_delay;
+  const Time seen = arrival(p, start, end, port.peer == packet.destination) + extra_delay;
   ctx_.send({port.peer}, seen - ctx_.now(), kind_of(PacketEvent::packet), packet);
   return end;
 }
 
 Time Ports::occupy(std::uint32_t p, std::uint32_t bytes, Time eligible) {
+  const Time start = std::max(ports_[p].free, eligible);
+  take_line(p, bytes, start, core::sum_to_end(start, wire(p, bytes)));
+  return start;
+}
+
+void Ports::take_line(std::uint32_t p, std::uint32_t bytes, Time start, Time end) {
   PortState& port = ports_[p];
-  const Time start = std::max(port.free, eligible);
-  ctx_.set(port.free, core::sum_to_end(start, wire(p, bytes)));
-  if (network_.options().count_ports) {
-    PortCounters::emit(ctx_, PortRecord::sent, p, bytes, start, port.free);
-  }
+  ctx_.set(port.free, end);
   ctx_.set(port.bytes, port.bytes + bytes);
   ctx_.set(port.packets, port.packets + 1);
-  return start;
+  if (network_.options().count_ports) {
+    PortCounters::emit(ctx_, PortRecord::sent, p, bytes, start, end);
+  }
 }
 
 }  // namespace exawarp::model

@@ -131,6 +131,15 @@ class Ports {
   // How long `bytes` take on the line of port p from `start` on, slow links included.
   [[nodiscard]] core::Time time_on_line(std::uint32_t p, std::int64_t bytes,
                                         core::Time start) const;
+  // From when a packet that arrives now may start on port `out`.
+  [[nodiscard]] core::Time eligible_at(const Packet& packet, std::uint32_t out) const;
+  // When a packet that is on the line of port p from `start` to `end` arrives at the other end: its
+  // tail where that is its `destination`, else its head where switches cut through.
+  [[nodiscard]] core::Time arrival(std::uint32_t p, core::Time start, core::Time end,
+                                   bool destination) const {
+    const bool at_head = network_.options().cut_through && !destination;
+    return (at_head ? start : end) + network_.figures(ports_[p].kind).latency;
+  }
   // Whether a packet given to the line now, not to start before `eligible`, meets a failure there
   // and is lost.
   [[nodiscard]] bool loses(std::uint32_t p, std::int64_t bytes, core::Time eligible) const {
@@ -147,6 +156,7 @@ class Ports {
   core::Time occupy(std::uint32_t p, std::uint32_t bytes, core::Time eligible);
 
  private:
+  void take_line(std::uint32_t p, std::uint32_t bytes, core::Time start, core::Time end);
   [[nodiscard]] bool meets_failure(std::uint32_t p, std::int64_t bytes, core::Time start) const;
 
   const PacketNetwork& network_;

@@ -35,6 +35,7 @@
 
 #include "model/network/packet/packet_routing.h"
 #include "model/network/packet/port_counters.h"
+#include "pdes/undo_heap.h"
 
 namespace exawarp::model {
 namespace {
@@ -151,17 +152,18 @@ void TrainForwarder::on_train(const Train& train, core::LpId from) {
     const PortState& line = ports_.port(out);
     outbox_.add(line, packet, seen(out, start, ports_.wire(out, packet.bytes)));
   }
-  push(out, {.next = ctx_.now() + train.spacing,
-             .spacing = train.spacing,
-             .lag = lag_of(packet, out),
-             .from = from.value,
-             .source = train.source,
-             .destination = train.destination,
-             .message = train.message,
-             .number = train.number + 1,
-             .left = train.count - 1,
-             .channel = packet.channel,
-             .bits = train.bits});
+  const PassingTrain rest{.next = ctx_.now() + train.spacing,
+                          .spacing = train.spacing,
+                          .lag = lag_of(packet, out),
+                          .from = from.value,
+                          .source = train.source,
+                          .destination = train.destination,
+                          .message = train.message,
+                          .number = train.number + 1,
+                          .left = train.count - 1,
+                          .channel = packet.channel,
+                          .bits = train.bits};
+  pdes::heap_push(trains_[out].passing, ctx_, rest, is_before);
   go_on(out);
 }
 
@@ -190,7 +192,7 @@ void TrainForwarder::on_cut(const TrainCut& cut, core::LpId from) {
     ctx_.set(train.promised, stay);
   }
   ctx_.set(train.left, stay);
-  if (stay == 0) remove(out, i);
+  if (stay == 0) pdes::heap_erase(passing, ctx_, i, is_before);
   go_on(out);
 }
 
@@ -217,20 +219,13 @@ std::uint32_t TrainForwarder::port_of(Packet& packet) {
   return out;
 }
 
-// As Forwarder::eligible_at() has it.
 Time TrainForwarder::lag_of(const Packet& packet, std::uint32_t out) const {
-  const Time passing = network_.topology().forwarding_latency(at_);
-  if (!network_.options().cut_through) return passing;
-  if (ports_.port(packet.in_port).kind == ports_.port(out).kind) return passing;
-  const Time behind = ports_.wire(packet.in_port, packet.bytes) - ports_.wire(out, packet.bytes);
-  return behind.ps > 0 ? core::sum_to_end(passing, behind) : passing;
+  return ports_.eligible_at(packet, out) - ctx_.now();
 }
 
 // When a packet that starts at `start` arrives at the other end.
 Time TrainForwarder::seen(std::uint32_t p, Time start, Time wire) const {
-  const bool at_head = network_.options().cut_through && !ends(p);
-  const Time latency = network_.figures(ports_.port(p).kind).latency;
-  return (at_head ? start : core::sum_to_end(start, wire)) + latency;
+  return ports_.arrival(p, start, core::sum_to_end(start, wire), ends(p));
 }
 
 // Has all packets pass that came before an event that `from` sent for now.
@@ -244,10 +239,9 @@ void TrainForwarder::catch_up(std::uint32_t p, core::LpId from) {
     if (packets == 0) break;
     pass(p, first, passing.size() == 1 ? packets : 1, clock);
     if (first.left == 0) {
-      remove(p, 0);
+      pdes::heap_erase(passing, ctx_, 0, is_before);
     } else if (passing.size() > 1) {
-      const PassingTrain later = first;
-      sift_down(p, 0, passing.size(), later);
+      pdes::heap_sink_first(passing, ctx_, is_before);
     }
   }
   if (clock.packets != ports_.port(p).packets) clock.store(ports_.port(p), ctx_);
@@ -360,48 +354,6 @@ void TrainForwarder::set_wake(std::uint32_t p) {
   if (trains.wake_at > ctx_.now() && trains.wake_at <= at) return;
   ctx_.set(trains.wake_at, at);
   ctx_.send(ctx_.self(), at - ctx_.now(), kind_of(PacketEvent::wake), PortWake{p, 0});
-}
-
-// ---- the heap
-
-void TrainForwarder::push(std::uint32_t p, const PassingTrain& train) {
-  auto& passing = trains_[p].passing;
-  passing.push_back(ctx_, train);
-  if (passing.size() > 1) sift_up(p, passing.size() - 1, train);
-}
-
-void TrainForwarder::remove(std::uint32_t p, std::uint32_t i) {
-  auto& passing = trains_[p].passing;
-  const std::uint32_t last = passing.size() - 1;
-  const PassingTrain moved = passing[last];
-  passing.erase(ctx_, last);
-  if (i == last) return;
-  if (i > 0 && is_before(moved, passing[(i - 1) / 2])) return sift_up(p, i, moved);
-  sift_down(p, i, last, moved);
-}
-
-void TrainForwarder::sift_up(std::uint32_t p, std::uint32_t i, const PassingTrain& train) {
-  auto& passing = trains_[p].passing;
-  while (i > 0 && is_before(train, passing[(i - 1) / 2])) {
-    passing.assign(ctx_, i, passing[(i - 1) / 2]);
-    i = (i - 1) / 2;
-  }
-  passing.assign(ctx_, i, train);
-}
-
-// Puts `train` in the place of element i of the first `size`.
-void TrainForwarder::sift_down(std::uint32_t p, std::uint32_t i, std::uint32_t size,
-                               const PassingTrain& train) {
-  auto& passing = trains_[p].passing;
-  for (;;) {
-    std::uint32_t child = 2 * i + 1;
-    if (child >= size) break;
-    if (child + 1 < size && is_before(passing[child + 1], passing[child])) ++child;
-    if (!is_before(passing[child], train)) break;
-    passing.assign(ctx_, i, passing[child]);
-    i = child;
-  }
-  passing.assign(ctx_, i, train);
 }
 
 }  // namespace exawarp::model

@@ -72,10 +72,6 @@ class TrainForwarder {
   void go_on(std::uint32_t p);
   void promise(std::uint32_t p, PassingTrain& train, TrainOutbox::Segment& passed);
   void set_wake(std::uint32_t p);
-  void push(std::uint32_t p, const PassingTrain& train);
-  void remove(std::uint32_t p, std::uint32_t i);
-  void sift_up(std::uint32_t p, std::uint32_t i, const PassingTrain& train);
-  void sift_down(std::uint32_t p, std::uint32_t i, std::uint32_t size, const PassingTrain& train);
 
   const PacketNetwork& network_;
   VertexId at_;

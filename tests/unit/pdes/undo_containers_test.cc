@@ -1,11 +1,15 @@
-// Queue and table against the standard ones, with rollbacks and audits from a storm of events.
+// Queue, heap and table against the standard ones, with rollbacks and audits from a storm of
+// events.
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <map>
+#include <set>
 #include <type_traits>
 
 #include "core/digest.h"
+#include "pdes/undo_heap.h"
 #include "pdes/undo_ring.h"
 #include "pdes/undo_table.h"
 #include "pdes/undo_vector.h"
@@ -28,6 +32,7 @@ class Containers final : public Model {
   struct State {
     UndoRing<std::uint64_t> ring;
     UndoTable<Entry> table;
+    UndoVector<std::uint64_t> heap;
     std::uint64_t handled = 0;
     std::uint64_t wrong = 0;
   };
@@ -58,6 +63,16 @@ class Containers final : public Model {
       s.table.erase(ctx, entry);
       if (s.table.find(key) != nullptr) ctx.add(s.wrong, 1u);
     }
+    if (s.heap.empty() || bits % 7 < 4) {
+      heap_push(s.heap, ctx, bits % 50, std::less<>{});
+    } else {
+      heap_erase(s.heap, ctx, static_cast<std::uint32_t>((bits >> 4) % s.heap.size()),
+                 std::less<>{});
+    }
+    for (std::uint32_t i = 1; i < s.heap.size(); ++i) {
+      if (s.heap[i] < s.heap[(i - 1) / 2]) ctx.add(s.wrong, 1u);
+    }
+    ctx.check(s.wrong == 0, "a container does not hold what it should");
     ctx.add(s.handled, 1u);
     if (s.handled > 400) return;
     const LpId to{static_cast<std::uint32_t>((bits >> 20) % kLps)};
@@ -69,6 +84,7 @@ class Containers final : public Model {
     archive.word(s.handled);
     archive.word(s.wrong);
     s.ring.describe(archive, [&](std::uint64_t& value) { archive.word(value); });
+    s.heap.describe(archive, [&](std::uint64_t& value) { archive.word(value); });
     std::uint32_t seen = 0;
     s.table.describe(archive, [&](Entry& e) {
       archive.bytes(&e);
@@ -117,13 +133,42 @@ class Reference final : public Model {
   struct State {
     UndoRing<std::uint64_t> ring;
     UndoTable<Entry> table;
+    UndoVector<std::uint64_t> heap;
   };
   [[nodiscard]] std::span<const LpType> types() const override { return {&type_, 1}; }
   [[nodiscard]] std::span<const LpRange> ranges() const override { return {&range_, 1}; }
   [[nodiscard]] Time lookahead() const override { return Time{1}; }
   void initialise(LpId lp, void*, Context& ctx) const override { ctx.send(lp, Time{1}, 0); }
 
+  static void change_heap(State& s, std::multiset<std::uint64_t>& set, std::uint64_t bits,
+                          bool growing, Context& ctx) {
+    const std::uint64_t value = (bits >> 8) % 1'000;
+    const auto remove = [&](std::uint64_t of) { set.erase(set.find(of)); };
+    if (s.heap.empty() || bits % 8 < (growing ? 5u : 2u)) {
+      heap_push(s.heap, ctx, value, std::less<>{});
+      set.insert(value);
+    } else if (bits % 8 == 5) {
+      remove(s.heap[0]);
+      heap_replace_first(s.heap, ctx, value, std::less<>{});
+      set.insert(value);
+    } else if (bits % 8 == 6) {
+      remove(s.heap[0]);
+      ctx.set(s.heap.at(0), s.heap[0] + value);
+      set.insert(s.heap[0]);
+      heap_sink_first(s.heap, ctx, std::less<>{});
+    } else {
+      const auto i = static_cast<std::uint32_t>((bits >> 20) % s.heap.size());
+      remove(s.heap[i]);
+      heap_erase(s.heap, ctx, i, std::less<>{});
+    }
+    ASSERT_EQ(s.heap.size(), set.size());
+    if (!set.empty()) {
+      ASSERT_EQ(s.heap[0], *set.begin());
+    }
+  }
+
   static void handle(State& s, const Event&, Context& ctx) {
+    std::multiset<std::uint64_t> set;
     std::deque<std::uint64_t> queue;
     std::map<std::uint64_t, std::uint64_t> map;
     for (std::uint64_t step = 0; step < 5'000; ++step) {
@@ -137,6 +182,7 @@ class Reference final : public Model {
         s.ring.pop_front(ctx);
         queue.pop_front();
       }
+      change_heap(s, set, bits, growing, ctx);
       const std::uint64_t key = (bits >> 16) % 300;
       Entry* entry = s.table.find(key);
       ASSERT_EQ(entry != nullptr, map.contains(key));
@@ -151,6 +197,11 @@ class Reference final : public Model {
       ASSERT_EQ(s.ring.size(), queue.size());
       ASSERT_EQ(s.table.size(), map.size());
     }
+    while (!set.empty()) {
+      ASSERT_EQ(s.heap[0], *set.begin());
+      heap_erase(s.heap, ctx, 0, std::less<>{});
+      set.erase(set.begin());
+    }
     for (const auto& [key, value] : map) {
       ASSERT_NE(s.table.find(key), nullptr);
       EXPECT_EQ(s.table.find(key)->value, value);
@@ -158,6 +209,7 @@ class Reference final : public Model {
   }
   static void describe(State& s, StateArchive& archive) {
     s.ring.describe(archive, [&](std::uint64_t& value) { archive.word(value); });
+    s.heap.describe(archive, [&](std::uint64_t& value) { archive.word(value); });
     s.table.describe(archive, [&](Entry& e) { archive.bytes(&e); });
   }
 
