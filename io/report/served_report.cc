@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/units.h"
+#include "io/report/answers.h"
 #include "io/report/append.h"
-#include "io/report/spread.h"
 #include "io/study/served_job_config.h"
 #include "io/study/suggest.h"
 #include "model/serving/replica.h"
@@ -18,56 +18,26 @@ namespace {
 using core::Time;
 using Json = nlohmann::ordered_json;
 using model::TimeClass;
-using Answers = model::serving::Outcome;
 using model::serving::PoolLayout;
-using model::serving::Request;
 using model::serving::Serving;
 
 // Of one Serving.
-struct Served {
+struct Served : Answers {
   const Serving* serving = nullptr;
-  const Answers* outcome = nullptr;
   const ServedJobConfig* config = nullptr;
   std::size_t job = 0;  // of the first pool
-  std::uint64_t done = 0, good = 0, prompt_tokens = 0, output_tokens = 0;
-  Time makespan;  // from the first arrival to the last end
-  Spread first_token, per_token, end, keys_wait, keys_transfer;
+  Spread keys_wait, keys_transfer;
 
-  [[nodiscard]] double per_s(std::uint64_t count) const {
-    return makespan.ps == 0 ? 0 : static_cast<double>(count) / core::to_seconds(makespan);
-  }
   [[nodiscard]] std::size_t pools() const { return serving->decoding() == nullptr ? 1 : 2; }
 };
 
-bool keeps(const Objectives& promised, const Answers& outcome, std::size_t request) {
-  const auto within = [](Time promise, Time is) { return promise.ps == 0 || is <= promise; };
-  return within(promised.first_token, outcome.first_token(request)) &&
-         within(promised.per_token, outcome.per_token(request)) &&
-         within(promised.end, outcome.end(request));
-}
-
-void add_answers(Served& out) {
-  const std::vector<Request>& requests = out.serving->spec().requests;
-  std::vector<Time> first_token, per_token, end, wait, transfer;
-  Time last{0};
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (!out.outcome->is_done(i)) continue;
-    ++out.done;
-    out.good += keeps(out.config->objectives, *out.outcome, i) ? 1 : 0;
-    out.prompt_tokens += requests[i].prefill;
-    out.output_tokens += requests[i].decode;
-    first_token.push_back(out.outcome->first_token(i));
-    per_token.push_back(out.outcome->per_token(i));
-    end.push_back(out.outcome->end(i));
-    last = std::max(last, requests[i].arrival + end.back());
-    if (!out.outcome->was_handed_over(i)) continue;
-    wait.push_back(out.outcome->keys_wait(i));
-    transfer.push_back(out.outcome->keys_transfer(i));
+void add_transfers(const model::serving::Outcome& outcome, Served& out) {
+  std::vector<Time> wait, transfer;
+  for (std::size_t i = 0; i < out.serving->spec().requests.size(); ++i) {
+    if (!outcome.is_done(i) || !outcome.was_handed_over(i)) continue;
+    wait.push_back(outcome.keys_wait(i));
+    transfer.push_back(outcome.keys_transfer(i));
   }
-  if (out.done != 0) out.makespan = last - requests.front().arrival;
-  out.first_token = spread_of(std::move(first_token));
-  out.per_token = spread_of(std::move(per_token));
-  out.end = spread_of(std::move(end));
   out.keys_wait = spread_of(std::move(wait));
   out.keys_transfer = spread_of(std::move(transfer));
 }
@@ -77,12 +47,14 @@ std::vector<Served> served_of(const RunReport& r) {
   for (std::size_t j = 0; j < r.study->jobs.size(); ++j) {
     const Serving* serving = r.cluster->serving_of(j);
     if (serving == nullptr) continue;
-    Served& out = all.emplace_back();
-    out.serving = serving;
-    out.outcome = &r.requests->of(all.size() - 1);
-    out.config = r.study->jobs[j].serving.get();
-    out.job = j;
-    add_answers(out);
+    const ServedJobConfig* config = r.study->jobs[j].serving.get();
+    const model::serving::Outcome& outcome = r.requests->of(all.size());
+    Served& out = all.emplace_back(Served{
+        answers_of(
+            serving->spec().requests, outcome, [](std::size_t) { return true; },
+            [&](std::size_t) { return config->objectives; }),
+        serving, config, j, {}, {}});
+    add_transfers(outcome, out);
   }
   return all;
 }

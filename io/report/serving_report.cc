@@ -8,6 +8,7 @@
 
 #include "core/digest.h"
 #include "core/units.h"
+#include "io/report/answers.h"
 #include "io/report/append.h"
 #include "io/report/printed_json.h"
 #include "io/report/spread.h"
@@ -20,25 +21,13 @@ using core::Time;
 using Json = nlohmann::ordered_json;
 using model::serving::Request;
 
-struct Figures {
-  std::uint64_t done = 0, good = 0, restarts = 0;
-  std::uint64_t prompt_tokens = 0, output_tokens = 0;
-  Time makespan;  // from the first arrival to the last end
-  Spread first_token, per_token, end;
+struct Figures : Answers {
   double utilisation_least = 0, utilisation_mean = 0, utilisation_most = 0;
   std::uint64_t blocks_most = 0;
-  [[nodiscard]] double per_s(std::uint64_t count) const {
-    return makespan.ps == 0 ? 0 : static_cast<double>(count) / core::to_seconds(makespan);
-  }
 };
 
-bool is_good(const ServingReport& r, std::size_t i) {
-  const std::uint32_t class_id = r.serving->spec().requests[i].class_id;
-  const Objectives promised = objectives_of(*r.study, class_id);
-  const auto keeps = [](Time promise, Time is) { return promise.ps == 0 || is <= promise; };
-  return keeps(promised.first_token, r.outcome->first_token(i)) &&
-         keeps(promised.per_token, r.outcome->per_token(i)) &&
-         keeps(promised.end, r.outcome->end(i));
+Objectives promised_to(const ServingReport& r, std::size_t request) {
+  return objectives_of(*r.study, r.serving->spec().requests[request].class_id);
 }
 
 void add_replicas(const ServingReport& r, Figures& out) {
@@ -57,27 +46,11 @@ void add_replicas(const ServingReport& r, Figures& out) {
 constexpr std::uint32_t kAllClasses = ~std::uint32_t{0};
 
 Figures figures_of(const ServingReport& r, std::uint32_t class_id = kAllClasses) {
-  Figures out;
   const std::vector<Request>& requests = r.serving->spec().requests;
-  std::vector<Time> first_token, per_token, end;
-  Time last{0};
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (class_id != kAllClasses && requests[i].class_id != class_id) continue;
-    if (!r.outcome->is_done(i)) continue;
-    ++out.done;
-    out.good += is_good(r, i) ? 1 : 0;
-    out.restarts += r.outcome->restarts_of(i);
-    out.prompt_tokens += requests[i].prefill;
-    out.output_tokens += requests[i].decode;
-    first_token.push_back(r.outcome->first_token(i));
-    per_token.push_back(r.outcome->per_token(i));
-    end.push_back(r.outcome->end(i));
-    last = std::max(last, requests[i].arrival + end.back());
-  }
-  if (out.done != 0) out.makespan = last - requests.front().arrival;
-  out.first_token = spread_of(std::move(first_token));
-  out.per_token = spread_of(std::move(per_token));
-  out.end = spread_of(std::move(end));
+  Figures out{answers_of(
+      requests, *r.outcome,
+      [&](std::size_t i) { return class_id == kAllClasses || requests[i].class_id == class_id; },
+      [&](std::size_t i) { return promised_to(r, i); })};
   add_replicas(r, out);
   return out;
 }
@@ -170,7 +143,7 @@ std::vector<ServingGoodput> goodput_of(const ServingReport& r) {
     if (!r.outcome->is_done(i)) continue;
     ServingGoodput& of = out[requests[i].class_id];
     ++of.done;
-    of.good += is_good(r, i) ? 1 : 0;
+    of.good += keeps(promised_to(r, i), *r.outcome, i) ? 1 : 0;
   }
   return out;
 }
