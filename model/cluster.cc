@@ -107,9 +107,10 @@ std::unique_ptr<const PacketFabric> make_packets(const Network& network, const F
       PacketFabric{std::move(topology), std::move(packets), options.packets_inside_nodes});
 }
 
-std::uint32_t first_behind(std::uint32_t devices, std::uint32_t atom_shift) {
+// The first LP behind `lps` of them that begins an atom.
+std::uint32_t first_behind(std::uint32_t lps, std::uint32_t atom_shift) {
   const std::uint32_t atom = 1u << atom_shift;
-  return (devices + atom - 1) / atom * atom;
+  return (lps + atom - 1) / atom * atom;
 }
 
 std::unique_ptr<const FlowFabric> make_flows(const Network& network, const Fabric& fabric,
@@ -448,6 +449,7 @@ void Cluster::add_flow_region() {
 
 const FlowNetwork& Cluster::flow_network() const { return devices_->flows->network; }
 bool Cluster::has_flows() const { return devices_->flows != nullptr; }
+
 namespace {
 
 // Schedulers and routers see the Serving that they are of as the model.
@@ -489,10 +491,9 @@ void Cluster::add_serving(std::size_t j) {
     decoding->requests = spec.requests;
     decoding->latency = spec.latency;
   }
-  const std::uint32_t atom = 1u << atom_shift_;
-  const auto next = [&] { return (lp_count_ + atom - 1) / atom * atom; };
   auto serving = std::make_unique<const serving::Serving>(
-      std::move(spec), std::move(decoding), serving::ServingPlace{LpId{next()}, atom});
+      std::move(spec), std::move(decoding),
+      serving::ServingPlace{LpId{first_behind(lp_count_, atom_shift_)}, 1u << atom_shift_});
   if (served_.empty()) first_served_ = serving->first().value;
   for (std::size_t pool = j; pool <= j + (hands_over ? 1 : 0); ++pool) {
     const LpId scheduler = serving->replica(pool == j ? 0 : serving->spec().replicas);

@@ -188,10 +188,6 @@ class Explainer {
   bool many_;  // jobs
 };
 
-}  // namespace
-
-namespace {
-
 // Of a device that serves, between what its scheduler told it.
 DeviceTime idle_between(const DeviceAccount& account, Time finish, Time start) {
   DeviceTime busy = 0;
