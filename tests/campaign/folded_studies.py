@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from repetition import APART, differences
+from repetition import APART, differences, told
 
 STUDIES = pathlib.Path(__file__).resolve().parents[2] / "configs" / "studies"
 # What a fold says of itself; the other resolves its own `fold`.
@@ -63,13 +63,10 @@ def main():
                       f"{done.returncode} after {slow_s:.0f} s", flush=True)
                 failed += done.returncode != 4
                 continue
-            different = list(differences(folded, json.loads(done.stdout), FOLD_APART))
-            failed += bool(different)
-            print(f"{study:<32} {folded['devices']:6} devices, {folded['fold']['simulated_devices']:4} "
-                  f"simulated, {slow_s:8.2f} s, {fast_s:6.2f} s "
-                  f"{'FAILED' if different else 'equal'}", flush=True)
-            for line in different[:5]:
-                print("   ", line)
+            failed += told(f"{study:<32} {folded['devices']:6} devices, "
+                           f"{folded['fold']['simulated_devices']:4} simulated, {slow_s:8.2f} s, "
+                           f"{fast_s:6.2f} s",
+                           list(differences(folded, json.loads(done.stdout), FOLD_APART)))
     return 1 if failed else 0
 
 

@@ -41,6 +41,14 @@ def differences(a, b, apart=frozenset(APART), path=""):
         yield f"{path}: {a} {b}"
 
 
+def told(head, different, tail=""):
+    """Prints a line, with whether there are differences, and the first of these."""
+    print(head, "FAILED" if different else "equal", tail, flush=True)
+    for found in different[:5]:
+        print("   ", found)
+    return bool(different)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", type=pathlib.Path)
@@ -69,13 +77,9 @@ def main():
             repeated, fast_s = simulated("auto")
             whole, slow_s = simulated("none")
             why_not = repeated["repetition"].get("why_not")
-            different = list(differences(repeated, whole))
-            failed += bool(different)
-            print(f"{study:<24} {slow_s:8.2f} s {fast_s:8.2f} s "
-                  f"{'FAILED' if different else 'equal'} "
-                  f"{why_not or 'of ' + str(repeated['repetition']['simulated_steps'])}", flush=True)
-            for line in different[:5]:
-                print("   ", line)
+            failed += told(f"{study:<24} {slow_s:8.2f} s {fast_s:8.2f} s",
+                           list(differences(repeated, whole)),
+                           why_not or f"of {repeated['repetition']['simulated_steps']}")
     return 1 if failed else 0
 
 

@@ -4,40 +4,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "tests/e2e/workspace.h"
+#include "tests/e2e/jobs_study.h"
 
 namespace exawarp::tests {
 namespace {
 
 using nlohmann::json;
 
-class Jobs : public testing::Test {
- protected:
-  Jobs() { workspace.write("workload.yaml", small_workload()); }
-
-  // The small study with `jobs` instead of its workload.
-  Ran run(const std::string& jobs, std::vector<std::string> arguments = {}) const {
-    workspace.write("study.yaml", replaced(small_study(), "workload: workload.yaml\n", jobs));
-    arguments.insert(arguments.begin(), {"run", "study.yaml", "--json"});
-    return workspace.run(arguments);
-  }
-  json summary(const std::string& jobs, const std::vector<std::string>& arguments = {}) const {
-    const Ran ran = run(jobs, arguments);
-    EXPECT_EQ(ran.exit_code, 0) << ran.err;
-    return json::parse(ran.out);
-  }
-  // The one line that `jobs` is refused with.
-  std::string refusal(const std::string& jobs) const {
-    const Ran ran = run(jobs);
-    EXPECT_EQ(ran.exit_code, 2) << jobs;
-    EXPECT_EQ(ran.out, "");
-    EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
-    EXPECT_FALSE(workspace.has("results")) << jobs;
-    return ran.err;
-  }
-
-  const Workspace workspace;
-};
+class Jobs : public JobsStudy {};
 
 const std::string kTwo = R"(devices: 24
 jobs:

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "tests/e2e/workspace.h"
+#include "tests/e2e/jobs_study.h"
 
 namespace exawarp::tests {
 namespace {
@@ -34,31 +34,14 @@ const std::string kServing = R"(jobs:
       objectives: {first_token: 1 s}
 )";
 
-class ServedJobs : public testing::Test {
+class ServedJobs : public JobsStudy {
  protected:
-  ServedJobs() { workspace.write("workload.yaml", small_workload()); }
-
-  Ran run(const std::string& jobs, std::vector<std::string> arguments = {}) const {
-    workspace.write("study.yaml", replaced(small_study(), "workload: workload.yaml\n", jobs));
-    arguments.insert(arguments.begin(), {"run", "study.yaml", "--json"});
-    return workspace.run(arguments);
-  }
-  json summary(const std::string& jobs, const std::vector<std::string>& arguments = {}) const {
-    const Ran ran = run(jobs, arguments);
-    EXPECT_EQ(ran.exit_code, 0) << ran.err;
-    return json::parse(ran.out);
-  }
+  // `by` in place of `part` is refused with one line that has `text`.
   void expect_refusal(const std::string& part, const std::string& by, const std::string& text,
                       const std::vector<std::string>& arguments = {}) const {
-    const Ran ran = run(replaced(kServing, part, by), arguments);
-    EXPECT_EQ(ran.exit_code, 2) << by;
-    EXPECT_EQ(ran.out, "");
-    EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
-    EXPECT_NE(ran.err.find(text), std::string::npos) << ran.err;
-    EXPECT_FALSE(workspace.has("results")) << by;
+    const std::string line = refusal(replaced(kServing, part, by), arguments);
+    EXPECT_NE(line.find(text), std::string::npos) << line;
   }
-
-  const Workspace workspace;
 };
 
 TEST_F(ServedJobs, HaveFiguresOfRequestsAndPools) {

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "core/random.h"
+#include "tests/support/draws.h"
 #include "tests/support/topologies.h"
 #include "tests/support/traffic_fixture.h"
 
@@ -22,30 +22,19 @@ using model::Topology;
 using model::TrafficOptions;
 using model::TrafficPattern;
 
-class Draws {
+class LinkDraws : public Draws {
  public:
-  explicit Draws(std::uint64_t seed) : stream_(core::stream_of(seed, 0x1055)) {}
-  std::uint32_t below(std::uint32_t n) {
-    return static_cast<std::uint32_t>(core::random_bits(stream_, draws_++) % n);
-  }
-  std::uint32_t between(std::uint32_t least, std::uint32_t most) {
-    return least + below(most - least + 1);
-  }
-  bool chance(std::uint32_t one_in) { return below(one_in) == 0; }
+  explicit LinkDraws(std::uint64_t seed) : Draws(seed, 0x1055) {}
   // Of 5 to 100 GB/s and 5 to 500 ns.
   LinkKind link(const char* name) {
     constexpr std::array<std::int64_t, 4> rates{5, 25, 50, 100}, latencies{5, 20, 100, 500};
     return tests::link_kind(name, rates[below(4)], latencies[below(4)]);
   }
-
- private:
-  std::uint64_t stream_;
-  std::uint64_t draws_ = 0;
 };
 
 using Made = std::unique_ptr<Topology>;
 
-Made random_torus(Draws& draw) {
+Made random_torus(LinkDraws& draw) {
   model::TorusSpec s{
       .wraps = !draw.chance(3), .link = draw.link("link"), .latencies = tests::kLatencies};
   const std::uint32_t dims = draw.between(1, 4), longest = dims == 1 ? 24 : dims == 2 ? 7 : 4;
@@ -53,7 +42,7 @@ Made random_torus(Draws& draw) {
   return std::make_unique<model::Torus>(s);
 }
 
-Made random_clos(Draws& draw) {
+Made random_clos(LinkDraws& draw) {
   model::ClosSpec s{.devices_per_leaf = draw.between(1, 8),
                     .groups_per_pod = draw.chance(2) ? 0 : draw.between(1, 3),
                     .spines_per_pod = draw.between(1, 6)};
@@ -67,7 +56,7 @@ Made random_clos(Draws& draw) {
   return std::make_unique<model::Clos>(s, units * s.rails);
 }
 
-Made random_dragonfly(Draws& draw) {
+Made random_dragonfly(LinkDraws& draw) {
   model::DragonflySpec s{.devices_per_router = draw.between(1, 3),
                          .routers = draw.between(2, 4),
                          .global_links = draw.between(1, 2)};
@@ -83,7 +72,7 @@ Made random_dragonfly(Draws& draw) {
   return std::make_unique<model::Dragonfly>(s);
 }
 
-Made random_hyperx(Draws& draw) {
+Made random_hyperx(LinkDraws& draw) {
   model::HyperXSpec s{.hosts = draw.between(1, 3)};
   const std::uint32_t dims = draw.between(1, 3);
   for (std::uint32_t i = 0; i < dims; ++i) {
@@ -96,7 +85,7 @@ Made random_hyperx(Draws& draw) {
   return std::make_unique<model::HyperX>(s);
 }
 
-Made random_topology(Draws& draw) {
+Made random_topology(LinkDraws& draw) {
   switch (draw.below(6)) {
     case 0:
       return random_torus(draw);
@@ -120,7 +109,7 @@ Made random_topology(Draws& draw) {
   }
 }
 
-PacketOptions random_network(Draws& draw, const Topology& topology) {
+PacketOptions random_network(LinkDraws& draw, const Topology& topology) {
   PacketOptions o;
   o.packet_bytes = 256 << draw.below(5);
   o.header_bytes = draw.chance(2) ? 58 : 0;
@@ -143,7 +132,7 @@ PacketOptions random_network(Draws& draw, const Topology& topology) {
   return o;
 }
 
-TrafficOptions random_traffic(Draws& draw, std::uint32_t devices) {
+TrafficOptions random_traffic(LinkDraws& draw, std::uint32_t devices) {
   constexpr std::array patterns{TrafficPattern::permutation, TrafficPattern::incast,
                                 TrafficPattern::all_to_all, TrafficPattern::hotspot,
                                 TrafficPattern::shift};
@@ -163,7 +152,7 @@ TrafficOptions random_traffic(Draws& draw, std::uint32_t devices) {
 
 // Whether any packet ever waited for room.
 bool stress_case(std::uint64_t seed) {
-  Draws draw(seed);
+  LinkDraws draw(seed);
   const Made topology = random_topology(draw);
   const PacketOptions network = random_network(draw, *topology);
   const TrafficOptions options = random_traffic(draw, topology->devices());

@@ -8,9 +8,9 @@
 #include <array>
 #include <cstdlib>
 
-#include "core/random.h"
 #include "model/network/packet/port_counters.h"
 #include "pdes/transport.h"
+#include "tests/support/draws.h"
 #include "tests/support/topologies.h"
 #include "tests/support/traffic_fixture.h"
 
@@ -22,22 +22,6 @@ using model::PacketOptions;
 using model::Topology;
 using model::TrafficOptions;
 using model::TrafficPattern;
-
-class Draws {
- public:
-  explicit Draws(std::uint64_t seed) : stream_(core::stream_of(seed, 0x7a1)) {}
-  std::uint32_t below(std::uint32_t n) {
-    return static_cast<std::uint32_t>(core::random_bits(stream_, draws_++) % n);
-  }
-  std::uint32_t between(std::uint32_t least, std::uint32_t most) {
-    return least + below(most - least + 1);
-  }
-  bool chance(std::uint32_t one_in) { return below(one_in) == 0; }
-
- private:
-  std::uint64_t stream_;
-  std::uint64_t draws_ = 0;
-};
 
 using Made = std::unique_ptr<Topology>;
 
@@ -184,7 +168,7 @@ TEST(TrainsProperty, GiveWhatSinglePacketsGive) {
   const std::uint64_t cases = wanted == nullptr ? 60 : std::strtoull(wanted, nullptr, 10);
   std::uint64_t with_trains = 0, events = 0, events_of_packets = 0;
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
-    Draws draw(seed);
+    Draws draw(seed, 0x7a1);
     const Made topology = random_topology(draw);
     const PacketOptions network = random_network(draw);
     const TrafficOptions options = random_traffic(draw, topology->devices(), network.packet_bytes);
