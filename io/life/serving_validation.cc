@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 #include <tuple>
+#include <vector>
 
 #include "core/error.h"
 #include "io/formats/kernels/csv.h"
@@ -21,6 +22,7 @@
 #include "model/generate/spec.h"
 #include "model/serving/closed_loop.h"
 #include "model/serving/iteration_time.h"
+#include "model/serving/pooled_loop.h"
 
 namespace exawarp::io {
 namespace {
@@ -28,8 +30,6 @@ namespace {
 using model::serving::IterationSpec;
 using model::serving::IterationTime;
 using model::schema::DataType;
-
-constexpr std::uint32_t kNodeDevices = 8;
 
 constexpr std::pair<std::string_view, DataType> kPrecisions[] = {
     {"bf16", DataType::BF16}, {"fp8", DataType::FP8}, {"nvfp4", DataType::NVFP4}};
@@ -47,14 +47,15 @@ model::serving::AllReduceCost all_reduce_of(const std::string& accelerator) {
 
 // Columns of integers, each with where it goes.
 constexpr std::pair<const char*, std::uint32_t ServingPoint::*> kCounts[] = {
-    {"tensor", &ServingPoint::tensor},
-    {"attention_data", &ServingPoint::attention_data},
-    {"expert_tensor", &ServingPoint::expert_tensor},
-    {"expert", &ServingPoint::expert},
     {"input_tokens", &ServingPoint::input_tokens},
     {"output_tokens", &ServingPoint::output_tokens},
     {"clients", &ServingPoint::clients},
     {"batch", &ServingPoint::batch}};
+constexpr std::pair<const char*, std::uint32_t ServingLayout::*> kLayoutCounts[] = {
+    {"tensor", &ServingLayout::tensor},
+    {"attention_data", &ServingLayout::attention_data},
+    {"expert_tensor", &ServingLayout::expert_tensor},
+    {"expert", &ServingLayout::expert}};
 constexpr std::pair<const char*, std::string ServingPoint::*> kTexts[] = {
     {"benchmark", &ServingPoint::benchmark},
     {"model", &ServingPoint::model},
@@ -65,23 +66,29 @@ constexpr std::pair<const char*, std::string ServingPoint::*> kTexts[] = {
     {"expert_precision", &ServingPoint::expert_precision},
     {"mode", &ServingPoint::mode}};
 
-// What a replica's iteration times depend on.
-using ReplicaKey =
-    std::tuple<std::string, std::string, std::string, std::string, std::int64_t, std::int64_t,
-               std::int64_t>;  // model, accelerator, precisions, tensor, expert, host's time
+// Devices of a replica, and how they split a layer.
+struct Split {
+  std::int64_t devices = 1, attention_data = 1, expert = 1;
+  friend auto operator<=>(const Split&, const Split&) = default;
+};
 
-// Devices that split a layer, and parts of its experts. The source writes a replica of n devices,
-// whose experts are dealt to all, as tensor n n, expert_tensor n, expert n.
-std::pair<std::int64_t, std::int64_t> split_of(const ServingPoint& p) {
-  if (p.tensor > kNodeDevices || (p.expert > 1 && p.expert_tensor > 1)) {
-    return {p.expert_tensor, p.expert};
-  }
-  return {p.tensor, std::max(1u, p.expert)};
+// What a replica's iteration times depend on; the texts are model, accelerator and precisions.
+using ReplicaKey =
+    std::tuple<std::string, std::string, std::string, std::string, Split, std::int64_t>;
+
+// The source writes a replica of n devices, whose experts are dealt to all, as tensor n n (or
+// attention_data n n, of data-parallel attention), expert_tensor n, expert n.
+Split split_of(const ServingLayout& layout) {
+  const std::uint32_t attention = std::max(1u, layout.attention_data);
+  const std::uint32_t expert = std::max(1u, layout.expert);
+  std::uint32_t devices = layout.tensor * attention;
+  const bool squared = layout.expert > 1 && layout.expert_tensor == layout.expert;
+  if (squared && layout.expert * layout.expert == devices) devices = layout.expert;
+  return {devices, std::min(attention, devices), expert};
 }
 
-ReplicaKey key_of(const ServingPoint& p) {
-  const auto [tensor, expert] = split_of(p);
-  return {p.model, p.accelerator, p.precision, p.expert_precision, tensor, expert,
+ReplicaKey key_of(const ServingPoint& p, const ServingLayout& layout) {
+  return {p.model, p.accelerator, p.precision, p.expert_precision, split_of(layout),
           serving_host(p.engine).ps};
 }
 
@@ -106,15 +113,24 @@ std::string model_file(const std::string& name) {
   return find_below_configs("configs/models/" + name + ".yaml");
 }
 
+std::string reason_against(const ServingLayout& layout) {
+  if (layout.tensor == 0) return "columns are empty";
+  const Split split = split_of(layout);
+  if (split.expert != 1 && split.expert != split.devices) return "experts are dealt and split";
+  if (split.devices % split.attention_data != 0) return "devices do not divide by attention's";
+  return "";
+}
+
 std::string reason_against(const ServingPoint& p) {
-  if (p.mode != "agg") return "prefill and decode in pools of their own";
   if (!std::filesystem::exists(model_file(p.model))) return "no file of the model";
   if (accelerator_file(p.accelerator).empty()) return "no file of the accelerator";
-  if (p.attention_data > 1) return "attention is data parallel";
-  if (p.tensor == 0 || p.clients == 0) return "columns are empty";
-  const auto [tensor, expert] = split_of(p);
-  if (expert != 1 && expert != tensor) return "experts are dealt and split";
-  return "";
+  if (p.clients == 0) return "columns are empty";
+  if (p.mode == "agg") return reason_against(p.layout);
+  if (p.prefill.workers == 0 || p.decode.workers == 0 || p.decode.batch == 0) {
+    return "of pools, workers are not said";
+  }
+  const std::string reason = reason_against(p.prefill.layout);
+  return reason.empty() ? reason_against(p.decode.layout) : reason;
 }
 
 template <class Read>
@@ -125,11 +141,15 @@ auto from_file(const std::string& path, const Read& read) {
   return out;
 }
 
-std::unique_ptr<const IterationTime> iteration_time(const ServingPoint& p) {
+std::unique_ptr<const IterationTime> iteration_time(const ServingPoint& p,
+                                                    const ServingLayout& layout) {
+  const Split split = split_of(layout);
   IterationSpec spec;
   spec.model = from_file(model_file(p.model),
                          [](const YamlSection& s) { return model_keys().read(s); });
-  std::tie(spec.tensor, spec.expert) = split_of(p);
+  spec.tensor = split.devices;
+  spec.expert = split.expert;
+  spec.attention_data = split.attention_data;
   spec.precision = precision_of(p, p.precision);
   if (spec.model.moe.experts != 0) spec.expert_precision = precision_of(p, p.expert_precision);
   spec.all_reduce = all_reduce_of(p.accelerator);
@@ -143,23 +163,77 @@ std::unique_ptr<const IterationTime> iteration_time(const ServingPoint& p) {
   }
 }
 
-ServingPointResult predict_one(const ServingPoint& p, const IterationTime& time) {
-  // SGLang runs prompts by themselves unless it is told to mix (--enable-mixed-chunk).
-  const auto outcome = model::serving::run_closed_loop(
-      {.clients = p.clients,
-       .requests = p.clients * kServingRequestsPerClient,
-       .prompt_most = p.input_tokens,
-       .output_most = p.output_tokens,
-       .least_share = p.benchmark == "inferencemax" ? kServingLeastShare : 1.0,
-       .batch_tokens_max = kServingBatchTokens,
-       .mixes = p.engine != "sglang"},
-      time);
+// Iteration times of all replicas that points have.
+class Replicas {
+ public:
+  void add(const ServingPoint& p) {
+    for (const ServingLayout* layout : layouts_of(p)) {
+      auto& time = times_[key_of(p, *layout)];
+      if (!time) time = iteration_time(p, *layout);
+    }
+  }
+  [[nodiscard]] const IterationTime& of(const ServingPoint& p, const ServingLayout& layout) const {
+    return *times_.at(key_of(p, layout));
+  }
+
+ private:
+  static std::vector<const ServingLayout*> layouts_of(const ServingPoint& p) {
+    if (p.mode == "agg") return {&p.layout};
+    return {&p.prefill.layout, &p.decode.layout};
+  }
+  std::map<ReplicaKey, std::unique_ptr<const IterationTime>> times_;
+};
+
+model::serving::ClosedLoopOutcome outcome_of(const ServingPoint& p, const Replicas& replicas) {
+  model::serving::ClosedLoop clients{
+      .clients = p.clients,
+      .requests = p.clients * kServingRequestsPerClient,
+      .prompt_most = p.input_tokens,
+      .output_most = p.output_tokens,
+      .least_share = p.benchmark == "inferencemax" ? kServingLeastShare : 1.0};
+  if (p.mode != "agg") {
+    const auto pool = [&](const ServingPointPool& of) {
+      const auto groups = static_cast<std::uint32_t>(split_of(of.layout).attention_data);
+      return model::serving::LoopPool{&replicas.of(p, of.layout), of.workers,
+                                      std::max(1u, of.batch) * groups};
+    };
+    return model::serving::run_pooled_loop({clients, pool(p.prefill), pool(p.decode)});
+  }
+  // Each group of data-parallel attention has a scheduler of its own. SGLang runs prompts by
+  // themselves unless it is told to mix (--enable-mixed-chunk).
+  clients.batch_tokens_max =
+      kServingBatchTokens * static_cast<std::uint32_t>(split_of(p.layout).attention_data);
+  clients.mixes = p.engine != "sglang";
+  return run_closed_loop(clients, replicas.of(p, p.layout));
+}
+
+ServingPointResult predict_one(const ServingPoint& p, const Replicas& replicas) {
+  const auto outcome = outcome_of(p, replicas);
   return {.ttft_ms = static_cast<double>(outcome.first_token_mean.ps) / 1e9,
           .tpot_ms = static_cast<double>(outcome.per_token_mean.ps) / 1e9,
           .reason = ""};
 }
 
+// Columns of a layout whose names begin with `prefix`.
+template <class Number>
+void read_layout(const std::string& prefix, ServingLayout& out, const Number& number) {
+  for (const auto& [name, member] : kLayoutCounts) out.*member = number(prefix + name);
+}
+
+template <class Number>
+ServingPointPool read_pool(const std::string& prefix, const Number& number) {
+  ServingPointPool out{number(prefix + "workers"), number(prefix + "batch"), {}};
+  read_layout(prefix, out.layout, number);
+  return out;
+}
+
 }  // namespace
+
+std::int64_t serving_devices(const ServingPoint& p) {
+  if (p.mode == "agg") return split_of(p.layout).devices;
+  return p.prefill.workers * split_of(p.prefill.layout).devices +
+         p.decode.workers * split_of(p.decode.layout).devices;
+}
 
 core::Time serving_host(const std::string& engine) {
   return engine == "trtllm" ? core::Time{0} : core::Time{1'000'000'000};
@@ -174,19 +248,21 @@ std::vector<ServingPoint> read_serving_points(const std::string& path) {
     ServingPoint& p = points.emplace_back();
     p.place = row.place();
     for (const auto& [name, member] : kTexts) p.*member = row.at(table.require({name}));
-    for (const auto& [name, member] : kCounts) {
+    const auto number = [&](const std::string& name) -> std::uint32_t {
       const std::size_t column = table.require({name});
-      if (row.has(column) && row.at(column) != "0") {
-        const std::uint64_t count = row.count(column);
-        if (count > 1 << 20) row.fail(column, "a number up to 1048576");
-        p.*member = static_cast<std::uint32_t>(count);
-      }
-    }
+      if (!row.has(column) || row.at(column) == "0") return 0;
+      const std::uint64_t count = row.count(column);
+      if (count > 1 << 20) row.fail(column, "a number up to 1048576");
+      return static_cast<std::uint32_t>(count);
+    };
+    for (const auto& [name, member] : kCounts) p.*member = number(name);
+    read_layout("", p.layout, number);
+    p.prefill = read_pool("prefill_", number);
+    p.decode = read_pool("decode_", number);
     p.ttft_ms = row.positive(ttft);
     p.tpot_ms = row.positive(tpot);
-    if (p.mode == "agg" && p.input_tokens == 0) row.fail(table.require({"input_tokens"}), "tokens");
-    if (p.mode == "agg" && p.output_tokens == 0) {
-      row.fail(table.require({"output_tokens"}), "tokens");
+    for (const char* name : {"input_tokens", "output_tokens"}) {
+      if (number(name) == 0) row.fail(table.require({name}), "tokens");
     }
   });
   return points;
@@ -195,12 +271,10 @@ std::vector<ServingPoint> read_serving_points(const std::string& path) {
 std::vector<ServingPointResult> predict(const std::vector<ServingPoint>& points,
                                         std::uint32_t threads) {
   std::vector<ServingPointResult> results(points.size());
-  std::map<ReplicaKey, std::unique_ptr<const IterationTime>> times;
+  Replicas replicas;
   for (std::size_t i = 0; i < points.size(); ++i) {
     results[i].reason = reason_against(points[i]);
-    if (!results[i].reason.empty()) continue;
-    auto& time = times[key_of(points[i])];
-    if (!time) time = iteration_time(points[i]);
+    if (results[i].reason.empty()) replicas.add(points[i]);
   }
   std::atomic<std::size_t> next = 0;  // relaxed: each index is taken once, whoever takes it
   const auto work = [&] {
@@ -208,7 +282,7 @@ std::vector<ServingPointResult> predict(const std::vector<ServingPoint>& points,
       const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
       if (i >= points.size()) return;
       if (results[i].reason.empty()) {
-        results[i] = predict_one(points[i], *times.at(key_of(points[i])));
+        results[i] = predict_one(points[i], replicas);
       }
     }
   };

@@ -11,12 +11,22 @@
 
 namespace exawarp::io {
 
+// Of replicas, as the source writes it. Counts are 0 where the field is empty.
+struct ServingLayout {
+  std::uint32_t tensor = 0, attention_data = 0, expert_tensor = 0, expert = 0;
+};
+struct ServingPointPool {
+  std::uint32_t workers = 0, batch = 0;  // batch: requests of a worker at once
+  ServingLayout layout;
+};
+
 // A line of configs/validation/serving/points.csv. Files that it names: configs/models/MODEL.yaml,
 // and the accelerator's. Counts are 0 where the field is empty.
 struct ServingPoint {
   std::string place;  // "points.csv:17"
   std::string benchmark, model, accelerator, engine, version, precision, expert_precision, mode;
-  std::uint32_t tensor = 0, attention_data = 0, expert_tensor = 0, expert = 0;
+  ServingLayout layout;              // of mode `agg`
+  ServingPointPool prefill, decode;  // of mode `disagg`
   std::uint32_t input_tokens = 0, output_tokens = 0, clients = 0, batch = 0;
   double ttft_ms = 0, tpot_ms = 0;  // measured
 };
@@ -35,6 +45,9 @@ constexpr std::uint32_t kServingBatchTokens = 8192;
 
 // Throws core::InputError naming line and column of what is wrong.
 std::vector<ServingPoint> read_serving_points(const std::string& path);
+
+// Of all its replicas.
+std::int64_t serving_devices(const ServingPoint& point);
 
 // That comes to each iteration. TensorRT-LLM prepares the next one while the devices compute; the
 // others' schedulers, in Python, are taken as 1 ms. All versions of an engine have the same.

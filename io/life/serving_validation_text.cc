@@ -51,8 +51,9 @@ std::string serving_validation_text(const std::vector<ServingPoint>& points,
     ++predicted;
     const double tpot = percent(results[i].tpot_ms, p.tpot_ms);
     const double ttft = percent(results[i].ttft_ms, p.ttft_ms);
-    for (PointErrors* e : {&groups[fmt::format("{} | {} | {} | {}", p.model, p.accelerator,
-                                               p.engine, p.precision)],
+    for (PointErrors* e : {&groups[fmt::format("{} | {} | {}{} | {}", p.model, p.accelerator,
+                                               p.engine, p.mode == "agg" ? "" : ", two pools",
+                                               p.precision)],
                            &models[p.model], &models["all"]}) {
       e->tpot.push_back(tpot);
       e->ttft.push_back(ttft);
@@ -75,9 +76,9 @@ std::string serving_validation_text(const std::vector<ServingPoint>& points,
     const ServingPointResult& r = results[worst[w].second];
     out += fmt::format("| {}, {}, {} {} {} | {} | {} | {}+{} | {:.2f} | {:.2f} | {:.0f} | "
                        "{:.0f} |\n",
-                       p.model, p.accelerator, p.engine, p.version, p.precision, p.tensor,
-                       p.clients, p.input_tokens, p.output_tokens, p.tpot_ms, r.tpot_ms, p.ttft_ms,
-                       r.ttft_ms);
+                       p.model, p.accelerator, p.engine, p.version, p.precision,
+                       serving_devices(p), p.clients, p.input_tokens, p.output_tokens, p.tpot_ms,
+                       r.tpot_ms, p.ttft_ms, r.ttft_ms);
   }
   out += "\n| left out | points |\n|---|--:|\n";
   for (const auto& [reason, count] : reasons) out += fmt::format("| {} | {} |\n", reason, count);
@@ -87,13 +88,13 @@ std::string serving_validation_text(const std::vector<ServingPoint>& points,
 std::string serving_validation_csv(const std::vector<ServingPoint>& points,
                                    const std::vector<ServingPointResult>& results) {
   std::string out =
-      "model,accelerator,engine,version,precision,tensor,expert,input_tokens,output_tokens,clients,"
+      "model,accelerator,engine,version,precision,mode,devices,input_tokens,output_tokens,clients,"
       "ttft_ms,predicted_ttft_ms,tpot_ms,predicted_tpot_ms,reason\n";
   for (std::size_t i = 0; i < points.size(); ++i) {
     const ServingPoint& p = points[i];
     const ServingPointResult& r = results[i];
     out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{:.6g},{},{:.6g},{}\n", p.model,
-                       p.accelerator, p.engine, p.version, p.precision, p.tensor, p.expert,
+                       p.accelerator, p.engine, p.version, p.precision, p.mode, serving_devices(p),
                        p.input_tokens, p.output_tokens, p.clients, p.ttft_ms, r.ttft_ms, p.tpot_ms,
                        r.tpot_ms, r.reason);
   }

@@ -59,6 +59,8 @@ const Keys<IterationStudy>& iteration_keys() {
                   "devices that split each layer"),
        K::integer("expert", [](S & s) -> auto& { return s.spec.expert; }, {1, 1024},
                   "parts that experts are dealt to: 1, or as many as `tensor`"),
+       K::integer("attention_data", [](S & s) -> auto& { return s.spec.attention_data; },
+                  {1, 1024}, "groups of these devices, each with requests of its own to attend to"),
        K::choice("precision", [](S & s) -> auto& { return s.spec.precision; },
                  "of the layers' products"),
        K::section("all_reduce", [](S & s) -> auto& { return s.spec.all_reduce; },

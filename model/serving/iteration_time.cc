@@ -44,16 +44,24 @@ class KernelPrices {
         m_(spec.model),
         models_(accelerator, {.fidelity = ComputeFidelity::table}),
         t_(unsign(spec.tensor)),
+        group_(t_ / unsign(spec.attention_data)),
         hidden_(unsign(m_.hidden)) {}
 
-  // All of a batch of `n` tokens but attention cores and the head.
+  // All of a batch of `n` tokens but attention cores and the head, and, where groups of devices
+  // have requests of their own, what is in grouped().
   [[nodiscard]] std::int64_t linear(std::uint64_t n) const {
     const std::uint64_t layers = unsign(m_.layers);
     const std::uint64_t with_experts = expert_layers();
-    std::int64_t ps = times(layers, attention_products(n) + 2 * norm(n) + 2 * all_reduce(n));
+    const bool apart = group_ != t_;
+    std::int64_t ps = times(layers, (apart ? 0 : grouped_in_layer(n)) + all_reduce(n, t_));
     ps += times(layers - with_experts, ffn(n, unsign(m_.ffn)));
     if (with_experts != 0) ps += times(with_experts, experts(n));
     return ps + element_wise(Op::EMBEDDING, n * hidden_, n * hidden_);
+  }
+
+  // All layers: what the devices of a group do apart with `n` tokens, but attention cores.
+  [[nodiscard]] std::int64_t grouped(std::uint64_t n) const {
+    return times(unsign(m_.layers), grouped_in_layer(n));
   }
 
   // The last norm, the logits of `n` sequences, gathered, and a token chosen of each.
@@ -115,10 +123,10 @@ class KernelPrices {
 
  private:
   [[nodiscard]] bool latent() const { return m_.mla.key_value_rank != 0; }
-  [[nodiscard]] std::uint64_t heads() const { return unsign(m_.heads) / t_; }
+  [[nodiscard]] std::uint64_t heads() const { return unsign(m_.heads) / group_; }
   // Each device has a whole one at least, where there are fewer than devices.
   [[nodiscard]] std::uint64_t key_heads() const {
-    return std::max<std::uint64_t>(1, unsign(kv_heads_of(m_)) / t_);
+    return std::max<std::uint64_t>(1, unsign(kv_heads_of(m_)) / group_);
   }
   [[nodiscard]] std::uint64_t expert_layers() const {
     if (m_.moe.experts == 0) return 0;
@@ -165,15 +173,19 @@ class KernelPrices {
     const double ps = bytes / static_cast<double>(spec_.all_reduce.bytes_per_s) * 1e12;
     return spec_.all_reduce.latency.ps + static_cast<std::int64_t>(std::ceil(ps));
   }
-  [[nodiscard]] double others() const {
-    return static_cast<double>(t_ - 1) / static_cast<double>(t_);
+  static double others(std::uint64_t devices) {
+    return static_cast<double>(devices - 1) / static_cast<double>(devices);
   }
-  [[nodiscard]] std::int64_t all_reduce(std::uint64_t n) const {
-    if (t_ == 1) return 0;
-    return moved(2 * others() * static_cast<double>(kElement * n * hidden_));
+  [[nodiscard]] std::int64_t all_reduce(std::uint64_t n, std::uint64_t devices) const {
+    if (devices == 1) return 0;
+    return moved(2 * others(devices) * static_cast<double>(kElement * n * hidden_));
   }
   [[nodiscard]] std::int64_t gather(std::uint64_t bytes) const {
-    return moved(others() * static_cast<double>(bytes));
+    return moved(others(t_) * static_cast<double>(bytes));
+  }
+
+  [[nodiscard]] std::int64_t grouped_in_layer(std::uint64_t n) const {
+    return attention_products(n) + 2 * norm(n) + all_reduce(n, group_);
   }
 
   [[nodiscard]] std::int64_t attention_products(std::uint64_t n) const {
@@ -239,7 +251,7 @@ class KernelPrices {
   const IterationSpec& spec_;
   const ModelSpec& m_;
   ComputeModels models_;
-  std::uint64_t t_, hidden_;
+  std::uint64_t t_, group_, hidden_;  // devices: of the replica, that split attention
 };
 
 std::int64_t divides(const char* key, std::int64_t whole, std::int64_t part) {
@@ -255,7 +267,8 @@ void check(const IterationSpec& spec) {
     throw SpecProblem("model.family", "of another kind; expected decoder");
   }
   in_range("tensor", spec.tensor, 1, kTensorMax);
-  divides("tensor", m.heads, spec.tensor);
+  divides("attention_data", spec.tensor, spec.attention_data);
+  divides("tensor", m.heads, spec.tensor / spec.attention_data);
   divides("tensor", m.ffn, spec.tensor);
   divides("tensor", m.moe.shared_ffn, spec.tensor);
   if (spec.expert != 1 && spec.expert != spec.tensor) {
@@ -295,11 +308,13 @@ std::int64_t TimeCurve::at(std::uint64_t x) const {
 IterationTime::IterationTime(const IterationSpec& spec, const Accelerator& accelerator)
     : host_(spec.host) {
   check(spec);
+  groups_ = unsign(spec.attention_data);
   Accelerator graph = accelerator;
   graph.launch_latency = accelerator.graph_launch_latency;
   const KernelPrices prices(spec, graph);
   for (const std::uint64_t n : quarter_octaves(kTokensGridMax)) {
     linear_.add(n, prices.linear(n));
+    if (groups_ > 1) grouped_.add(n, prices.grouped(n));
     prompt_.add(n, prices.prompt_core(n));
   }
   for (const std::uint64_t n : quarter_octaves(kDecodesGridMax)) head_.add(n, prices.head(n));
@@ -339,8 +354,24 @@ core::Time IterationTime::of(const IterationWork& work) const {
   core::WidePs ps = host_.ps;
   if (work.tokens != 0) ps += linear_.at(work.tokens);
   if (work.outputs != 0) ps += head_.at(work.outputs);
+  if (groups_ > 1) return core::time_to_end(ps + grouped_ps(work));
   ps += decode_core_ps(work.decodes, work.decode_context);
   return core::time_to_end(ps + work.prompt_core_ps);
+}
+
+// Of the group that has most, where requests are dealt evenly and a prompt is one group's.
+core::WidePs IterationTime::grouped_ps(const IterationWork& work) const {
+  const auto share = [](std::uint64_t all, std::uint64_t groups) {
+    return groups == 0 ? 0 : (all + groups - 1) / groups;
+  };
+  const std::uint64_t with_prompts = std::min(groups_, work.prompts);
+  const std::uint64_t decodes = share(work.decodes, groups_);
+  const std::uint64_t tokens =
+      share(work.prompt_tokens, with_prompts) + share(work.tokens - work.prompt_tokens, groups_);
+  core::WidePs ps = tokens == 0 ? 0 : grouped_.at(tokens);
+  if (decodes != 0) ps += decode_core_ps(decodes, work.decode_context * decodes / work.decodes);
+  if (with_prompts != 0) ps += work.prompt_core_ps / static_cast<std::int64_t>(with_prompts);
+  return ps;
 }
 
 }  // namespace exawarp::model::serving

@@ -8,6 +8,10 @@
 //   ends     embedding, last norm, head and sampling of the sequences that give a token
 //   host     once an iteration
 //
+// With data-parallel attention each of some groups of devices has requests of its own: it computes
+// their attention, all devices together the rest of a layer, for which they gather what groups have
+// and scatter sums back, in place of one all-reduce. A layer waits for the group that has most.
+//
 // Kernels are launched as a graph (Accelerator::graph_launch_latency between them). All prices are
 // asked for when it is built, at the points of grids; afterwards it interpolates between integers,
 // so that an event may ask, and any thread gets the same answer.
@@ -40,6 +44,7 @@ struct IterationSpec {
   ModelSpec model;          // a decoder
   std::int64_t tensor = 1;  // devices of a replica: heads and the widths of blocks are split
   std::int64_t expert = 1;  // parts that experts are dealt to, whole: 1 (each is split), or tensor
+  std::int64_t attention_data = 1;  // groups of devices with requests of their own; divides tensor
   schema::DataType precision = schema::DataType::BF16;  // of the layers' products
   schema::DataType expert_precision = schema::DataType::NONE;  // of routed experts; NONE: same
   AllReduceCost all_reduce;
@@ -66,6 +71,8 @@ struct IterationWork {
   std::uint64_t outputs = 0;         // sequences that give a token
   std::uint64_t decodes = 0;         // decoding requests
   std::uint64_t decode_context = 0;  // tokens that these have so far, together
+  std::uint64_t prompts = 0;         // requests with tokens of their prompts
+  std::uint64_t prompt_tokens = 0;   // these tokens
   std::int64_t prompt_core_ps = 0;   // sum of IterationTime::prompt_core_ps() over prompts
 };
 
@@ -81,9 +88,12 @@ class IterationTime {
 
  private:
   [[nodiscard]] std::int64_t decode_core_ps(std::uint64_t decodes, std::uint64_t context) const;
+  [[nodiscard]] core::WidePs grouped_ps(const IterationWork& work) const;
 
   core::Time host_;
-  TimeCurve linear_;                          // by tokens: all but attention cores and the head
+  std::uint64_t groups_ = 1;                  // with requests of their own
+  TimeCurve linear_;                          // by tokens: what all devices do but the head
+  TimeCurve grouped_;                         // by a group's tokens: the rest; if groups_ > 1
   TimeCurve head_;                            // by outputs
   TimeCurve prompt_;                          // by tokens of one prompt, without past
   std::vector<std::uint64_t> decode_counts_;  // of decode_, ascending

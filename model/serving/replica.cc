@@ -26,6 +26,8 @@ core::Time iteration_of(const Replica::State& s, const IterationTime& time) {
       work.decode_context += r.processed;
     } else {
       work.prompt_core_ps += time.prompt_core_ps(r.tokens, r.processed);
+      ++work.prompts;
+      work.prompt_tokens += r.tokens;
       if (r.processed + r.tokens == r.prefill) ++work.outputs;
     }
   }
