@@ -13,6 +13,13 @@
 #include "io/cli/run_main.h"
 #include "io/cli/standard_streams.h"
 
+// What jemalloc asks, where the program has it: memory in huge pages. Touching pages for the first
+// time is a quarter of a run of a fifth of a second (docs/laboratory/performance.md).
+extern "C" {
+extern const char* malloc_conf;
+const char* malloc_conf = "thp:always";
+}
+
 int main(int argc, char** argv) {
   exawarp::io::open_standard_descriptors();
   exawarp::core::remove_temporaries_on_signals();
