@@ -264,7 +264,7 @@ void link_pools(const std::vector<PlacedJob>& jobs, std::vector<ProgramTable>& p
     if (pool == nullptr || !pool->continues || !jobs[j].runs) continue;
     const serving::Pool& before = *jobs[j - 1].pool;
     const auto plan = std::make_shared<const serving::KvPlan>(
-        serving::kv_plan(before.model, before.layout, pool->layout));
+        serving::kv_plan(before.model, before.layout, pool->layout, before.layers_per_message));
     change_served(programs, jobs[j - 1], [&](ServedProgram& program) {
       program.keys = plan;
       program.keys_to = &jobs[j];
@@ -485,11 +485,16 @@ void Cluster::add_serving(std::size_t j) {
   const std::uint32_t keys = hands_over ? first.keys->messages : 0;
   serving::Spec spec = on_devices(job, job.start, keys);
   spec.hands_over = hands_over;
+  spec.keys_by_layer = hands_over && job.pool->layers_per_message != 0;
   std::optional<serving::Spec> decoding;
   if (hands_over) {
     decoding = on_devices(jobs()[j + 1], job.start, keys);
+    EXAWARP_CHECK(!spec.keys_by_layer ||
+                      std::uint64_t{keys} * decoding->request_tokens_max <= serving::kKeyTokensMax,
+                  keys);
     decoding->requests = spec.requests;
     decoding->latency = spec.latency;
+    decoding->keys_by_layer = spec.keys_by_layer;
   }
   auto serving = std::make_unique<const serving::Serving>(
       std::move(spec), std::move(decoding),

@@ -47,6 +47,7 @@ class DeviceEventText {
       case DeviceEvent::iteration_begins:
         return "its scheduler tells it the next iteration";
       case DeviceEvent::transfer_due:
+      case DeviceEvent::keys_due:
         return "its scheduler tells it to send keys and values";
       case DeviceEvent::background_due:
       case DeviceEvent::background_arrives:

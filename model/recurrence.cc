@@ -319,6 +319,7 @@ class MomentComparison {
       case DeviceEvent::census:
       case DeviceEvent::iteration_begins:
       case DeviceEvent::transfer_due:
+      case DeviceEvent::keys_due:
         return false;
     }
     return false;

@@ -30,8 +30,8 @@ void add_scheduler(const Replica::State& s, PoolTotals& totals) {
   totals.restarts += s.restarts;
   totals.held += s.held + s.host_blocks + s.cached.size() - s.idle;
   totals.queued += std::uint64_t{s.waiting.size()} + s.ranked.size() + s.restarted.size() +
-                   s.running.size() + s.flight.size() + s.leaving.size() + s.offers.size() +
-                   s.arriving.size();
+                   s.running.size() + s.flight.size() + s.leaving.size() + s.ahead.size() +
+                   s.offers.size() + s.arriving.size();
   totals.blocks_most = std::max<std::uint64_t>(totals.blocks_most, s.held_most);
 }
 

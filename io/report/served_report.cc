@@ -26,20 +26,22 @@ struct Served : Answers {
   const Serving* serving = nullptr;
   const ServedJobConfig* config = nullptr;
   std::size_t job = 0;  // of the first pool
-  Spread keys_wait, keys_transfer;
+  Spread keys_wait, keys_transfer, keys_exposed;
 
   [[nodiscard]] std::size_t pools() const { return serving->decoding() == nullptr ? 1 : 2; }
 };
 
 void add_transfers(const model::serving::Outcome& outcome, Served& out) {
-  std::vector<Time> wait, transfer;
+  std::vector<Time> wait, transfer, exposed;
   for (std::size_t i = 0; i < out.serving->spec().requests.size(); ++i) {
     if (!outcome.is_done(i) || !outcome.was_handed_over(i)) continue;
     wait.push_back(outcome.keys_wait(i));
     transfer.push_back(outcome.keys_transfer(i));
+    exposed.push_back(outcome.keys_exposed(i));
   }
   out.keys_wait = spread_of(std::move(wait));
   out.keys_transfer = spread_of(std::move(transfer));
+  out.keys_exposed = spread_of(std::move(exposed));
 }
 
 std::vector<Served> served_of(const RunReport& r) {
@@ -53,7 +55,7 @@ std::vector<Served> served_of(const RunReport& r) {
         answers_of(
             serving->spec().requests, outcome, [](std::size_t) { return true; },
             [&](std::size_t) { return config->objectives; }),
-        serving, config, j, {}, {}});
+        serving, config, j, {}, {}, {}});
     add_transfers(outcome, out);
   }
   return all;
@@ -141,6 +143,7 @@ void add_text(const RunReport& r, const Served& served, std::string& out) {
   if (served.pools() == 2) {
     line("keys wait", text_of(served.keys_wait));
     line("keys move", text_of(served.keys_transfer));
+    line("keys exposed", text_of(served.keys_exposed));
   }
   if (served.config->objectives.any()) {
     const auto done = static_cast<double>(std::max<std::uint64_t>(1, served.done));
@@ -182,6 +185,7 @@ Json served_json(const RunReport& r) {
     if (served.pools() == 2) {
       entry["keys_wait_ps"] = json_of(served.keys_wait);
       entry["keys_transfer_ps"] = json_of(served.keys_transfer);
+      entry["keys_exposed_ps"] = json_of(served.keys_exposed);
     }
     if (served.config->objectives.any()) {
       entry["good"] = served.good;

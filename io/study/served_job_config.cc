@@ -67,6 +67,12 @@ const Keys<PoolConfig>& decode_keys() {
                               out.place = job.place;
                             })
                       .otherwise("`linear`"));
+    all.push_back(K::choice("keys", &S::keys,
+                            "how keys and values come: `whole`, once the prompt is done, or "
+                            "`by_layer`, while it is computed"));
+    all.push_back(K::integer("layers_per_message", &S::layers_per_message, {1, 1 << 16},
+                             "of the stage that sends them")
+                      .only_if("keys", {"by_layer"}));
     return all;
   }());
   return keys;
@@ -85,12 +91,33 @@ void check_decode(const YamlSection& section, const ServedJobConfig& job) {
   }
 }
 
+// Layer by layer, a replica counts tokens of messages (serving/handover.h).
+void check_messages(const YamlSection& section, const ServedJobConfig& job) {
+  const PoolConfig& decode = *job.decode;
+  if (decode.keys == KeysMove::whole) return;
+  const std::uint64_t messages =
+      model::serving::kv_plan(job.model, job.pool.layout, decode.layout, decode.layers_of_message())
+          .messages;
+  const std::uint64_t most = model::serving::kKeyTokensMax / decode.spec.request_tokens_max;
+  if (messages <= most) return;
+  section.fail(
+      "layers_per_message",
+      fmt::format("\"{}\" makes {} messages for each part of a prompt; expected more "
+                  "layers, for at most {} messages where a request has {} tokens",
+                  decode.layers_per_message, messages, most, decode.spec.request_tokens_max));
+}
+
 void check_model(const YamlSection& section, const ServedJobConfig& job) {
   const auto check_pool = [&](const YamlSection& where, const PoolConfig& pool) {
+    const std::int64_t experts = job.model.moe.experts;
+    if (job.experts == Experts::exchange && experts % pool.layout.tensor != 0) {
+      where.fail("tensor", fmt::format("\"{}\"; expected a divisor of the experts, {}",
+                                       pool.layout.tensor, experts));
+    }
     model::serving::IterationSpec spec;
     spec.model = job.model;
     spec.tensor = static_cast<std::int64_t>(pool.layout.tensor);
-    spec.expert = job.expert;
+    spec.expert = expert_parts(job, pool);
     spec.precision = job.precision;
     spec.host = job.host;
     try {
@@ -103,11 +130,32 @@ void check_model(const YamlSection& section, const ServedJobConfig& job) {
                                          pool.layout.pipeline, job.model.layers));
     }
   };
+  if (job.experts == Experts::exchange && job.model.moe.experts == 0) {
+    section.fail("experts", "are exchanged, but the model has none; expected sum");
+  }
   check_pool(section, job.pool);
-  if (job.decode) check_pool(section.section("decode"), *job.decode);
+  if (!job.decode) return;
+  const YamlSection decode = section.section("decode");
+  check_pool(decode, *job.decode);
+  check_messages(decode, job);
+}
+
+const Keys<model::serving::ExpertExchange>& exchange_routing_keys() {
+  using S = model::serving::ExpertExchange;
+  using K = Keys<S>;
+  static const K keys(
+      "jobs.serving.routing", "How tokens come to experts: those of all layers alike.",
+      {K::real("imbalance", &S::imbalance, {.min = 0, .max = 1},
+               "experts' shares are drawn from 1 - imbalance to 1 + imbalance times the mean"),
+       K::integer("seed", &S::seed, {.min = 0}, "of the imbalance")});
+  return keys;
 }
 
 }  // namespace
+
+std::int64_t expert_parts(const ServedJobConfig& job, const PoolConfig& pool) {
+  return job.experts == Experts::exchange ? std::int64_t{pool.layout.tensor} : job.expert;
+}
 
 const Keys<ServedJobConfig>& served_job_keys() {
   using S = ServedJobConfig;
@@ -121,12 +169,24 @@ const Keys<ServedJobConfig>& served_job_keys() {
         }
         std::vector<K::Key> rest{
             K::choice("precision", &S::precision, "of the layers' products"),
+            K::choice("experts", &S::experts,
+                      "behind those that devices share: a `sum` of all devices, or an `exchange`: "
+                      "each of a pool's `tensor` devices has some, and tokens go there and back"),
             K::integer("expert", &S::expert, {1, 1024},
-                       "parts that experts are dealt to: 1, or as many as `tensor`"),
+                       "parts that experts are dealt to: 1, or as many as `tensor`")
+                .only_if("experts", {"sum"}),
+            K::integer("exchanges", [](S& s) -> auto& { return s.exchange.count; }, {0, 4096},
+                       "with experts and back, of a stage in an iteration, which share what its "
+                       "layers' would carry")
+                .otherwise("one a layer with experts")
+                .only_if("experts", {"exchange"}),
+            K::section("routing", &S::exchange, exchange_routing_keys(),
+                       "how tokens come to experts")
+                .only_if("experts", {"exchange"}),
             K::latency("host", &S::host, 0, "that an iteration waits for the host"),
             K::integer("all_reduces", &S::all_reduces, {0, 4096},
                        "of a stage in an iteration, which share what a layer's two would carry")
-                .otherwise("two a layer"),
+                .otherwise("two a layer, or one where `experts` are exchanged"),
             K::flag("by_formula", [](S& s) -> auto& { return s.pool.by_formula; }, kByFormula),
             K::custom("scheduler", {ValueShape::mapping(serving_spec_keys().schema())},
                       "of each replica, and their router",
@@ -157,6 +217,7 @@ const Keys<ServedJobConfig>& served_job_keys() {
 
 ServedJobConfig read_served_job(const YamlSection& section) {
   ServedJobConfig out = served_job_keys().read(section);
+  out.exchange.on = out.experts == Experts::exchange;
   check_model(section, out);
   check_request_source(out.requests, section.where("requests"));
   if (!out.requests.classes.empty()) {

@@ -37,7 +37,7 @@ std::shared_ptr<const model::serving::IterationTime> iteration_time(
   model::serving::IterationSpec spec;
   spec.model = job.model;
   spec.tensor = static_cast<std::int64_t>(pool.layout.tensor);
-  spec.expert = job.expert;
+  spec.expert = expert_parts(job, pool);
   spec.precision = job.precision;
   spec.all_reduce = {.latency = core::Time{0},
                      .bytes_per_s = std::numeric_limits<std::int64_t>::max()};
@@ -57,7 +57,11 @@ std::shared_ptr<model::serving::Pool> pool_of(const JobConfig& job, const Study&
   pool->layout = config.layout;
   pool->model = serving.model;
   pool->all_reduces = serving.all_reduces;
+  pool->exchange = serving.exchange;
   pool->continues = job.decodes;
+  if (serving.decode && !job.decodes) {
+    pool->layers_per_message = serving.decode->layers_of_message();
+  }
   return pool;
 }
 

@@ -41,7 +41,7 @@ void CarriedMessages<Port, Source>::take(core::DeviceId from, const CarriedBody&
     case Carried::step:
       return take_collective(body);
     case Carried::message:
-      return device_.take_message({0, body.time_ps, from.value, body.first, 0, 0});
+      return device_.take_message({0, body.time_ps, from.value, body.first, 0, body.lane});
     case Carried::request:
       return device_.messages().take_request(
           {0, body.time_ps, from.value, body.first, 0, body.second});

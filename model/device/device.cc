@@ -46,9 +46,26 @@ void describe(StateArchive& archive, SteppedState& stepped) {
 
 void describe(StateArchive& archive, PassAccount& passes) { archive.bytes(&passes); }
 
+// The digest has the tokens of messages of some layers alone, so that of whole keys is what it was
+// before there were others.
+void describe(StateArchive& archive, KeysToSend& keys) {
+  struct WholeKeys {
+    std::uint32_t to, request;
+    std::int64_t bytes;
+  } whole{keys.to, keys.request, keys.bytes};
+  archive.bytes(&whole);
+  keys.to = whole.to;
+  keys.request = whole.request;
+  keys.bytes = whole.bytes;
+  archive.kept(keys.tokens);
+  archive.kept(keys.unused);
+  if (keys.tokens != 0) archive.digest_word(keys.tokens);
+}
+
 void describe(StateArchive& archive, ServedState& served) {
   served.told.describe(archive, [&](IterationBegins& told) { archive.bytes(&told); });
-  served.transfers.describe(archive, [&](KeysToSend& keys) { archive.bytes(&keys); });
+  served.transfers.describe(archive, [&](KeysToSend& keys) { describe(archive, keys); });
+  served.by_layer.describe(archive, [&](KeysByLayer& keys) { archive.bytes(&keys); });
   archive.bytes(&served.now);
   for (std::uint32_t* word : {&served.begin, &served.end, &served.sent, &served.transfers_end}) {
     archive.word(*word);

@@ -56,6 +56,7 @@ class Device {
   void on_message(const Message& message, bool waited);
   void on_iteration(const IterationBegins& begins);
   void on_transfer(const TransferDue& due);
+  void on_keys(const KeysDue& due);
 
   bool start(std::uint32_t stream, const Task& task);
   bool start_compute(std::uint32_t stream, const Task& task);
@@ -63,6 +64,9 @@ class Device {
   bool start_ring(std::uint32_t stream, const Task& task);
   bool start_steps(std::uint32_t stream, const Task& task);
   void start_transfer(std::uint32_t stream, const Task& keys);
+  // Keys and values are added by add(), which returns whether there are any.
+  template <class Add>
+  void add_keys(const Add& add);
   bool begins_next();
 
   [[gnu::cold]] void put_begin_on_timeline(std::uint32_t stream, const Task& task, bool over);
@@ -120,6 +124,8 @@ void Device<Source, Port>::handle(const pdes::Event& event) {
       return on_iteration(event.as<IterationBegins>());
     case DeviceEvent::transfer_due:
       return on_transfer(event.as<TransferDue>());
+    case DeviceEvent::keys_due:
+      return on_keys(event.as<KeysDue>());
     case DeviceEvent::background_due:
     case DeviceEvent::background_arrives:
     case DeviceEvent::census:
@@ -215,12 +221,27 @@ template <class Source, class Port>
 void Device<Source, Port>::on_transfer(const TransferDue& due) {
   frame_.ctx.check(Source::kServes, "a device that serves nobody was told to send keys");
   if constexpr (Source::kServes) {
-    const bool was_at_end = streams_.is_at_end(Source::kTransfers);
-    const std::uint32_t sent = streams_.cursor(Source::kTransfers);
-    if (!streams_.source().add_transfers(frame_, due, sent) || !was_at_end) return;
-    streams_.extend(Source::kTransfers);
+    add_keys([&] { return streams_.source().add_transfers(frame_, due); });
     settle();
   }
+}
+
+template <class Source, class Port>
+void Device<Source, Port>::on_keys(const KeysDue& due) {
+  frame_.ctx.check(Source::kServes, "a device that serves nobody was told to send keys");
+  if constexpr (Source::kServes) {
+    const std::uint32_t at = streams_.cursor(Source::kIterations);
+    add_keys([&] { return streams_.source().add_by_layer(frame_, due, at); });
+    settle();
+  }
+}
+
+template <class Source, class Port>
+template <class Add>
+void Device<Source, Port>::add_keys(const Add& add) {
+  const bool was_at_end = streams_.is_at_end(Source::kTransfers);
+  streams_.source().forget_sent(streams_.cursor(Source::kTransfers), frame_.ctx);
+  if (add() && was_at_end) streams_.extend(Source::kTransfers);
 }
 
 // ---- what comes
@@ -244,7 +265,7 @@ template <class Source, class Port>
 void Device<Source, Port>::take_message(const Message& message) {
   if constexpr (Source::kServes) {
     if ((message.tag & kTransferTag) != 0) {
-      return streams_.source().report_keys(frame_, message.tag);
+      return streams_.source().report_keys(frame_, message);
     }
   }
   const auto stream = messages().take(message);
@@ -276,8 +297,14 @@ bool Device<Source, Port>::start(std::uint32_t stream, const Task& task) {
     case TaskKind::receive:
       return messages().start_receive(task);
     case TaskKind::mark:
-      if constexpr (Source::kServes) streams_.source().report(frame_);
-      else if (frame_.parts.passes != nullptr) TimeAccount(frame_).begin_pass(task.tag);
+      if constexpr (Source::kServes) {
+        if (task.tag == Source::kIterationEnds)
+          streams_.source().report(frame_);
+        else
+          add_keys([&] { return streams_.source().add_computed(frame_, task.tag); });
+      } else if (frame_.parts.passes != nullptr) {
+        TimeAccount(frame_).begin_pass(task.tag);
+      }
       return true;
   }
   return true;
@@ -355,7 +382,7 @@ void Device<Source, Port>::start_transfer(std::uint32_t stream, const Task& keys
   const core::DeviceId peer{static_cast<std::uint32_t>(keys.peer)};
   const Tier tier = port_.tier_to(peer);
   const core::Time wire = port_.wire_of(keys.wire[0].ps, interface_of(tier));
-  const auto left = port_.send_message({peer, tier, wire, keys.tag}, stream);
+  const auto left = port_.send_message({peer, tier, wire, keys.tag, keys.steps}, stream);
   if (!left || *left == core::Time::max()) return;
   streams_.complete_in(*left - frame_.now(), stream);
 }

@@ -145,11 +145,20 @@ struct KeysToSend {
   std::uint32_t to;  // a device
   std::uint32_t request;
   std::int64_t bytes;
+  std::uint32_t tokens;  // of a message of some layers; 0: of all
+  std::uint32_t unused;
+};
+// Of which layers are sent as they are computed.
+struct KeysByLayer {
+  KeysDue due;
+  std::uint32_t sent;  // messages of this device's plan (serving::KvPlan)
+  std::uint32_t unused;
 };
 struct ServedState {
   pdes::UndoRing<IterationBegins> told;  // that have not begun
   pdes::UndoRing<KeysToSend> transfers;  // from position `sent` on
-  IterationBegins now{};                 // at positions begin to end, exclusive
+  pdes::UndoVector<KeysByLayer> by_layer;
+  IterationBegins now{};  // at positions begin to end, exclusive
   std::uint32_t begin = 0, end = 0;
   std::uint32_t sent = 0, transfers_end = 0;
 };

@@ -63,6 +63,7 @@ struct Outgoing {
   Tier tier;
   core::Time wire;           // as Task::wire has it
   std::uint32_t connection;  // see Network::ends_of()
+  std::uint32_t tokens = 0;  // of keys and values that go by layer, Message::stream
 };
 
 template <class Links>
@@ -192,7 +193,7 @@ class MessagePort {
     if (leaving.sent == core::Time::max()) return leaving.sent;
     send_at(out.to, leaving, DeviceEvent::message_arrives,
             Message{leaving.wire.ps, (leaving.sent - leaving.wire).ps, frame_.self().value,
-                    out.connection, static_cast<std::uint32_t>(leaving.in), 0});
+                    out.connection, static_cast<std::uint32_t>(leaving.in), out.tokens});
     return leaving.sent;
   }
   template <class Payload>

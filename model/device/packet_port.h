@@ -68,7 +68,8 @@ class PacketPort : public MessagePort<typename Reach::Links> {
          {.time_ps = frame_.now().ps,
           .first = out.connection,
           .second = stream,
-          .kind = Carried::message});
+          .kind = Carried::message,
+          .lane = out.tokens});
     return {};
   }
   void send_request(core::DeviceId to, std::uint32_t tag, std::uint32_t stream) {

@@ -4,10 +4,13 @@
 //
 //   receive, (compute, all-reduce) x pieces, gather, send       of a stage of a pipeline;
 //                                                               what a stage lacks is left out
+//
+// (some pieces end in a dispatch to experts, and as many in a combine, in place of an all-reduce);
 //   then, on the first device of the last stage, the scheduler hears
 //
 // Stream 1 sends keys and values to the devices of another pool's replica, whose schedulers hear of
-// each message that comes.
+// each message that comes: of whole prompts, or, where they go by layer, of the layers that are
+// computed, of which a mark behind each piece's computation tells.
 //
 // Positions of a stream count on. Tasks that are messages stand in the program's table, by size
 // class; what differs from iteration to iteration (a duration, a peer) is put together when it is
@@ -40,8 +43,13 @@ struct TasksBySize {
 
 // What is the same for all devices of a stage.
 struct ServedProgram {
-  TasksBySize receives, all_reduces, gathers, sends;
-  std::uint32_t pieces = 1;  // of an iteration's compute time
+  TasksBySize receives, all_reduces, dispatches, combines, gathers, sends;
+  // Of an iteration's compute time: `sums` that end in an all-reduce, and behind each share of them
+  // one that ends in a dispatch and one that ends in a combine.
+  std::uint32_t pieces = 1;
+  std::uint32_t sums = 1, exchanges = 0;
+  std::uint32_t layers = 1;
+  bool by_layer = false;  // go keys and values: a mark follows each piece's computation
   std::uint32_t stage = 0;
   bool is_last = true;  // stage
   serving::PoolLayout layout;
@@ -52,9 +60,54 @@ struct ServedProgram {
   const PlacedJob* keys_to = nullptr;
   std::uint32_t keys_to_devices = 0;  // of its replicas
 
+  // Tasks of a piece that ends in `message`, of the pieces before exchange `e`, and of all.
+  [[nodiscard]] std::uint32_t tasks_of_piece(const TasksBySize& message,
+                                             const IterationBegins& it) const {
+    return 1 + (by_layer ? 1 : 0) + message.count(it.tokens);
+  }
+  [[nodiscard]] std::uint32_t tasks_before(std::uint32_t e, const IterationBegins& it) const {
+    return sums_before(e) * tasks_of_piece(all_reduces, it) +
+           e * (tasks_of_piece(dispatches, it) + tasks_of_piece(combines, it));
+  }
+  [[nodiscard]] std::uint32_t tasks_of_pieces(const IterationBegins& it) const {
+    return exchanges == 0 ? sums * tasks_of_piece(all_reduces, it) : tasks_before(exchanges, it);
+  }
   [[nodiscard]] std::uint32_t tasks_of(const IterationBegins& it) const {
-    return receives.count(it.tokens) + pieces * (1 + all_reduces.count(it.tokens)) +
-           gathers.count(it.outputs) + sends.count(it.tokens) + 1;
+    return receives.count(it.tokens) + tasks_of_pieces(it) + gathers.count(it.outputs) +
+           sends.count(it.tokens) + 1;
+  }
+
+  // Where a task lies among those of pieces.
+  struct PieceTask {
+    std::uint32_t piece, task;   // in the piece
+    const TasksBySize* message;  // that ends it
+  };
+  // Requires i < tasks_of_pieces(it).
+  [[nodiscard]] PieceTask piece_task(std::uint32_t i, const IterationBegins& it) const {
+    const std::uint32_t of_sum = tasks_of_piece(all_reduces, it);
+    if (exchanges == 0) return {i / of_sum, i % of_sum, &all_reduces};
+    auto e = static_cast<std::uint32_t>(std::uint64_t{i} * exchanges / tasks_before(exchanges, it));
+    while (tasks_before(e, it) > i) --e;
+    while (tasks_before(e + 1, it) <= i) ++e;
+    i -= tasks_before(e, it);
+    const std::uint32_t first = sums_before(e) + 2 * e;
+    const std::uint32_t own = sums_before(e + 1) - sums_before(e);
+    if (i < own * of_sum) return {first + i / of_sum, i % of_sum, &all_reduces};
+    i -= own * of_sum;
+    const std::uint32_t of_dispatch = tasks_of_piece(dispatches, it);
+    if (i < of_dispatch) return {first + own, i, &dispatches};
+    return {first + own + 1, i - of_dispatch, &combines};
+  }
+  // Whose keys are there once so many pieces are computed. A layer has them when half of it is:
+  // attention comes first.
+  [[nodiscard]] std::uint32_t layers_after(std::uint32_t computed) const {
+    return (2 * computed * layers + pieces) / (2 * pieces);
+  }
+
+ private:
+  // Sums before exchange `e`.
+  [[nodiscard]] std::uint32_t sums_before(std::uint32_t e) const {
+    return static_cast<std::uint32_t>(std::uint64_t{e} * sums / exchanges);
   }
 };
 
@@ -63,6 +116,8 @@ class ServedTasks {
  public:
   static constexpr bool kServes = true;
   static constexpr std::uint32_t kIterations = 0, kTransfers = 1;
+  // Tags of marks: this one, or how many pieces are computed.
+  static constexpr std::uint32_t kIterationEnds = 0;
 
   explicit ServedTasks(const DeviceFrame& frame)
       : table_(frame.model.programs[frame.state.program]),
@@ -71,7 +126,8 @@ class ServedTasks {
     compute_.kind = TaskKind::compute;
     compute_.time_class = TimeClass::compute;
     compute_.channel = kNoChannel;
-    end_.kind = TaskKind::mark;
+    end_.kind = computed_.kind = TaskKind::mark;
+    end_.tag = kIterationEnds;
     keys_.kind = TaskKind::send;
     keys_.time_class = TimeClass::other;
     keys_.peer_is_absolute = true;
@@ -106,9 +162,19 @@ class ServedTasks {
   void tell(const IterationBegins& it, pdes::Context& ctx) const {
     state_.told.push_back(ctx, it);
   }
-  // Adds what this device has of a prompt's keys and values to its transfers. Returns whether that
-  // is something.
-  bool add_transfers(DeviceFrame& frame, const TransferDue& due, std::uint32_t sent) const;
+  // The transfers before position `sent` are over.
+  void forget_sent(std::uint32_t sent, pdes::Context& ctx) const {
+    while (state_.sent < sent) {
+      state_.transfers.pop_front(ctx);
+      ctx.set(state_.sent, state_.sent + 1);
+    }
+  }
+  // Each adds keys and values to this device's transfers, and returns whether there are any: what
+  // it has of a prompt; what it has computed, now that its iterations are at `position`, and in
+  // future what it computes; and what `pieces` pieces of the iteration in progress have computed.
+  bool add_transfers(DeviceFrame& frame, const TransferDue& due) const;
+  bool add_by_layer(DeviceFrame& frame, const KeysDue& due, std::uint32_t position) const;
+  bool add_computed(DeviceFrame& frame, std::uint32_t pieces) const;
 
   // The iteration is over here.
   void report(DeviceFrame& frame) const {
@@ -118,9 +184,10 @@ class ServedTasks {
                    serving::BatchEndEvent{state_.now.batch});
   }
   // Keys and values have come.
-  void report_keys(DeviceFrame& frame, std::uint32_t tag) const {
-    frame.ctx.send(scheduler(frame), program_.latency, serving::kKeysCame,
-                   serving::KeysCameEvent{tag & ~kTransferTag});
+  void report_keys(DeviceFrame& frame, const Message& keys) const {
+    frame.ctx.send(
+        scheduler(frame), program_.latency, serving::kKeysCame,
+        serving::KeysCameEvent{.request = keys.tag & ~kTransferTag, .tokens = keys.stream});
   }
 
  private:
@@ -144,14 +211,15 @@ class ServedTasks {
     const IterationBegins& now = state_.now;
     std::uint32_t i = position - state_.begin;
     if (const Task* task = find(program_.receives, now.tokens, i)) return *task;
-    const std::uint32_t of_piece = 1 + program_.all_reduces.count(now.tokens);
-    if (i < program_.pieces * of_piece) {
-      const std::uint32_t piece = i / of_piece;
-      i %= of_piece;
-      return i == 0 ? compute_task(piece, position)
-                    : table_.tasks[program_.all_reduces.first[now.tokens] + i - 1];
+    const std::uint32_t of_pieces = program_.tasks_of_pieces(now);
+    if (i < of_pieces) {
+      const ServedProgram::PieceTask at = program_.piece_task(i, now);
+      if (at.task == 0) return compute_task(at.piece, position);
+      const std::uint32_t marks = program_.by_layer ? 1 : 0;
+      if (at.task == marks) return computed_task(at.piece + 1);
+      return table_.tasks[at.message->first[now.tokens] + at.task - marks - 1];
     }
-    i -= program_.pieces * of_piece;
+    i -= of_pieces;
     if (const Task* task = find(program_.gathers, now.outputs, i)) return *task;
     if (const Task* task = find(program_.sends, now.tokens, i)) return *task;
     return end_;
@@ -164,41 +232,36 @@ class ServedTasks {
     compute_.wire[0] = core::Time{piece == 0 ? ps - each * (program_.pieces - 1) : each};
     return compute_;
   }
+  [[nodiscard]] const Task& computed_task(std::uint32_t pieces) const {
+    computed_.tag = pieces;
+    return computed_;
+  }
+  // Layers whose keys the batch of `due` has computed, now that iterations are at `position`.
+  [[nodiscard]] std::uint32_t layers_computed(const KeysDue& due, std::uint32_t position) const;
+  // Adds the messages of `keys` that `layers` layers make possible.
+  bool add_layers(DeviceFrame& frame, KeysByLayer& keys, std::uint32_t layers) const;
+  void push_transfer(DeviceFrame& frame, const KeysToSend& keys) const {
+    state_.transfers.push_back(frame.ctx, keys);
+    frame.ctx.set(state_.transfers_end, state_.transfers_end + 1);
+  }
+  [[nodiscard]] std::uint32_t key_device(std::uint32_t replica, std::uint32_t rank) const {
+    return program_.keys_to->device_of({replica * program_.keys_to_devices + rank}).value;
+  }
   [[nodiscard]] const Task& transfer_task(std::uint32_t position) const {
     const KeysToSend& keys = state_.transfers[position - state_.sent];
     keys_.peer = static_cast<std::int32_t>(keys.to);
     keys_.tag = kTransferTag | keys.request;
     keys_.wire[0] = core::Time{keys.bytes};
+    keys_.steps = keys.tokens;
     return keys_;
   }
 
   const ProgramTable& table_;
   const ServedProgram& program_;
   ServedState& state_;
-  mutable Task compute_, end_, keys_;
+  mutable Task compute_, computed_, end_, keys_;
 };
 static_assert(TaskSource<ServedTasks>);
-
-inline bool ServedTasks::add_transfers(DeviceFrame& frame, const TransferDue& due,
-                                       std::uint32_t sent) const {
-  pdes::Context& ctx = frame.ctx;
-  while (state_.sent < sent) {
-    state_.transfers.pop_front(ctx);
-    ctx.set(state_.sent, state_.sent + 1);
-  }
-  if (program_.keys == nullptr) return false;
-  const auto& parts = program_.keys->parts[rank_in_replica(frame)];
-  for (const serving::KvPart& part : parts) {
-    const core::DeviceId to =
-        program_.keys_to->device_of({due.replica * program_.keys_to_devices + part.to});
-    state_.transfers.push_back(
-        ctx, {.to = to.value,
-              .request = due.request,
-              .bytes = static_cast<std::int64_t>(part.bytes_per_token * due.tokens)});
-  }
-  ctx.set(state_.transfers_end, state_.transfers_end + static_cast<std::uint32_t>(parts.size()));
-  return !parts.empty();
-}
 
 // Sets what the tasks of `table`, of stage `stage` of a pool, are for. Requires the table of
 // serving::pool_graph().

@@ -27,7 +27,8 @@ struct Task {
   std::uint32_t first_dependency = 0;  // into ProgramTable::dependencies
   std::int32_t peer = 0;               // send, receive: offset in device ids, or the device id
   std::uint32_t tag = 0;               // stepped: index into ProgramTable::stepped; mark: the pass
-  std::uint32_t steps = 0;             // collective: of its ring, kStepsVary: depends on the device
+  // collective: of its ring, kStepsVary: depends on the device; keys of some layers: their tokens
+  std::uint32_t steps = 0;
   std::uint16_t dependency_count = 0;
   TaskKind kind = TaskKind::instant;
   TimeClass time_class = TimeClass::other;  // while it runs; receive: of its message's transfer

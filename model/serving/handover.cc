@@ -1,6 +1,9 @@
 // Of a request under way between pools, Live::batch is the replica at its other end and
-// Live::first_token_ps what it was; while it arrives, Live::tokens counts messages.
+// Live::first_token_ps what it was; while it arrives, Live::tokens counts messages, or, layer by
+// layer, tokens of messages, and Live::first_token_ps is 0 until the prompt is done.
 #include "model/serving/handover.h"
+
+#include <algorithm>
 
 #include "model/serving/kv_pool.h"
 #include "model/serving/on_devices.h"
@@ -10,12 +13,29 @@ namespace {
 
 using pdes::Context;
 
-constexpr std::uint32_t kNowhere = 0xffffffff;
-
-std::uint32_t find(const pdes::UndoVector<Live>& lives, std::uint64_t request) {
-  for (std::uint32_t i = 0; i < lives.size(); ++i)
-    if (lives[i].request == request) return i;
+template <class T>
+std::uint32_t find(const pdes::UndoVector<T>& all, std::uint64_t request) {
+  for (std::uint32_t i = 0; i < all.size(); ++i)
+    if (all[i].request == request) return i;
   return kNowhere;
+}
+
+void offer(const Live& request, Context& ctx) {
+  const auto& serving = ctx.model<Serving>();
+  ctx.send(serving.router(), serving.spec().latency, kOffered,
+           Offer{.request = request.request,
+                 .from = serving.index_of(ctx.self()),
+                 .first_token_ps = request.first_token_ps,
+                 .restarts = request.restarts});
+}
+
+template <class Due>
+void tell_devices(const Spec& spec, DeviceEvent what, const Due& due, Context& ctx) {
+  const std::uint32_t replica = ctx.model<Serving>().index_of(ctx.self());
+  const OnDevices& devices = *spec.devices;
+  for (std::uint32_t rank = 0; rank < devices.layout.replica_devices(); ++rank) {
+    ctx.send(devices.device(replica, rank), spec.latency, static_cast<pdes::EventKind>(what), due);
+  }
 }
 
 // Reserves and pulls.
@@ -40,32 +60,107 @@ void take(Replica::State& s, const Offer& offer, std::uint32_t blocks, const Spe
                      .to = serving.index_of(ctx.self()) - serving.spec().replicas});
 }
 
-}  // namespace
-
-void hand_over(Replica::State& s, const Live& request, Context& ctx) {
-  const auto& serving = ctx.model<Serving>();
-  s.leaving.push_back(ctx, request);
-  ctx.send(serving.router(), serving.spec().latency, kOffered,
-           Offer{.request = request.request,
-                 .from = serving.index_of(ctx.self()),
-                 .first_token_ps = request.first_token_ps,
-                 .restarts = request.restarts});
+// The `i`-th of `ahead` has a place to go to: devices are told of what is new of `request`, which
+// may be in a batch under way.
+void send_ahead(Replica::State& s, std::uint32_t i, const Live& request, bool in_flight,
+                const Spec& spec, Context& ctx) {
+  KeysAhead ahead = s.ahead[i];
+  const auto send_until = [&](std::uint32_t tokens, std::uint32_t batch) {
+    if (tokens <= ahead.sent) return;
+    tell_devices(spec, DeviceEvent::keys_due,
+                 KeysDue{.request = ahead.request,
+                         .tokens = tokens - ahead.sent,
+                         .replica = ahead.to,
+                         .batch = batch},
+                 ctx);
+    ahead.sent = tokens;
+  };
+  send_until(std::min(request.processed, request.prefill), kComputedBefore);
+  if (in_flight) send_until(request.processed + request.tokens, request.batch);
+  s.ahead.assign(ctx, i, ahead);
 }
 
-void send_keys(Replica::State& s, const PullEvent& pull, const Spec& spec, Context& ctx) {
+void say_prompted(const Live& request, std::uint32_t to, const Spec& spec, Context& ctx) {
+  const auto& serving = ctx.model<Serving>();
+  ctx.send(serving.replica(serving.spec().replicas + to), spec.latency, kPrompted,
+           PromptedEvent{.request = request.request,
+                         .restarts = request.restarts,
+                         .first_token_ps = request.first_token_ps});
+}
+
+// A replica `to` of the other pool has room for a request whose keys go layer by layer.
+void begin_ahead(Replica::State& s, const PullEvent& pull, const Spec& spec, Context& ctx) {
+  const std::uint32_t i = find(s.ahead, pull.request);
+  ctx.check(i != kNowhere, "serving: there is room for a request that was not offered");
+  if (i == kNowhere) return;
+  KeysAhead ahead = s.ahead[i];
+  ahead.to = pull.to;
+  s.ahead.assign(ctx, i, ahead);
+  if (const std::uint32_t at = find(s.leaving, pull.request); at != kNowhere) {
+    send_ahead(s, i, s.leaving[at], false, spec, ctx);
+    return say_prompted(s.leaving[at], pull.to, spec, ctx);
+  }
+  if (const std::uint32_t at = find(s.flight, pull.request); at != kNowhere) {
+    return send_ahead(s, i, s.flight[at], true, spec, ctx);
+  }
+  const std::uint32_t at = find(s.running, pull.request);
+  if (at != kNowhere) send_ahead(s, i, s.running[at], false, spec, ctx);
+}
+
+// Once all has come of the `i`-th of `arriving`, it decodes on.
+void settle_arrival(Replica::State& s, std::uint32_t i, const Spec& spec, Context& ctx) {
+  Live request = s.arriving[i];
+  const std::uint32_t messages = spec.devices->key_messages;
+  const std::uint32_t all =
+      spec.keys_by_layer ? messages * spec.requests[request.request].prefill : messages;
+  if (request.tokens < all || request.first_token_ps == 0) return;
+  const auto& serving = ctx.model<Serving>();
+  ctx.emit(kTakenChannel, request.request, static_cast<std::uint64_t>(s.asked_ps[i]),
+           static_cast<std::uint64_t>(ctx.now().ps));
+  ctx.send(serving.replica(request.batch), spec.latency, kTaken, TakenEvent{request.request});
+  s.arriving.erase(ctx, i);
+  s.asked_ps.erase(ctx, i);
+  request.batch = request.tokens = 0;
+  s.running.push_back(ctx, request);
+  ask_for_schedule(s, ctx);
+}
+
+}  // namespace
+
+void hand_over(Replica::State& s, const Live& request, const Spec& spec, Context& ctx) {
+  s.leaving.push_back(ctx, request);
+  if (!spec.keys_by_layer) return offer(request, ctx);
+  const std::uint32_t i = find(s.ahead, request.request);
+  ctx.check(i != kNowhere, "serving: a prompt was computed that was not offered");
+  if (i == kNowhere || s.ahead[i].to == kNowhere) return;
+  say_prompted(request, s.ahead[i].to, spec, ctx);
+}
+
+void send_keys_of_batch(Replica::State& s, const Spec& spec, Context& ctx) {
+  for (const Live& r : s.flight) {
+    // The end of a prompt that asks for one token is the end of the request.
+    if (r.batch != s.batches || r.prompt_done() || r.decode == 1) continue;
+    const std::uint32_t i = find(s.ahead, r.request);
+    if (i == kNowhere) {
+      s.ahead.push_back(ctx, {.request = r.request});
+      offer(r, ctx);
+    } else if (s.ahead[i].to != kNowhere) {
+      send_ahead(s, i, r, true, spec, ctx);
+    }
+  }
+}
+
+void take_pull(Replica::State& s, const PullEvent& pull, const Spec& spec, Context& ctx) {
+  if (spec.keys_by_layer) return begin_ahead(s, pull, spec, ctx);
   const bool is_here = find(s.leaving, pull.request) != kNowhere && spec.devices != nullptr;
   ctx.check(is_here, "serving: keys and values were asked for that are not here");
   if (!is_here) return;
-  const auto& serving = ctx.model<Serving>();
-  const OnDevices& devices = *spec.devices;
-  const TransferDue due{.request = pull.request,
-                        .tokens = spec.requests[pull.request].prefill,
-                        .replica = pull.to,
-                        .unused = 0};
-  for (std::uint32_t rank = 0; rank < devices.layout.replica_devices(); ++rank) {
-    ctx.send(devices.device(serving.index_of(ctx.self()), rank), spec.latency,
-             static_cast<pdes::EventKind>(DeviceEvent::transfer_due), due);
-  }
+  tell_devices(spec, DeviceEvent::transfer_due,
+               TransferDue{.request = pull.request,
+                           .tokens = spec.requests[pull.request].prefill,
+                           .replica = pull.to,
+                           .unused = 0},
+               ctx);
 }
 
 void let_go(Replica::State& s, const TakenEvent& taken, const Spec& spec, Context& ctx) {
@@ -74,6 +169,12 @@ void let_go(Replica::State& s, const TakenEvent& taken, const Spec& spec, Contex
   if (i == kNowhere) return;
   Live request = s.leaving[i];
   s.leaving.erase(ctx, i);
+  if (spec.keys_by_layer) {
+    const std::uint32_t at = find(s.ahead, taken.request);
+    const bool is_sent = at != kNowhere && s.ahead[at].sent == request.prefill;
+    ctx.check(is_sent, "serving: keys and values were taken that were not sent");
+    if (is_sent) s.ahead.erase(ctx, at);
+  }
   KvPool(s, spec, ctx).release(request);
   account_present(s, ctx);
   ctx.add(s.finished, 1);
@@ -105,18 +206,21 @@ void count_keys(Replica::State& s, const KeysCameEvent& came, const Spec& spec, 
   ctx.check(is_expected, "serving: keys and values came that nobody asked for");
   if (!is_expected) return;
   Live request = s.arriving[i];
-  ++request.tokens;
+  request.tokens += came.tokens == 0 ? 1 : came.tokens;
   s.arriving.assign(ctx, i, request);
-  if (request.tokens < spec.devices->key_messages) return;
-  const auto& serving = ctx.model<Serving>();
-  ctx.emit(kTakenChannel, request.request, static_cast<std::uint64_t>(s.asked_ps[i]),
-           static_cast<std::uint64_t>(ctx.now().ps));
-  ctx.send(serving.replica(request.batch), spec.latency, kTaken, TakenEvent{request.request});
-  s.arriving.erase(ctx, i);
-  s.asked_ps.erase(ctx, i);
-  request.batch = request.tokens = 0;
-  s.running.push_back(ctx, request);
-  ask_for_schedule(s, ctx);
+  settle_arrival(s, i, spec, ctx);
+}
+
+void note_prompt(Replica::State& s, const PromptedEvent& prompted, const Spec& spec, Context& ctx) {
+  const std::uint32_t i = find(s.arriving, prompted.request);
+  const bool is_expected = i != kNowhere && spec.devices != nullptr;
+  ctx.check(is_expected, "serving: a prompt is done that nobody waits for");
+  if (!is_expected) return;
+  Live request = s.arriving[i];
+  request.first_token_ps = prompted.first_token_ps;
+  request.restarts = prompted.restarts;
+  s.arriving.assign(ctx, i, request);
+  settle_arrival(s, i, spec, ctx);
 }
 
 }  // namespace exawarp::model::serving

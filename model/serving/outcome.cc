@@ -35,7 +35,12 @@ core::Time Outcome::per_token(std::size_t request) const {
 }
 
 core::Time Outcome::keys_wait(std::size_t request) const {
-  return since_arrival(keys_asked_ps_[request], request) - first_token(request);
+  const core::Time asked = since_arrival(keys_asked_ps_[request], request);
+  return std::max(core::Time{0}, asked - first_token(request));
+}
+
+core::Time Outcome::keys_exposed(std::size_t request) const {
+  return since_arrival(keys_came_ps_[request], request) - first_token(request);
 }
 
 core::Time Outcome::keys_transfer(std::size_t request) const {

@@ -44,12 +44,14 @@ class Outcome final : public pdes::EmissionSink {
   // Of a request that is done: mean time between its tokens; 0 where it has but one.
   [[nodiscard]] core::Time per_token(std::size_t request) const;
   // Of a request that is done: whether another pool decoded it, and if so, from its first token to
-  // when its keys and values were asked for, and from then on until all had come.
+  // when its keys and values were asked for (0 where they were before), from when they were asked
+  // for until all had come, and from its first token until then.
   [[nodiscard]] bool was_handed_over(std::size_t request) const {
     return !keys_came_ps_.empty() && keys_came_ps_[request] != 0;
   }
   [[nodiscard]] core::Time keys_wait(std::size_t request) const;
   [[nodiscard]] core::Time keys_transfer(std::size_t request) const;
+  [[nodiscard]] core::Time keys_exposed(std::size_t request) const;
   [[nodiscard]] std::uint64_t restarts_of(std::size_t request) const { return restarts_[request]; }
 
  private:

@@ -2,9 +2,9 @@
 //
 // Its devices run no program of a file: their scheduler tells them iteration by iteration what to
 // do (device/served_program.h). What such an iteration may consist of is known before, and stands
-// in a workload graph like any other job's: the all-reduces, gathers, sends and receives of batches
-// of each size class (size_classes.h). So groups, algorithms, transfer times and their checks are
-// those of training.
+// in a workload graph like any other job's: the all-reduces, exchanges with experts, gathers, sends
+// and receives of batches of each size class (size_classes.h). So groups, algorithms, transfer
+// times and their checks are those of training.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,27 @@ struct PoolLayout {
   [[nodiscard]] std::uint32_t devices() const { return replica_devices() * replicas; }
 };
 
+// How tokens get to experts, of which each tensor rank has some (expert_exchange.h).
+struct ExpertExchange {
+  bool on = false;  // else each rank has a part of each expert, or sums up what its experts make
+  std::uint32_t count = 0;  // of a stage in an iteration, there and back; 0: one a layer
+  double imbalance = 0;     // as RoutingSpec has it
+  std::int64_t seed = 1;
+};
+
 struct Pool {
   Spec spec;  // of its replicas: as many as the layout says, and stages
   PoolLayout layout;
   ModelSpec model;  // dimensions of what is sent: layers, hidden, vocabulary, heads
-  std::uint32_t all_reduces = 0;  // of a stage in an iteration; 0: two a layer
+  // Of a stage in an iteration; 0: two a layer, or one where its experts' tokens are exchanged.
+  std::uint32_t all_reduces = 0;
+  ExpertExchange exchange;
   // Requests come from the pool before it, which computes their prompts and sends their keys and
   // values: disaggregated serving.
   bool continues = false;
+  // Where another pool continues: keys and values go once so many layers more are computed; 0: once
+  // the prompt is done, all at once.
+  std::uint32_t layers_per_message = 0;
 };
 
 constexpr std::uint64_t kElementBytes = 2;  // bfloat16: activations, logits, keys and values
@@ -44,23 +57,37 @@ std::uint64_t batch_tokens_bound(const Spec& spec);
 std::uint32_t all_reduces_of(const Pool& pool);
 std::uint64_t all_reduce_bytes(const Pool& pool, std::uint64_t tokens);
 
+// Layers of a stage, and the pieces that its computation is done in: an all-reduce ends each, or
+// one way of an exchange, or, where there are none, a piece is what one message of keys and values
+// is of.
+std::uint32_t layers_of(const Pool& pool, std::uint32_t stage);
+std::uint32_t pieces_of(const Pool& pool);
+
 // Throws core::InputError, without a place, where the layout does not divide the model.
 void check(const Pool& pool);
 // What devices of the pool send to each other, by stage and size class; program p is of stage p.
-// Its nodes lie on stream 0, in this order: receives, all-reduces, gathers, sends. Validated.
+// Its nodes lie on stream 0, in this order: receives, all-reduces, dispatches to experts, what
+// comes back, gathers, sends. Validated.
 WorkloadGraph pool_graph(const Pool& pool);
 
-// Of keys and values: who sends how many bytes of a token to whom. Ranks are within a replica.
+// Of keys and values: who sends how many bytes of a token to whom, in one message. Ranks are within
+// a replica.
 struct KvPart {
   std::uint32_t to = 0;
+  std::uint32_t layers = 0;  // of the sender's stage, from its first on, that are to be computed
   std::uint64_t bytes_per_token = 0;
 };
 struct KvPlan {
-  std::vector<std::vector<KvPart>> parts;  // by rank of the sending replica
-  std::uint32_t messages = 0;              // of a request
+  // By rank of the sending replica, and there by `layers`.
+  std::vector<std::vector<KvPart>> parts;
+  std::uint32_t messages = 0;  // of a request, or of each part of its prompt
 };
 // Layers are split over stages and heads over tensor ranks on both sides. Where several ranks hold
 // the same head (fewer heads than ranks, or a latent that all hold) receivers take turns with them.
-KvPlan kv_plan(const ModelSpec& model, const PoolLayout& from, const PoolLayout& to);
+// A request's tokens, times messages, that a replica can count.
+constexpr std::uint64_t kKeyTokensMax = 0xffffffff;
+// A message is of as many layers of the sender's stage as Pool::layers_per_message says.
+KvPlan kv_plan(const ModelSpec& model, const PoolLayout& from, const PoolLayout& to,
+               std::uint32_t layers_per_message);
 
 }  // namespace exawarp::model::serving

@@ -77,6 +77,7 @@ void start_on_devices(Replica::State& s, const Spec& spec, Context& ctx) {
   ctx.add(s.busy_ps, static_cast<std::uint64_t>(begins.compute_ps));
   ctx.add(s.tokens, tokens);
   begin_on_devices(spec, tokens, outputs, begins, ctx);
+  if (spec.hands_over && spec.keys_by_layer) send_keys_of_batch(s, spec, ctx);
 }
 
 // The batch formed last goes through the stages, each of which has one batch at a time.
@@ -149,7 +150,7 @@ void end_batch(Replica::State& s, std::uint64_t batch, Context& ctx) {
     if (r.processed >= r.total())
       finish(s, r, former, ctx);
     else if (spec.hands_over && r.prompt_done())
-      hand_over(s, r, ctx);
+      hand_over(s, r, spec, ctx);
     else
       s.running.push_back(ctx, r);
   }
@@ -194,11 +195,13 @@ void Replica::handle(State& s, const pdes::Event& event, Context& ctx) {
     case kOffer:
       return take_offer(s, event.as<Offer>(), spec_here(ctx), ctx);
     case kPull:
-      return send_keys(s, event.as<PullEvent>(), spec_here(ctx), ctx);
+      return take_pull(s, event.as<PullEvent>(), spec_here(ctx), ctx);
     case kKeysCame:
       return count_keys(s, event.as<KeysCameEvent>(), spec_here(ctx), ctx);
     case kTaken:
       return let_go(s, event.as<TakenEvent>(), spec_here(ctx), ctx);
+    case kPrompted:
+      return note_prompt(s, event.as<PromptedEvent>(), spec_here(ctx), ctx);
     default:
       return ctx.check(false, "a replica received an event of no known kind");
   }
@@ -227,6 +230,7 @@ void Replica::describe(State& s, pdes::StateArchive& archive) {
     lives->describe(archive, [&](Live& r) { describe_live(archive, r); });
   s.asked_ps.describe(archive, [&](std::int64_t& time) { archive.word(time); });
   s.offers.describe(archive, [&](Offer& offer) { archive.bytes(&offer); });
+  s.ahead.describe(archive, [&](KeysAhead& ahead) { archive.bytes(&ahead); });
 }
 
 }  // namespace exawarp::model::serving

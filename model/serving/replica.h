@@ -47,6 +47,15 @@ struct Offer {
   std::uint32_t unused = 0;
 };
 
+// A request whose keys and values go layer by layer: from its first iteration until all have come.
+constexpr std::uint32_t kNowhere = 0xffffffff;
+struct KeysAhead {
+  std::uint32_t request = 0;
+  std::uint32_t to = kNowhere;  // replica of the other pool, once that has room
+  std::uint32_t sent = 0;       // tokens that devices were told of
+  std::uint32_t unused = 0;
+};
+
 // A block whose content has a name (kv_pool.h).
 constexpr std::uint64_t kNoBlock = std::uint64_t{1} << 63;
 struct CachedBlock {
@@ -57,7 +66,7 @@ struct CachedBlock {
 };
 
 enum ReplicaEvent : pdes::EventKind { kArrive, kSchedule, kBatchEnd, kOffer, kPull, kKeysCame,
-                                      kTaken };
+                                      kTaken, kPrompted };
 enum RouterEvent : pdes::EventKind { kNext = 16, kLeft, kOffered };
 
 struct ArriveEvent {
@@ -79,7 +88,13 @@ struct PullEvent {  // the keys and values of a request, to a replica of the oth
   std::uint32_t to;
 };
 struct KeysCameEvent {  // a message of them
-  std::uint64_t request;
+  std::uint32_t request;
+  std::uint32_t tokens;  // of some layers; 0: of all that the message is to have
+};
+struct PromptedEvent {  // its prompt is done, and what is missing of its keys is on its way
+  std::uint32_t request;
+  std::uint32_t restarts;
+  std::int64_t first_token_ps;
 };
 struct TakenEvent {  // all of them
   std::uint64_t request;
@@ -130,8 +145,9 @@ struct Replica {
     std::int64_t changed_ps = 0;   // when their number changed last
     // Of a pool that hands over, and of the one that takes over (handover.h):
     pdes::UndoVector<Live> leaving;    // prompts that are computed, with their blocks
+    pdes::UndoVector<KeysAhead> ahead;
     pdes::UndoRing<Offer> offers;      // for which there has been no room
-    pdes::UndoVector<Live> arriving;   // Live::tokens counts their messages
+    pdes::UndoVector<Live> arriving;   // Live::tokens counts what has come
     pdes::UndoVector<std::int64_t> asked_ps;  // by place there: when they were asked for
   };
 

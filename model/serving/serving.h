@@ -132,6 +132,8 @@ struct Spec {
   std::shared_ptr<const OnDevices> devices = {};
   // Once a prompt is computed, a replica of another pool decodes (handover.h).
   bool hands_over = false;
+  // There, and of the pool that decodes: keys and values go layer by layer, behind the computation.
+  bool keys_by_layer = false;
 };
 
 constexpr std::uint32_t kStagesMax = 64;

@@ -157,7 +157,8 @@ void BatchFormer::admit_waiting() {
 }
 
 std::uint32_t BatchFormer::blocks_to_enter(const Live& entered, std::uint32_t tokens) const {
-  if (spec_.reserve_prompt && !entered.prompt_done()) return pool_.blocks_for(entered.prefill);
+  const bool whole_prompt = spec_.reserve_prompt || spec_.keys_by_layer;
+  if (whole_prompt && !entered.prompt_done()) return pool_.blocks_for(entered.prefill);
   Live blank = entered;
   blank.blocks = 0;
   return blocks_missing(blank, tokens);
@@ -178,7 +179,10 @@ void BatchFormer::admit_found(Live request, KvPool::Found found, std::uint32_t t
   request.admitted = s_.admissions;
   ctx_.add(s_.admissions, 1);
   if (found.blocks != 0) pool_.take(request, found);
-  pool_.hold(request, blocks_missing(request, tokens));
+  // Nobody takes blocks from a prompt whose keys are on their way.
+  const bool holds_all = spec_.keys_by_layer && !request.prompt_done();
+  pool_.hold(request, holds_all ? pool_.blocks_for(request.prefill) - request.blocks
+                                : blocks_missing(request, tokens));
   pool_.fill(request, request.prompt_done() ? request.processed : request.processed + tokens);
   add(request, tokens);
 }

@@ -55,7 +55,8 @@ Pool pool_of(const PoolLayout& layout, Policy policy, std::uint32_t requests = 8
   return pool;
 }
 
-// A training job, a pool of one layout, and one pool that hands over to another of another layout.
+// A training job, a pool of one layout, one pool that hands over to another of another layout, and
+// one that does so layer by layer, of a model with experts that are not equally busy.
 class ServingCluster : public testing::Test {
  protected:
   ServingCluster() {
@@ -63,6 +64,15 @@ class ServingCluster : public testing::Test {
     pools_.push_back(pool_of({.tensor = 2, .pipeline = 1, .replicas = 2}, Policy::vllm));
     pools_.push_back(pool_of({.tensor = 4, .pipeline = 2, .replicas = 1}, Policy::sarathi));
     pools_[2].continues = true;
+    pools_.push_back(pool_of({.tensor = 2, .pipeline = 2, .replicas = 2}, Policy::sarathi));
+    pools_[3].layers_per_message = 1;
+    pools_[3].spec.chunk_tokens = 32;
+    pools_.push_back(pool_of({.tensor = 1, .pipeline = 2, .replicas = 2}, Policy::vllm));
+    pools_[4].continues = true;
+    for (Pool* pool : {&pools_[3], &pools_[4]}) {
+      pool->model.moe.experts = 4;
+      pool->exchange = {.on = true, .imbalance = 0.5};
+    }
     for (const Pool& pool : pools_) graphs_.push_back(model::serving::pool_graph(pool));
     jobs_ = {{.name = "training", .graph = &training_},
              {.name = "together", .graph = &graphs_[0], .start = Time{2'000'000},
@@ -71,7 +81,12 @@ class ServingCluster : public testing::Test {
               .graph = &graphs_[1],
               .placement = {.kind = PlacementKind::random, .seed = 3},
               .pool = &pools_[1]},
-             {.name = "decodes", .graph = &graphs_[2], .pool = &pools_[2]}};
+             {.name = "decodes", .graph = &graphs_[2], .pool = &pools_[2]},
+             {.name = "prompts by layer",
+              .graph = &graphs_[3],
+              .placement = {.kind = PlacementKind::random, .seed = 4},
+              .pool = &pools_[3]},
+             {.name = "decodes by layer", .graph = &graphs_[4], .pool = &pools_[4]}};
   }
   [[nodiscard]] Cluster cluster_with(ClusterOptions options) const {
     options.devices = 48;

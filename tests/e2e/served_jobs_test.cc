@@ -68,17 +68,59 @@ TEST_F(ServedJobs, HaveFiguresOfRequestsAndPools) {
   EXPECT_NE(text.find("\n  keys move"), std::string::npos) << text;
 }
 
+// The same, with keys and values that go layer by layer.
+std::string by_layer() {
+  return replaced(kServing, "        placement: nodes\n",
+                  "        placement: nodes\n        keys: by_layer\n");
+}
+
+TEST_F(ServedJobs, TellHowMuchOfTheKeysIsExposed) {
+  const json whole = summary(kServing)["serving"][0];
+  const json early = summary(by_layer())["serving"][0];
+  EXPECT_EQ(early["done"], 12);
+  EXPECT_GT(whole["keys_exposed_ps"]["p50"], 3'000'000);
+  EXPECT_LT(early["keys_exposed_ps"]["mean"], whole["keys_exposed_ps"]["mean"]);
+  EXPECT_EQ(early["keys_wait_ps"]["p50"], 0);
+  const std::string text = workspace.run({"run", "study.yaml"}).out;
+  EXPECT_NE(text.find("\n  keys exposed"), std::string::npos) << text;
+}
+
+// The same of a model with experts, to which tokens go.
+std::string with_experts() {
+  return replaced(replaced(by_layer(), "vocabulary: 100}", "vocabulary: 100,\n"
+                           "              moe: {experts: 8, top_k: 2, ffn: 64}}"),
+                  "      tensor: 2\n",
+                  "      experts: exchange\n      routing: {imbalance: 0.5}\n      tensor: 2\n");
+}
+
+TEST_F(ServedJobs, ExchangeTokensWithExperts) {
+  const auto share = [](const json& s, const char* kind) {
+    return s["jobs"][1]["breakdown"]["exposed_communication_by_kind"][kind].get<double>();
+  };
+  const json summed = summary(replaced(with_experts(),
+                                       "experts: exchange\n      routing: {imbalance: 0.5}\n",
+                                       "experts: sum\n"));
+  const json exchanged = summary(with_experts());
+  EXPECT_EQ(exchanged["serving"][0]["done"], 12);
+  EXPECT_EQ(share(summed, "expert"), 0);
+  EXPECT_GT(share(exchanged, "expert"), 0);
+  EXPECT_LT(share(exchanged, "tensor"), share(summed, "tensor"));
+}
+
 TEST_F(ServedJobs, EveryModeAndFidelityAgrees) {
   for (const char* fidelity : {"analytical", "message", "packet"}) {
+    const std::string study = fidelity[0] == 'm'   ? kServing
+                              : fidelity[0] == 'a' ? by_layer()
+                                                   : with_experts();
     const std::string set = std::string("network.fidelity=") + fidelity;
-    const json expected = summary(kServing, {"--sync", "sequential", "--set", set});
+    const json expected = summary(study, {"--sync", "sequential", "--set", set});
     for (const std::vector<std::string>& mode :
          {std::vector<std::string>{"--sync", "conservative", "--threads", "2"},
           {"--sync", "optimistic", "--threads", "2", "--partitions", "4"},
           {"--sync", "optimistic", "--threads", "1", "--audit", "0.2"}}) {
       std::vector<std::string> arguments = mode;
       arguments.insert(arguments.end(), {"--set", set});
-      const json s = summary(kServing, arguments);
+      const json s = summary(study, arguments);
       EXPECT_EQ(s["digest"], expected["digest"]) << mode[1] << " " << fidelity;
       EXPECT_EQ(s["serving"], expected["serving"]) << mode[1] << " " << fidelity;
     }
@@ -99,12 +141,42 @@ TEST_F(ServedJobs, RefuseWhatTheyCannotBe) {
   expect_refusal("      by_formula: true\n      sch", "      sch", "expected by_formula: true");
   expect_refusal("count: 12,", "count: 12, classes: [{name: a}],", "expected none in a job");
   expect_refusal("name: chat\n", "name: chat\n    workload: workload.yaml\n", "workload");
+  expect_refusal("      tensor: 2\n", "      tensor: 2\n      experts: exchange\n",
+                 "the model has none");
+  expect_refusal("      tensor: 2\n", "      tensor: 2\n      routing: {imbalance: 0.5}\n",
+                 "routing");
+  expect_refusal("placement: nodes\n", "keys: layer\n", "keys");
+  expect_refusal("placement: nodes\n", "layers_per_message: 2\n", "layers_per_message");
+  expect_refusal("placement: nodes\n", "keys: by_layer\n        layers_per_message: 0\n",
+                 "layers_per_message\": 0 is out of range");
   expect_refusal("tokens: 60", "tokens: 600", "expected at most 128");
   expect_refusal("count: 12", "count: 0", "requests.count");
   expect_refusal("model: {", "modle: {", "model");
   expect_refusal("jobs:\n", "background:\n  - {pattern: uniform, load: 0.3}\njobs:\n",
                  "does not go with a job that serves");
   expect_refusal("jobs:\n", "jobs:\n", "--timeline", {"--timeline", "t.json"});
+}
+
+TEST_F(ServedJobs, RefuseExchangesThatCannotBe) {
+  const auto expect = [&](const std::string& part, const std::string& by, const std::string& text) {
+    const std::string line = refusal(replaced(with_experts(), part, by));
+    EXPECT_NE(line.find(text), std::string::npos) << line;
+  };
+  expect("imbalance: 0.5", "imbalance: 2", "imbalance");
+  expect("imbalance: 0.5", "pad: true", "pad");
+  expect("experts: exchange\n", "experts: exchange\n      expert: 2\n", "expert");
+  expect("experts: exchange\n", "experts: swap\n", "experts");
+  expect("experts: 8", "experts: 6", "expected a divisor of the experts, 6");
+  expect("experts: exchange\n", "experts: exchange\n      exchanges: 5000\n", "exchanges");
+}
+
+TEST_F(ServedJobs, RefuseMoreMessagesOfKeysThanAReplicaCanCount) {
+  const std::string many = replaced(by_layer(), "layers: 2,", "layers: 300,");
+  const std::string line = refusal(
+      replaced(many, "request_tokens_max: 128, batch_requests_max: 8,\n                    batch",
+               "request_tokens_max: 16000000, batch_requests_max: 8,\n                    batch"));
+  EXPECT_NE(line.find("layers_per_message"), std::string::npos) << line;
+  EXPECT_NE(line.find("at most 268 messages"), std::string::npos) << line;
 }
 
 TEST_F(ServedJobs, SayThatTheyAreStuckWhereKeysHaveNoWay) {

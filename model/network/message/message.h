@@ -30,6 +30,7 @@ enum class DeviceEvent : pdes::EventKind {
   // From the scheduler of a serving replica (device/served_program.h):
   iteration_begins,    // an IterationBegins
   transfer_due,        // a TransferDue
+  keys_due,            // a KeysDue
 };
 
 struct NodeDone {
@@ -53,7 +54,7 @@ struct Message {
   std::uint32_t source;
   std::uint32_t tag;
   std::uint32_t interface;
-  std::uint32_t stream;  // a request: the sender's; else 0
+  std::uint32_t stream;  // a request: the sender's; keys of some layers: their tokens; else 0
 };
 
 struct Ready {
@@ -78,6 +79,15 @@ struct TransferDue {
   std::uint32_t replica = 0;
   std::uint32_t unused = 0;
 };
+// The same of some of its tokens, each layer as soon as it is computed: by an iteration that the
+// device was told of, or will be at this instant, or before.
+constexpr std::uint32_t kComputedBefore = 0xffffffff;
+struct KeysDue {
+  std::uint32_t request = 0;
+  std::uint32_t tokens = 0;
+  std::uint32_t replica = 0;
+  std::uint32_t batch = kComputedBefore;
+};
 // In tags of their messages, beside the request's number.
 constexpr std::uint32_t kTransferTag = 1u << 31;
 
@@ -100,7 +110,7 @@ struct CarriedBody {
   std::uint32_t second = 0;   // chunk, step: step; message, request, ready: the sender's stream
   Carried kind = Carried::chunk;
   std::uint16_t channel = 0;
-  std::uint32_t lane = 0;
+  std::uint32_t lane = 0;  // message: as Message::stream
 };
 static_assert(sizeof(CarriedBody) == 24);
 // Of its last word.

@@ -90,22 +90,46 @@ TEST(KvPlan, SendsEachReceiverItsLayersAndHeads) {
   const ModelSpec model = small_model();  // 2 heads of 400 bytes a token and layer, 4 layers
   for (const PoolLayout from : {PoolLayout{1, 1}, {2, 1}, {8, 2}, {1, 4}}) {
     for (const PoolLayout to : {PoolLayout{1, 1}, {4, 1}, {2, 2}, {8, 4}}) {
-      const KvPlan plan = kv_plan(model, from, to);
-      std::vector<std::uint64_t> got(to.replica_devices());
-      std::uint32_t messages = 0;
-      for (const auto& parts : plan.parts) {
-        for (const KvPart& part : parts) got[part.to] += part.bytes_per_token;
-        messages += static_cast<std::uint32_t>(parts.size());
+      for (const std::uint32_t layers : {0u, 1u, 2u, 9u}) {
+        const KvPlan plan = kv_plan(model, from, to, layers);
+        std::vector<std::uint64_t> got(to.replica_devices());
+        std::uint32_t messages = 0;
+        for (const auto& parts : plan.parts) {
+          for (const KvPart& part : parts) got[part.to] += part.bytes_per_token;
+          messages += static_cast<std::uint32_t>(parts.size());
+        }
+        EXPECT_EQ(messages, plan.messages);
+        const std::uint64_t heads = to.tensor >= 2 ? 1 : 2;
+        for (const std::uint64_t bytes : got) EXPECT_EQ(bytes, 400 * heads * 4 / to.pipeline);
       }
-      EXPECT_EQ(messages, plan.messages);
-      const std::uint64_t heads = to.tensor >= 2 ? 1 : 2;
-      for (const std::uint64_t bytes : got) EXPECT_EQ(bytes, 400 * heads * 4 / to.pipeline);
     }
   }
 }
 
+// Two stages of two layers, one device each; the other pool has one stage, or four.
+TEST(KvPlan, SendsLayersInTheOrderInWhichTheyAreComputed) {
+  const auto parts_of = [](std::uint32_t stages, std::uint32_t layers) {
+    return kv_plan(small_model(), {.pipeline = 2}, {.pipeline = stages}, layers).parts[1];
+  };
+  ASSERT_EQ(parts_of(1, 0).size(), 1u);
+  EXPECT_EQ(parts_of(1, 0)[0].layers, 2u);
+  EXPECT_EQ(parts_of(1, 0)[0].bytes_per_token, 2u * 800);
+  for (const std::uint32_t stages : {1u, 4u}) {
+    ASSERT_EQ(parts_of(stages, 1).size(), 2u);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      const KvPart part = parts_of(stages, 1)[i];
+      EXPECT_EQ(part.layers, i + 1);
+      EXPECT_EQ(part.to, stages == 1 ? 0 : 2 + i);
+      EXPECT_EQ(part.bytes_per_token, 800u);
+    }
+  }
+  // Who has but one of the layers of a message need not wait for the other.
+  ASSERT_EQ(parts_of(4, 2).size(), 2u);
+  EXPECT_EQ(parts_of(4, 2)[0].layers, 1u);
+}
+
 TEST(KvPlan, ReceiversOfOneHeadTakeTurnsWithThoseThatHaveIt) {
-  const KvPlan plan = kv_plan(small_model(), {.tensor = 4}, {.tensor = 8});
+  const KvPlan plan = kv_plan(small_model(), {.tensor = 4}, {.tensor = 8}, 0);
   for (const auto& parts : plan.parts) EXPECT_EQ(parts.size(), 2u);
 }
 

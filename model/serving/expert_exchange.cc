@@ -1,0 +1,74 @@
+#include "model/serving/expert_exchange.h"
+
+#include "model/generate/expert_routing.h"
+#include "model/generate/spec_range.h"
+
+namespace exawarp::model::serving {
+namespace {
+
+std::uint64_t expert_layers_of(const ModelSpec& model) {
+  std::uint64_t count = 0;
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+    count += has_experts(model, layer) ? 1 : 0;
+  }
+  return count;
+}
+
+bool exchanges(const Pool& pool) {
+  return pool.exchange.on && pool.layout.tensor > 1 && expert_layers_of(pool.model) != 0;
+}
+
+// Shares of ranks in what experts get, as training draws them: those of its first pattern.
+std::vector<std::uint64_t> shares_of_ranks(const Pool& pool) {
+  constexpr std::int64_t kTokens = 1 << 16;  // enough to tell shares apart
+  TransformerSpec spec;
+  spec.model = pool.model;
+  spec.parallel.expert = pool.layout.tensor;
+  spec.sequence_length = kTokens;
+  spec.routing.imbalance = pool.exchange.imbalance;
+  spec.routing.seed = pool.exchange.seed;
+  const ExpertRouting routing = route_experts(spec);
+  std::vector<std::uint64_t> shares;
+  for (std::uint32_t rank = 0; rank < routing.ranks; ++rank) {
+    shares.push_back(routing.slots_of(0, rank));
+  }
+  return shares;
+}
+
+}  // namespace
+
+std::uint32_t exchanges_of(const Pool& pool) {
+  if (!exchanges(pool)) return 0;
+  if (pool.exchange.count != 0) return pool.exchange.count;
+  const std::uint32_t stages = pool.layout.pipeline;
+  return static_cast<std::uint32_t>((expert_layers_of(pool.model) + stages - 1) / stages);
+}
+
+std::uint64_t exchange_bytes(const Pool& pool, std::uint64_t tokens) {
+  const ModelSpec& model = pool.model;
+  const std::uint64_t of_layer =
+      kElementBytes * tokens * unsign(model.moe.top_k) * unsign(model.hidden);
+  const std::uint64_t parts = std::uint64_t{exchanges_of(pool)} * pool.layout.pipeline;
+  return (expert_layers_of(model) * of_layer + parts - 1) / parts;
+}
+
+std::vector<std::uint64_t> exchange_table(const Pool& pool, std::uint64_t tokens) {
+  __extension__ using Wide = unsigned __int128;
+  const std::vector<std::uint64_t> shares = shares_of_ranks(pool);
+  Wide sum = 0;
+  for (const std::uint64_t share : shares) sum += share;
+  const Wide all = exchange_bytes(pool, tokens);
+  const std::size_t ranks = shares.size();
+  std::vector<std::uint64_t> table(ranks * ranks);
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    table[i] = static_cast<std::uint64_t>(all * shares[i % ranks] / (sum * ranks));
+  }
+  return table;
+}
+
+std::uint64_t sums_of_layers(const Pool& pool) {
+  const std::uint64_t layers = unsign(pool.model.layers);
+  return 2 * layers - (exchanges(pool) ? expert_layers_of(pool.model) : 0);
+}
+
+}  // namespace exawarp::model::serving
