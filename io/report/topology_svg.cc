@@ -26,6 +26,7 @@ constexpr std::array<const char*, 8> kColours{"#4878a8", "#c06030", "#508848", "
 // From idle on: five equal classes.
 constexpr std::array<const char*, 5> kLoadColours{"#c8c8c8", "#f2c14e", "#f08a3c", "#d9422b",
                                                   "#7d0f23"};
+constexpr const char* kUncounted = "#9ab0c8";
 constexpr double kTierHeight = 110, kLegendLine = 18, kWidthMin = 460;
 
 std::string colour_of_kind(std::uint8_t kind) { return kColours[kind % kColours.size()]; }
@@ -37,6 +38,7 @@ std::string colour_of_load(double share) {
 }
 
 std::string load_text(const PortLoad& load) {
+  if (!load.counted) return "no packets";
   return fmt::format("{:.0f} % busy, {:.0f} % at most", 100 * load.mean, 100 * load.peak);
 }
 
@@ -68,6 +70,9 @@ double legend_of_loads(Svg& svg, double y) {
     svg.bar({x, y}, kClass - 2, 10, kLoadColours[c], "");
     svg.text({x, y + 24}, fmt::format("{} to {} %", 20 * c, 20 * (c + 1)));
   }
+  const double x = kPictureMargin + kClass * static_cast<double>(kLoadColours.size());
+  svg.bar({x, y}, kClass - 2, 10, kUncounted, "");
+  svg.text({x, y + 24}, "no packets");
   return y + 30;
 }
 
@@ -124,7 +129,7 @@ void draw_links(Svg& svg, const Topology& t, const TopologySketch& sketch,
                                t.link_kinds()[link.kind].name);
     if (loads != nullptr) {
       const PortLoad load = loads->of_link(t, v, p);
-      stroke.colour = colour_of_load(load.mean);
+      stroke.colour = load.counted ? colour_of_load(load.mean) : kUncounted;
       stroke.width = load.mean == 0 ? 1 : 2;
       stroke.title += ": " + load_text(load);
     }
@@ -161,7 +166,7 @@ std::string draw_all(const Topology& t, const TopologySketch& sketch, const Link
 // Of the links between two rows, of one kind.
 struct TierLoad {
   double sum = 0;
-  std::uint64_t links = 0;
+  std::uint64_t links = 0, counted = 0;
   PortLoad busiest{};
   std::string busiest_link{};
 };
@@ -177,16 +182,24 @@ std::map<TierKey, TierLoad> loads_of_tiers(const Topology& t, const TopologySket
     const PortLoad load = loads.of_link(t, v, p);
     tier.sum += load.mean;
     ++tier.links;
-    if (!tier.busiest_link.empty() && load.mean <= tier.busiest.mean) return;
+    tier.counted += load.counted ? 1 : 0;
+    const bool more = load.counted && (!tier.busiest.counted || load.mean > tier.busiest.mean);
+    if (!tier.busiest_link.empty() && !more) return;
     tier.busiest = load;
     tier.busiest_link = vertex_name(t, v) + " to " + vertex_name(t, link.peer);
   });
   return out;
 }
 
+// The mean is over all links, of which those without packets are idle.
 std::string tier_text(const TierLoad& load) {
-  return fmt::format("{:.0f} % busy; {}: {}", 100 * load.sum / static_cast<double>(load.links),
-                     load.busiest_link, load_text(load.busiest));
+  if (load.counted == 0) return "no packets";
+  return fmt::format(
+      "{:.0f} % busy; {}: {}{}", 100 * load.sum / static_cast<double>(load.links),
+      load.busiest_link, load_text(load.busiest),
+      load.counted == load.links
+          ? ""
+          : fmt::format("; {} without packets", core::format_grouped(load.links - load.counted)));
 }
 
 std::string draw_tiers(const Topology& t, const TopologySketch& sketch, const LinkLoads* loads) {
@@ -204,8 +217,9 @@ std::string draw_tiers(const Topology& t, const TopologySketch& sketch, const Li
     const bool apart = b > a + 1;  // passes by the rows between
     const auto load = tiers.find(between);
     const std::string colour =
-        load == tiers.end()
-            ? colour_of_kind(between.second)
+        load == tiers.end() ? colour_of_kind(between.second)
+        : load->second.counted == 0
+            ? std::string(kUncounted)
             : colour_of_load(load->second.sum / static_cast<double>(load->second.links));
     const double x = apart ? kPictureMargin + kBox - 20 : kPictureMargin + kBox / 2;
     const Point says =

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -79,7 +80,8 @@ Family family_of(const Among& among, const WorkloadGraph& graph) {
 // What all collectives of a channel take in one group, as a number: equal where they take as long.
 class TimeNumbers {
  public:
-  explicit TimeNumbers(const ProgramTable& table) : table_(table), first_(table.channels.size()) {
+  explicit TimeNumbers(const ProgramTable& table)
+      : table_(table), first_(table.channels.size()), known_(table.channels.size()) {
     for (const Task& task : table.tasks) {
       if (task.kind != TaskKind::stepped) continue;
       first_[task.channel].push_back(table.stepped[task.tag].first_time);
@@ -89,21 +91,21 @@ class TimeNumbers {
   // Of the group whose member at position 0 is rank `first`.
   [[nodiscard]] std::uint32_t of(std::size_t channel, DeviceId first) {
     const std::uint32_t k = table_.channels[channel].groups->class_of(first);
-    const auto [known, fresh] = known_.try_emplace({channel, k});
-    if (fresh) {
+    if (known_[channel].size() <= k) known_[channel].resize(k + 1);
+    std::optional<std::uint32_t>& known = known_[channel][k];
+    if (!known) {
       std::vector<core::Time> times;
       for (const std::uint32_t t : first_[channel]) times.push_back(table_.times[t + k]);
-      known->second =
-          numbers_.try_emplace(std::move(times), static_cast<std::uint32_t>(numbers_.size()))
-              .first->second;
+      known = numbers_.try_emplace(std::move(times), static_cast<std::uint32_t>(numbers_.size()))
+                  .first->second;
     }
-    return known->second;
+    return *known;
   }
 
  private:
   const ProgramTable& table_;
   std::vector<std::vector<std::uint32_t>> first_;  // by channel: into times, of each collective
-  std::map<std::pair<std::size_t, std::uint32_t>, std::uint32_t> known_;  // channel, class
+  std::vector<std::vector<std::optional<std::uint32_t>>> known_;  // by channel and class
   std::map<std::vector<core::Time>, std::uint32_t> numbers_;
 };
 
@@ -177,12 +179,17 @@ class Refinement {
   void classify(const SignatureOf& signature_of) {
     std::map<Signature, std::uint32_t> numbers;
     std::vector<std::uint32_t> next(graph_.device_count());
-    Signature signature;
+    Signature signature, before;
     for (std::uint32_t r = 0; r < next.size(); ++r) {
       signature.clear();
       signature_of(r, signature);
+      if (r > 0 && signature == before) {  // as along tensor-parallel ranks
+        next[r] = next[r - 1];
+        continue;
+      }
       next[r] =
           numbers.try_emplace(signature, static_cast<std::uint32_t>(numbers.size())).first->second;
+      std::swap(signature, before);
     }
     class_of_ = std::move(next);
     count_ = numbers.size();

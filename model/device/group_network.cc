@@ -25,20 +25,40 @@ GroupNetwork::GroupNetwork(const Network& network, std::vector<DeviceId> devices
   if (!one_interface || (uniform_ && network.lags(*uniform_))) uniform_.reset();
 }
 
+namespace {
+
+// Numbers places in the order in which they come first. Most come in ascending order, or again.
+class PlaceNumbers {
+ public:
+  std::uint32_t of(std::uint32_t place) {
+    if (last_ == numbers_.end() || last_->first != place) {
+      last_ = numbers_.try_emplace(numbers_.end(), place, count());
+    }
+    return last_->second;
+  }
+  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(numbers_.size()); }
+
+ private:
+  std::map<std::uint32_t, std::uint32_t> numbers_;
+  std::map<std::uint32_t, std::uint32_t>::iterator last_ = numbers_.end();
+};
+
+}  // namespace
+
 void GroupNetwork::compare_places(const LeafLayout& tree) {
   core::Hasher hash;
   std::array<std::uint32_t, kLevels> places{};
   for (std::uint32_t level = 0; level < kLevels; ++level) {
-    std::map<std::uint32_t, std::uint32_t> number;
+    PlaceNumbers numbers;
+    place_[level].reserve(devices_.size());
     for (const DeviceId device : devices_) {
       const std::uint32_t place = level == 0   ? network_->layout().node_of(device)
                                   : level == 1 ? tree.leaf_of(device)
                                                : tree.pod_of(device);
-      const auto next = static_cast<std::uint32_t>(number.size());
-      place_[level].push_back(number.try_emplace(place, next).first->second);
+      place_[level].push_back(numbers.of(place));
       hash.word(place_[level].back());
     }
-    places[level] = static_cast<std::uint32_t>(number.size());
+    places[level] = numbers.count();
   }
   fingerprint_ = hash.value();
   const std::uint32_t n = members();

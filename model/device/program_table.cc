@@ -112,9 +112,10 @@ class Builder {
   }
 
  private:
-  // Where in its stream each node's last task is, for the dependencies on it.
+  // Where in its stream each node's last task is, for the dependencies on it; and room for all.
   void place_tasks() {
     last_task_.assign(program_->node_count(), 0);
+    std::size_t all = 0;
     for (std::uint32_t s = 0; s < program_->stream_count(); ++s) {
       std::uint32_t tasks = 0;
       for (std::uint32_t i = 0; i < program_->stream_length(s); ++i) {
@@ -125,7 +126,11 @@ class Builder {
                      : 1;
         last_task_[node] = tasks - 1;
       }
+      all += tasks;
     }
+    table_.tasks.reserve(all);
+    table_.dependencies.reserve(program_->dependency_count());
+    if (in_.accelerator.power.known()) table_.above_idle_mw.reserve(all);
   }
 
   void add(std::uint32_t stream, std::uint32_t node_index) {

@@ -35,7 +35,7 @@ static_assert(Timeline::kDevice == kStreamsMax);
 // order. Only after a restart, where devices may be on other ranks, can later records come first.
 class Timeline::Tracks {
  public:
-  Tracks(const std::vector<std::uint8_t>& lps, const std::vector<Record>& records) {
+  Tracks(const std::vector<std::uint8_t>& lps, const std::deque<Record>& records) {
     for (const std::uint8_t is_traced : lps) place_.push_back(is_traced != 0 ? devices_++ : kNone);
     first_.resize(devices_ * kTracks + 2);
     for (const Record& r : records) {
@@ -133,8 +133,8 @@ void Timeline::trim(Part& part) const {
 }
 
 // The records, those before the timeline begins among them; they are gone from the part.
-std::vector<Timeline::Record> Timeline::taken_from(Part& part) {
-  std::vector<Record> all = std::exchange(part.records, {});
+std::deque<Timeline::Record> Timeline::taken_from(Part& part) {
+  std::deque<Record> all = std::exchange(part.records, {});
   for (const auto& [track, record] : std::exchange(part.before, {})) all.push_back(record);
   return all;
 }
@@ -199,7 +199,8 @@ void Timeline::combine(pdes::Transport& transport) {
   transport.all_reduce_max(limit);
   all_.limit_ps = static_cast<std::int64_t>(~limit[0]);
   static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) == 32);
-  std::vector<Record> records = taken_from(mine);
+  const std::deque<Record> taken = taken_from(mine);
+  std::vector<Record> records(taken.begin(), taken.end());
   const std::vector<std::byte> bytes = transport.gather(std::as_bytes(std::span(records)));
   records = {};
   core::ByteReader reader(bytes);

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <span>
@@ -113,7 +114,7 @@ class Timeline final : public pdes::EmissionSink {
   class Tracks;
   using Track = std::pair<std::uint32_t, std::uint16_t>;  // LP, stream
   struct alignas(64) Part {                               // of a partition
-    std::vector<Record> records;
+    std::deque<Record> records;                           // never moved as they grow in number
     std::map<Track, Record> before;  // the last one of each stream before the timeline begins
     std::uint64_t slices = 0;        // that `records` stand for
     std::int64_t limit_ps = core::Time::max().ps;  // what is from then on is left out
@@ -125,7 +126,7 @@ class Timeline final : public pdes::EmissionSink {
   [[nodiscard]] Header header() const;
   void add(Part& part, const Record& record) const;
   void trim(Part& part) const;
-  [[nodiscard]] static std::vector<Record> taken_from(Part& part);
+  [[nodiscard]] static std::deque<Record> taken_from(Part& part);
   [[nodiscard]] Part sum_of_parts();
   void add_slices(std::span<const Record> of_stream, const Tasks& of, core::Time end);
   void add_slices(core::LpId lp, std::span<const Record> of_device, const End& end);

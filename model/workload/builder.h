@@ -125,7 +125,7 @@ class ProgramBuilder {
   std::shared_ptr<SizeBudget> budget_;  // of the whole workload
   std::vector<std::uint8_t> counted_;   // streams of the nodes that are not kept
   std::vector<Stream> streams_;
-  std::vector<Node> nodes_;
+  std::deque<Node> nodes_;  // never moved as it grows: it is most of what generating costs
   std::vector<std::uint32_t> dependencies_;
   std::vector<NodeOrigin> origins_;
   std::uint64_t parameter_count_ = 0;

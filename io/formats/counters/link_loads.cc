@@ -63,7 +63,10 @@ LinkLoads::LinkLoads(const std::string& path, const Topology& t) {
     load.peak = std::max(load.peak, share);
     end = std::max(end, end_ps);
   });
-  for (auto& [key, load] : ports_) load.mean /= static_cast<double>(end);
+  for (auto& [key, load] : ports_) {
+    load.mean /= static_cast<double>(end);
+    load.counted = true;
+  }
 }
 
 PortLoad LinkLoads::of(VertexId vertex, std::uint32_t port) const {
@@ -74,7 +77,8 @@ PortLoad LinkLoads::of(VertexId vertex, std::uint32_t port) const {
 PortLoad LinkLoads::of_link(const Topology& t, VertexId vertex, std::uint32_t port) const {
   const model::Link link = t.link(vertex, port);
   const PortLoad out = of(vertex, port), back = of(link.peer, link.peer_port);
-  return {std::max(out.mean, back.mean), std::max(out.peak, back.peak)};
+  return {std::max(out.mean, back.mean), std::max(out.peak, back.peak),
+          out.counted || back.counted};
 }
 
 }  // namespace exawarp::io

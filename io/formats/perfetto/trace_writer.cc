@@ -1,7 +1,6 @@
 #include "io/formats/perfetto/trace_writer.h"
 
-#include <cstring>
-
+#include "core/check.h"
 #include "io/perfetto.pb.h"
 
 namespace exawarp::io {
@@ -15,7 +14,6 @@ using perfetto::TrackEvent;
 constexpr std::uint32_t kSequence = 1;
 constexpr std::uint64_t kRoot = 0;                  // the track that all groups are on
 constexpr std::uint64_t kStart = 1, kDuration = 2;  // names of annotations
-constexpr int kStartAt = 0, kDurationAt = 1;        // their places
 constexpr std::int64_t kPsPerNs = 1'000;
 constexpr std::size_t kBufferBytes = 1 << 20;
 
@@ -28,10 +26,17 @@ TracePacket& add_packet(Trace& trace, std::uint32_t flags) {
 
 std::uint64_t ns_of(core::Time time) { return static_cast<std::uint64_t>(time.ps / kPsPerNs); }
 
-// A message's fields as protobuf encodes them, in the order of their numbers. Slices are written by
-// it: the library would size, check and copy messages for each.
+// Fields as protobuf encodes them, in the order of their numbers, at the end of a buffer. Slices
+// are written by it: the library would size, check and copy messages for each. No message that it
+// writes has 128 bytes (a slice's packet with all of its numbers as large as can be has 97), so a
+// length is one byte, which is known when the message is over.
 class Fields {
  public:
+  explicit Fields(std::string& buffer) : buffer_(buffer) {}
+  Fields(const Fields&) = delete;
+  Fields& operator=(const Fields&) = delete;
+  ~Fields() { buffer_.append(bytes_, size_); }
+
   Fields& number(int field, std::uint64_t value) {
     varint(tag(field, kVarint));
     varint(value);
@@ -42,49 +47,56 @@ class Fields {
   }
   Fields& fixed(int field, std::uint64_t value) {
     varint(tag(field, kFixed64));
-    for (int bit = 0; bit < 64; bit += 8) bytes_[size_++] = static_cast<char>(value >> bit);
+    for (int bit = 0; bit < 64; bit += 8) put(static_cast<char>(value >> bit));
     return *this;
   }
-  Fields& message(int field, const Fields& inner) {
+  // `write` adds the fields of the message.
+  template <class Write>
+  Fields& message(int field, const Write& write) {
     varint(tag(field, kLengthDelimited));
-    varint(inner.size_);
-    std::memcpy(bytes_ + size_, inner.bytes_, inner.size_);
-    size_ += inner.size_;
+    const std::size_t length = size_;
+    put(0);
+    write();
+    const std::size_t bytes = size_ - length - 1;
+    EXAWARP_CHECK(bytes < 0x80, bytes);
+    bytes_[length] = static_cast<char>(bytes);
     return *this;
   }
-  [[nodiscard]] std::string_view bytes() const { return {bytes_, size_}; }
 
  private:
   static constexpr std::uint64_t kVarint = 0, kFixed64 = 1, kLengthDelimited = 2;
-  // A slice's packet with all of its numbers as large as can be has 97.
-  static constexpr std::size_t kBytes = 128;
+  static constexpr std::size_t kBytes = 256;  // of the packets at both ends of a slice
 
   static std::uint64_t tag(int field, std::uint64_t type) {
     return static_cast<std::uint64_t>(field) << 3 | type;
   }
   void varint(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) bytes_[size_++] = static_cast<char>(value | 0x80);
-    bytes_[size_++] = static_cast<char>(value);
+    for (; value >= 0x80; value >>= 7) put(static_cast<char>(value | 0x80));
+    put(static_cast<char>(value));
   }
+  void put(char byte) { bytes_[size_++] = byte; }
 
+  std::string& buffer_;
   char bytes_[kBytes];
   std::size_t size_ = 0;
 };
 
-Fields annotation(std::uint64_t name, core::Time value) {
-  return Fields()
-      .number(perfetto::DebugAnnotation::kNameIidFieldNumber, name)
-      .number(perfetto::DebugAnnotation::kIntValueFieldNumber, value);
+void annotate(Fields& out, std::uint64_t name, core::Time value) {
+  out.message(TrackEvent::kDebugAnnotationsFieldNumber, [&] {
+    out.number(perfetto::DebugAnnotation::kNameIidFieldNumber, name)
+        .number(perfetto::DebugAnnotation::kIntValueFieldNumber, value);
+  });
 }
 
-// A trace of one packet, with one event.
-std::string_view event_packet(core::Time at, const Fields& event, Fields& trace) {
-  Fields packet;
-  packet.number(TracePacket::kTimestampFieldNumber, ns_of(at))
-      .number(TracePacket::kTrustedPacketSequenceIdFieldNumber, kSequence)
-      .message(TracePacket::kTrackEventFieldNumber, event)
-      .number(TracePacket::kSequenceFlagsFieldNumber, TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
-  return trace.message(Trace::kPacketFieldNumber, packet).bytes();
+// A packet with one event, whose fields `write` adds.
+template <class Write>
+void add_event(Fields& out, core::Time at, const Write& write) {
+  out.message(Trace::kPacketFieldNumber, [&] {
+    out.number(TracePacket::kTimestampFieldNumber, ns_of(at))
+        .number(TracePacket::kTrustedPacketSequenceIdFieldNumber, kSequence)
+        .message(TracePacket::kTrackEventFieldNumber, write)
+        .number(TracePacket::kSequenceFlagsFieldNumber, TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+  });
 }
 
 template <class Entry>
@@ -151,42 +163,50 @@ std::uint64_t TraceWriter::add_category(std::string_view text) {
 }
 
 void TraceWriter::add(const TraceSlice& slice) {
-  Fields begin;
-  begin.number(TrackEvent::kCategoryIidsFieldNumber, slice.category)
-      .message(TrackEvent::kDebugAnnotationsFieldNumber, annotation(kStart, slice.from))
-      .message(TrackEvent::kDebugAnnotationsFieldNumber,
-               annotation(kDuration, slice.until - slice.from))
-      .number(TrackEvent::kTypeFieldNumber, TrackEvent::TYPE_SLICE_BEGIN)
-      .number(TrackEvent::kNameIidFieldNumber, slice.name)
-      .number(TrackEvent::kTrackUuidFieldNumber, slice.track);
-  if (slice.flow_out != 0) begin.fixed(TrackEvent::kFlowIdsFieldNumber, slice.flow_out);
-  Fields trace;
-  put(event_packet(slice.from, begin, trace));
-  if (!slice.ends) return;
-
-  Fields end;
-  end.number(TrackEvent::kTypeFieldNumber, TrackEvent::TYPE_SLICE_END)
-      .number(TrackEvent::kTrackUuidFieldNumber, slice.track);
-  if (slice.flow_in != 0) end.fixed(TrackEvent::kTerminatingFlowIdsFieldNumber, slice.flow_in);
-  Fields last;
-  put(event_packet(slice.until, end, last));
+  {
+    Fields out(buffer_);
+    add_event(out, slice.from, [&] {
+      out.number(TrackEvent::kCategoryIidsFieldNumber, slice.category);
+      annotate(out, kStart, slice.from);
+      annotate(out, kDuration, slice.until - slice.from);
+      out.number(TrackEvent::kTypeFieldNumber, TrackEvent::TYPE_SLICE_BEGIN)
+          .number(TrackEvent::kNameIidFieldNumber, slice.name)
+          .number(TrackEvent::kTrackUuidFieldNumber, slice.track);
+      if (slice.flow_out != 0) out.fixed(TrackEvent::kFlowIdsFieldNumber, slice.flow_out);
+    });
+    if (slice.ends) {
+      add_event(out, slice.until, [&] {
+        out.number(TrackEvent::kTypeFieldNumber, TrackEvent::TYPE_SLICE_END)
+            .number(TrackEvent::kTrackUuidFieldNumber, slice.track);
+        if (slice.flow_in != 0) {
+          out.fixed(TrackEvent::kTerminatingFlowIdsFieldNumber, slice.flow_in);
+        }
+      });
+    }
+  }
+  write_if_full();
 }
 
 void TraceWriter::count(std::uint64_t counter, core::Time at, std::int64_t value) {
-  Fields event;
-  event.number(TrackEvent::kTypeFieldNumber, TrackEvent::TYPE_COUNTER)
-      .number(TrackEvent::kTrackUuidFieldNumber, counter)
-      .number(TrackEvent::kCounterValueFieldNumber, static_cast<std::uint64_t>(value));
-  Fields trace;
-  put(event_packet(at, event, trace));
+  {
+    Fields out(buffer_);
+    add_event(out, at, [&] {
+      out.number(TrackEvent::kTypeFieldNumber, TrackEvent::TYPE_COUNTER)
+          .number(TrackEvent::kTrackUuidFieldNumber, counter)
+          .number(TrackEvent::kCounterValueFieldNumber, static_cast<std::uint64_t>(value));
+    });
+  }
+  write_if_full();
 }
 
-void TraceWriter::put(std::string_view bytes) {
-  buffer_ += bytes;
+void TraceWriter::write_if_full() {
   if (buffer_.size() >= kBufferBytes) finish();
 }
 
-void TraceWriter::put(const Trace& packet) { put(packet.SerializeAsString()); }
+void TraceWriter::put(const Trace& packet) {
+  packet.AppendToString(&buffer_);
+  write_if_full();
+}
 
 void TraceWriter::finish() {
   file_.write(buffer_);

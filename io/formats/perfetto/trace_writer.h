@@ -63,7 +63,7 @@ class TraceWriter {
  private:
   std::uint64_t describe(std::uint64_t parent, std::string_view name, const char* unit);
   void put(const perfetto::Trace& packet);
-  void put(std::string_view bytes);
+  void write_if_full();
 
   core::OutputFile& file_;
   std::string buffer_;
