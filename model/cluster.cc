@@ -489,6 +489,8 @@ void Cluster::add_serving(std::size_t j) {
   if (hands_over) {
     decoding = on_devices(jobs()[j + 1], job.start, keys);
     decoding->requests = spec.requests;
+    decoding->prefixes = spec.prefixes;
+    decoding->turns = spec.turns;
     decoding->latency = spec.latency;
   }
   auto serving = std::make_unique<const serving::Serving>(
