@@ -8,9 +8,7 @@
 
 #include "core/error.h"
 #include "model/device/served_program.h"
-#include "model/serving/cluster_outcome.h"
-#include "pdes/transport.h"
-#include "tests/support/cluster_fixture.h"
+#include "tests/unit/model/serving/small_pools.h"
 
 namespace exawarp::tests {
 namespace {
@@ -50,10 +48,7 @@ Time first_token_of(const Pool& pool, bool analytical = false) {
   const model::Cluster cluster({model::Job{.name = "job", .graph = &graph, .pool = &pool}},
                                round_accelerator(), round_fabric(), options);
   ClusterOutcome outcome(cluster);
-  const auto transport = pdes::make_single_transport();
-  pdes::Engine engine(cluster, blocks_of(cluster.lp_count(), cluster.atom_shift())(1, 1),
-                      {.sync = pdes::Sync::sequential}, *transport, &outcome);
-  engine.run();
+  run_served(cluster, outcome);
   return outcome.of(0).first_token(0);
 }
 
