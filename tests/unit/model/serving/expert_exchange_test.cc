@@ -86,7 +86,7 @@ TEST(ExpertExchange, CarriesTheSameInFewer) {
 TEST(ExpertExchange, SendsByTheSharesOfExperts) {
   Pool pool = experts_of(4);
   pool.exchange.imbalance = 0.8;
-  const std::vector<std::uint64_t> table = exchange_table(pool, 64);
+  const std::vector<std::uint64_t> table = exchange_table(pool, expert_shares(pool), 64);
   ASSERT_EQ(table.size(), 16u);
   const std::uint64_t all = std::accumulate(table.begin(), table.end(), std::uint64_t{0});
   EXPECT_LE(all, exchange_bytes(pool, 64));
@@ -95,7 +95,7 @@ TEST(ExpertExchange, SendsByTheSharesOfExperts) {
   EXPECT_NE(table[0], table[1]);
   EXPECT_GT(first_token_of(pool), first_token_of(experts_of(4)));
   pool.exchange.seed = 2;
-  EXPECT_NE(exchange_table(pool, 64), table);
+  EXPECT_NE(exchange_table(pool, expert_shares(pool), 64), table);
 }
 
 TEST(ExpertExchange, RefusesDevicesThatDoNotDivideExperts) {
