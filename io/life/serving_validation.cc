@@ -127,7 +127,7 @@ std::string reason_against(const ServingPoint& p) {
   if (p.clients == 0) return "columns are empty";
   if (p.mode == "agg") return reason_against(p.layout);
   if (p.prefill.workers == 0 || p.decode.workers == 0 || p.decode.batch == 0) {
-    return "of pools, workers are not said";
+    return "workers of pools are not said";
   }
   const std::string reason = reason_against(p.prefill.layout);
   return reason.empty() ? reason_against(p.decode.layout) : reason;

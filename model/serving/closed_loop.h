@@ -28,8 +28,7 @@ struct ClosedLoop {
 
 // Over requests; per_token is (end - first token) / (outputs - 1) of a request, 0 where it has one.
 struct ClosedLoopOutcome {
-  core::Time first_token_median, first_token_mean;
-  core::Time per_token_median, per_token_mean;
+  core::Time first_token_mean, per_token_mean;
   core::Time makespan;
   std::uint64_t iterations = 0;
 };

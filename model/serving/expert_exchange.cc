@@ -6,33 +6,8 @@
 namespace exawarp::model::serving {
 namespace {
 
-std::uint64_t expert_layers_of(const ModelSpec& model) {
-  std::uint64_t count = 0;
-  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
-    count += has_experts(model, layer) ? 1 : 0;
-  }
-  return count;
-}
-
 bool exchanges(const Pool& pool) {
   return pool.exchange.on && pool.layout.tensor > 1 && expert_layers_of(pool.model) != 0;
-}
-
-// Shares of ranks in what experts get, as training draws them: those of its first pattern.
-std::vector<std::uint64_t> shares_of_ranks(const Pool& pool) {
-  constexpr std::int64_t kTokens = 1 << 16;  // enough to tell shares apart
-  TransformerSpec spec;
-  spec.model = pool.model;
-  spec.parallel.expert = pool.layout.tensor;
-  spec.sequence_length = kTokens;
-  spec.routing.imbalance = pool.exchange.imbalance;
-  spec.routing.seed = pool.exchange.seed;
-  const ExpertRouting routing = route_experts(spec);
-  std::vector<std::uint64_t> shares;
-  for (std::uint32_t rank = 0; rank < routing.ranks; ++rank) {
-    shares.push_back(routing.slots_of(0, rank));
-  }
-  return shares;
 }
 
 }  // namespace
@@ -52,9 +27,26 @@ std::uint64_t exchange_bytes(const Pool& pool, std::uint64_t tokens) {
   return (expert_layers_of(model) * of_layer + parts - 1) / parts;
 }
 
-std::vector<std::uint64_t> exchange_table(const Pool& pool, std::uint64_t tokens) {
+std::vector<std::uint64_t> expert_shares(const Pool& pool) {
+  constexpr std::int64_t kTokens = 1 << 16;  // enough to tell shares apart
+  TransformerSpec spec;
+  spec.model = pool.model;
+  spec.parallel.expert = pool.layout.tensor;
+  spec.sequence_length = kTokens;
+  spec.routing.imbalance = pool.exchange.imbalance;
+  spec.routing.seed = pool.exchange.seed;
+  const ExpertRouting routing = route_experts(spec);
+  std::vector<std::uint64_t> shares;
+  for (std::uint32_t rank = 0; rank < routing.ranks; ++rank) {
+    shares.push_back(routing.slots_of(0, rank));
+  }
+  return shares;
+}
+
+std::vector<std::uint64_t> exchange_table(const Pool& pool,
+                                          std::span<const std::uint64_t> shares,
+                                          std::uint64_t tokens) {
   __extension__ using Wide = unsigned __int128;
-  const std::vector<std::uint64_t> shares = shares_of_ranks(pool);
   Wide sum = 0;
   for (const std::uint64_t share : shares) sum += share;
   const Wide all = exchange_bytes(pool, tokens);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/serving/pool.h"
@@ -14,10 +15,15 @@ namespace exawarp::model::serving {
 
 // There and back again, of a stage in an iteration; 0 where experts' outputs are summed up.
 std::uint32_t exchanges_of(const Pool& pool);
-// What all ranks of a stage send together in one of them, one way, for so many tokens; and of it
-// what source sends to target, at source * tensor + target, where they send unequal parts.
+// What all ranks of a stage send together in one of them, one way, for so many tokens.
 std::uint64_t exchange_bytes(const Pool& pool, std::uint64_t tokens);
-std::vector<std::uint64_t> exchange_table(const Pool& pool, std::uint64_t tokens);
+
+// Where they send unequal parts: shares of the ranks in what experts get, as training draws them
+// (those of its first pattern), and by them what source sends to target, at source * tensor +
+// target, of exchange_bytes().
+std::vector<std::uint64_t> expert_shares(const Pool& pool);
+std::vector<std::uint64_t> exchange_table(const Pool& pool, std::span<const std::uint64_t> shares,
+                                          std::uint64_t tokens);
 
 // Sums of a layer that are left, over all layers.
 std::uint64_t sums_of_layers(const Pool& pool);

@@ -141,6 +141,15 @@ void begin_ahead(Replica::State& s, const PullEvent& pull, const Spec& spec, Con
   if (at != kNowhere) send_ahead(s, i, s.running[at], false, spec, ctx);
 }
 
+// Where `request` is among `arriving`, for which something has come; kNowhere, and a check that
+// fails with `wrong`, if nobody waits for it.
+std::uint32_t find_awaited(const Replica::State& s, std::uint64_t request, const char* wrong,
+                           const Spec& spec, Context& ctx) {
+  const std::uint32_t i = spec.devices == nullptr ? kNowhere : find(s.arriving, request);
+  ctx.check(i != kNowhere, wrong);
+  return i;
+}
+
 // Once all has come of the `i`-th of `arriving`, it decodes on.
 void settle_arrival(Replica::State& s, std::uint32_t i, const Spec& spec, Context& ctx) {
   Live request = s.arriving[i];
@@ -236,10 +245,9 @@ void take_offers(Replica::State& s, const Spec& spec, Context& ctx) {
 }
 
 void count_keys(Replica::State& s, const KeysCameEvent& came, const Spec& spec, Context& ctx) {
-  const std::uint32_t i = find(s.arriving, came.request);
-  const bool is_expected = i != kNowhere && spec.devices != nullptr;
-  ctx.check(is_expected, "serving: keys and values came that nobody asked for");
-  if (!is_expected) return;
+  const std::uint32_t i = find_awaited(
+      s, came.request, "serving: keys and values came that nobody asked for", spec, ctx);
+  if (i == kNowhere) return;
   Live request = s.arriving[i];
   request.tokens += came.tokens == 0 ? 1 : came.tokens;
   s.arriving.assign(ctx, i, request);
@@ -247,10 +255,9 @@ void count_keys(Replica::State& s, const KeysCameEvent& came, const Spec& spec, 
 }
 
 void note_prompt(Replica::State& s, const PromptedEvent& prompted, const Spec& spec, Context& ctx) {
-  const std::uint32_t i = find(s.arriving, prompted.request);
-  const bool is_expected = i != kNowhere && spec.devices != nullptr;
-  ctx.check(is_expected, "serving: a prompt is done that nobody waits for");
-  if (!is_expected) return;
+  const std::uint32_t i = find_awaited(
+      s, prompted.request, "serving: a prompt is done that nobody waits for", spec, ctx);
+  if (i == kNowhere) return;
   Live request = s.arriving[i];
   request.first_token_ps = prompted.first_token_ps;
   request.restarts = prompted.restarts;

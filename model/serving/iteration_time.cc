@@ -7,6 +7,7 @@
 
 #include "core/check.h"
 #include "model/compute/compute_models.h"
+#include "model/generate/expert_routing.h"
 #include "model/generate/spec.h"
 #include "model/generate/spec_range.h"
 
@@ -51,7 +52,7 @@ class KernelPrices {
   // have requests of their own, what is in grouped().
   [[nodiscard]] std::int64_t linear(std::uint64_t n) const {
     const std::uint64_t layers = unsign(m_.layers);
-    const std::uint64_t with_experts = expert_layers();
+    const std::uint64_t with_experts = expert_layers_of(m_);
     const bool apart = group_ != t_;
     std::int64_t ps = times(layers, (apart ? 0 : grouped_in_layer(n)) + all_reduce(n, t_));
     ps += times(layers - with_experts, ffn(n, unsign(m_.ffn)));
@@ -127,10 +128,6 @@ class KernelPrices {
   // Each device has a whole one at least, where there are fewer than devices.
   [[nodiscard]] std::uint64_t key_heads() const {
     return std::max<std::uint64_t>(1, unsign(kv_heads_of(m_)) / group_);
-  }
-  [[nodiscard]] std::uint64_t expert_layers() const {
-    if (m_.moe.experts == 0) return 0;
-    return unsign((m_.layers - m_.moe.dense_layers) / m_.moe.every);
   }
 
   static std::int64_t times(std::uint64_t n, std::int64_t ps) {

@@ -5,21 +5,6 @@
 #include "core/random.h"
 
 namespace exawarp::model::serving {
-namespace {
-
-core::Time median(std::vector<std::int64_t> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return {*middle};
-}
-
-core::Time mean(const std::vector<std::int64_t>& values) {
-  core::WidePs sum = 0;
-  for (const std::int64_t v : values) sum += v;
-  return {static_cast<std::int64_t>(sum / static_cast<std::int64_t>(values.size()))};
-}
-
-}  // namespace
 
 std::optional<std::uint32_t> LoopBook::ask(std::int64_t now_ps) {
   if (requests_.size() == loop_.requests) return std::nullopt;
@@ -39,16 +24,18 @@ std::uint64_t LoopBook::length(std::uint32_t most, std::uint64_t draw) const {
 
 void LoopBook::finish(std::uint32_t request, std::int64_t now_ps) {
   const LoopRequest& r = requests_[request];
-  first_token_ps_.push_back(r.first_token_ps - r.asked_ps);
   const auto steps = static_cast<std::int64_t>(r.outputs) - 1;
-  per_token_ps_.push_back(steps == 0 ? 0 : (now_ps - r.first_token_ps) / steps);
+  first_token_sum_ps_ += r.first_token_ps - r.asked_ps;
+  per_token_sum_ps_ += steps == 0 ? 0 : (now_ps - r.first_token_ps) / steps;
+  ++finished_;
 }
 
 ClosedLoopOutcome LoopBook::outcome(std::int64_t now_ps, std::uint64_t iterations) const {
-  return {.first_token_median = median(first_token_ps_),
-          .first_token_mean = mean(first_token_ps_),
-          .per_token_median = median(per_token_ps_),
-          .per_token_mean = mean(per_token_ps_),
+  const auto mean = [&](core::WidePs sum) {
+    return core::Time{static_cast<std::int64_t>(sum / finished_)};
+  };
+  return {.first_token_mean = mean(first_token_sum_ps_),
+          .per_token_mean = mean(per_token_sum_ps_),
           .makespan = core::Time{now_ps},
           .iterations = iterations};
 }

@@ -32,7 +32,8 @@ class LoopBook {
 
   ClosedLoop loop_;
   std::vector<LoopRequest> requests_;                        // those asked so far
-  std::vector<std::int64_t> first_token_ps_, per_token_ps_;  // of those that are done
+  core::WidePs first_token_sum_ps_ = 0, per_token_sum_ps_ = 0;  // of those that are done
+  std::int64_t finished_ = 0;
 };
 
 }  // namespace exawarp::model::serving

@@ -123,13 +123,16 @@ void add_exchanges(const Pool& pool, NodeFields node, WorkloadBuilder& workload,
   node.collective = schema::CollectiveType::ALL_TO_ALL;
   const std::uint32_t last = size_class_of(batch_tokens_bound(pool.spec));
   const std::size_t ranks = pool.layout.tensor;
+  const bool is_even = pool.exchange.imbalance == 0;
+  const std::vector<std::uint64_t> shares =
+      is_even ? std::vector<std::uint64_t>{} : expert_shares(pool);
   for (const bool is_back : {false, true}) {
     for (std::uint32_t c = 0; c <= last; ++c) {
       node.tag = c;
-      if (pool.exchange.imbalance == 0) {
+      if (is_even) {
         node.comm_bytes = (exchange_bytes(pool, size_of_class(c)) + ranks - 1) / ranks;
       } else {
-        const std::vector<std::uint64_t> there = exchange_table(pool, size_of_class(c));
+        const std::vector<std::uint64_t> there = exchange_table(pool, shares, size_of_class(c));
         std::vector<std::uint64_t> back(there.size());
         for (std::size_t i = 0; i < there.size(); ++i) {
           back[i % ranks * ranks + i / ranks] = there[i];

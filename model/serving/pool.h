@@ -84,10 +84,10 @@ struct KvPlan {
   std::vector<std::vector<KvPart>> parts;
   std::uint32_t messages = 0;  // of a request, or of each part of its prompt
 };
-// Layers are split over stages and heads over tensor ranks on both sides. Where several ranks hold
-// the same head (fewer heads than ranks, or a latent that all hold) receivers take turns with them.
 // A request's tokens, times messages, that a replica can count.
 constexpr std::uint64_t kKeyTokensMax = 0xffffffff;
+// Layers are split over stages and heads over tensor ranks on both sides. Where several ranks hold
+// the same head (fewer heads than ranks, or a latent that all hold) receivers take turns with them.
 // A message is of as many layers of the sender's stage as Pool::layers_per_message says.
 KvPlan kv_plan(const ModelSpec& model, const PoolLayout& from, const PoolLayout& to,
                std::uint32_t layers_per_message);

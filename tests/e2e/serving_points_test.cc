@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -34,6 +35,10 @@ std::string pools(const std::string& layout, const std::string& decode_workers =
 
 class ServingPoints : public testing::Test {
  protected:
+  // Points name models and accelerators of the configs.
+  ServingPoints() { setenv("EXAWARP_CONFIGS", EXAWARP_SOURCE_DIR "/configs", 1); }
+  ~ServingPoints() override { unsetenv("EXAWARP_CONFIGS"); }
+
   Ran run(const std::string& rows) const {
     workspace.write("points.csv", kColumns + rows);
     return workspace.run(
@@ -86,7 +91,7 @@ TEST_F(ServingPoints, SayWhyTheyAreLeftOut) {
   EXPECT_EQ(lines[1].at(kReason), "no file of the model");
   EXPECT_EQ(lines[2].at(kReason), "columns are empty");
   EXPECT_EQ(lines[3].at(kReason), "experts are dealt and split");
-  EXPECT_EQ(lines[4].at(kReason), "of pools, workers are not said");
+  EXPECT_EQ(lines[4].at(kReason), "workers of pools are not said");
   EXPECT_EQ(lines[5].size(), kReason);
   EXPECT_NE(ran.out.find("5 points, of which 1 are predicted"), std::string::npos) << ran.out;
 }

@@ -8,9 +8,7 @@
 
 #include "core/error.h"
 #include "model/device/served_program.h"
-#include "model/serving/cluster_outcome.h"
-#include "pdes/transport.h"
-#include "tests/support/cluster_fixture.h"
+#include "tests/unit/model/serving/small_pools.h"
 
 namespace exawarp::tests {
 namespace {
@@ -50,10 +48,7 @@ Time first_token_of(const Pool& pool, bool analytical = false) {
   const model::Cluster cluster({model::Job{.name = "job", .graph = &graph, .pool = &pool}},
                                round_accelerator(), round_fabric(), options);
   ClusterOutcome outcome(cluster);
-  const auto transport = pdes::make_single_transport();
-  pdes::Engine engine(cluster, blocks_of(cluster.lp_count(), cluster.atom_shift())(1, 1),
-                      {.sync = pdes::Sync::sequential}, *transport, &outcome);
-  engine.run();
+  run_served(cluster, outcome);
   return outcome.of(0).first_token(0);
 }
 
@@ -91,7 +86,7 @@ TEST(ExpertExchange, CarriesTheSameInFewer) {
 TEST(ExpertExchange, SendsByTheSharesOfExperts) {
   Pool pool = experts_of(4);
   pool.exchange.imbalance = 0.8;
-  const std::vector<std::uint64_t> table = exchange_table(pool, 64);
+  const std::vector<std::uint64_t> table = exchange_table(pool, expert_shares(pool), 64);
   ASSERT_EQ(table.size(), 16u);
   const std::uint64_t all = std::accumulate(table.begin(), table.end(), std::uint64_t{0});
   EXPECT_LE(all, exchange_bytes(pool, 64));
@@ -100,7 +95,7 @@ TEST(ExpertExchange, SendsByTheSharesOfExperts) {
   EXPECT_NE(table[0], table[1]);
   EXPECT_GT(first_token_of(pool), first_token_of(experts_of(4)));
   pool.exchange.seed = 2;
-  EXPECT_NE(exchange_table(pool, 64), table);
+  EXPECT_NE(exchange_table(pool, expert_shares(pool), 64), table);
 }
 
 TEST(ExpertExchange, RefusesDevicesThatDoNotDivideExperts) {

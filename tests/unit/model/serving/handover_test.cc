@@ -5,10 +5,7 @@
 
 #include <algorithm>
 
-#include "model/serving/cluster_outcome.h"
-#include "model/serving/pool.h"
-#include "pdes/transport.h"
-#include "tests/support/cluster_fixture.h"
+#include "tests/unit/model/serving/small_pools.h"
 
 namespace exawarp::tests {
 namespace {
@@ -19,34 +16,11 @@ using core::Time;
 using model::Cluster;
 using model::ClusterOptions;
 using model::Job;
-using model::ModelSpec;
 
-// 4 layers of 2 heads, 80 kB a token and head.
-ModelSpec wide_keys() {
-  ModelSpec model;
-  model.layers = 4;
-  model.hidden = 1000;
-  model.heads = 8;
-  model.kv_heads = 2;
-  model.head_dim = 20'000;
-  model.vocabulary = 500;
-  return model;
-}
-
-// Requests of 50 tokens that ask for 3; an iteration computes for 1 ms and 1 us a token.
+// Requests of 50 tokens that ask for 3; 80 kB a token, layer and head.
 Pool prompts_of(const PoolLayout& layout, std::uint32_t layers_per_message) {
-  Pool pool;
-  pool.layout = layout;
-  pool.model = wide_keys();
-  pool.spec.requests = {{.arrival = 0_ps, .prefill = 50, .decode = 3}};
-  pool.spec.replicas = layout.replicas;
-  pool.spec.stages = layout.pipeline;
-  pool.spec.latency = 10_us;
-  pool.spec.request_tokens_max = 128;
-  pool.spec.batch_tokens_max = 128;
-  pool.spec.batch_requests_max = 16;
-  pool.spec.blocks = 40;
-  pool.spec.time = {.base = 1_ms, .per_token = 1_us, .per_context = 0_ps, .per_pair_half = 0_ps};
+  Pool pool = pool_of(layout, 50, 3);
+  pool.model = small_model(20'000);
   pool.layers_per_message = layers_per_message;
   return pool;
 }
@@ -75,11 +49,14 @@ Handed hand(Pool prompts, Pool decodes, const ClusterOptions& options = {}) {
                               {.name = "decodes", .graph = &graphs[1], .pool = &decodes}};
   const Cluster cluster(jobs, round_accelerator(), round_fabric(), options);
   ClusterOutcome outcome(cluster);
-  const auto transport = pdes::make_single_transport();
-  pdes::Engine engine(cluster, blocks_of(cluster.lp_count(), cluster.atom_shift())(1, 1),
-                      {.sync = pdes::Sync::sequential}, *transport, &outcome);
-  engine.run();
   Handed out;
+  const Serving& serving = cluster.serving_at(cluster.served()[0]->first());
+  run_served(cluster, outcome, [&](pdes::Engine& engine) {
+    engine.visit([&](core::LpId lp, const void* state) {
+      if (!cluster.is_scheduler(lp) || lp == serving.router()) return;
+      out.left += left_at(*static_cast<const Replica::State*>(state));
+    });
+  });
   const Outcome& of = outcome.of(0);
   for (std::size_t i = 0; i < prompts.spec.requests.size(); ++i) {
     if (!of.is_done(i)) continue;
@@ -90,11 +67,6 @@ Handed hand(Pool prompts, Pool decodes, const ClusterOptions& options = {}) {
     out.first_token = of.first_token(i);
     if (of.was_handed_over(i)) out.exposed = of.keys_exposed(i);
   }
-  const Serving& serving = cluster.serving_at(cluster.served()[0]->first());
-  engine.visit([&](core::LpId lp, const void* state) {
-    if (!cluster.is_scheduler(lp) || lp == serving.router()) return;
-    out.left += left_at(*static_cast<const Replica::State*>(state));
-  });
   return out;
 }
 

@@ -6,10 +6,8 @@
 #include <numeric>
 
 #include "core/error.h"
-#include "model/serving/cluster_outcome.h"
 #include "model/serving/size_classes.h"
-#include "pdes/transport.h"
-#include "tests/support/cluster_fixture.h"
+#include "tests/unit/model/serving/small_pools.h"
 
 namespace exawarp::tests {
 namespace {
@@ -21,34 +19,6 @@ using model::Cluster;
 using model::ClusterOptions;
 using model::Job;
 using model::ModelSpec;
-
-ModelSpec small_model() {
-  ModelSpec model;
-  model.layers = 4;
-  model.hidden = 1000;
-  model.heads = 8;
-  model.kv_heads = 2;
-  model.head_dim = 100;
-  model.vocabulary = 500;
-  return model;
-}
-
-// One request of `prompt` tokens; an iteration computes for 1 ms and 1 us a token.
-Pool pool_of(const PoolLayout& layout, std::uint32_t prompt, std::uint32_t output) {
-  Pool pool;
-  pool.layout = layout;
-  pool.model = small_model();
-  pool.spec.requests = {{.arrival = 0_ps, .prefill = prompt, .decode = output}};
-  pool.spec.replicas = layout.replicas;
-  pool.spec.stages = layout.pipeline;
-  pool.spec.latency = 10_us;
-  pool.spec.request_tokens_max = 128;
-  pool.spec.batch_tokens_max = 128;
-  pool.spec.batch_requests_max = 16;
-  pool.spec.blocks = 40;
-  pool.spec.time = {.base = 1_ms, .per_token = 1_us, .per_context = 0_ps, .per_pair_half = 0_ps};
-  return pool;
-}
 
 struct Answer {
   Time first_token, end, keys_transfer;
@@ -64,10 +34,7 @@ Answer answer_of(std::vector<Pool> pools, const ClusterOptions& options = {}) {
   }
   const Cluster cluster(jobs, round_accelerator(), round_fabric(), options);
   ClusterOutcome outcome(cluster);
-  const auto transport = pdes::make_single_transport();
-  pdes::Engine engine(cluster, blocks_of(cluster.lp_count(), cluster.atom_shift())(1, 1),
-                      {.sync = pdes::Sync::sequential}, *transport, &outcome);
-  engine.run();
+  run_served(cluster, outcome);
   EXPECT_TRUE(outcome.of(0).is_done(0));
   Answer out{outcome.of(0).first_token(0), outcome.of(0).end(0), 0_ps};
   if (pools.size() > 1) out.keys_transfer = outcome.of(0).keys_transfer(0);
