@@ -154,7 +154,7 @@ void add_text(const RunReport& r, const Served& served, std::string& out) {
   const auto pool = [&](const char* what, std::size_t job) {
     line(what, pool_text(r, served, job));
     for (const auto& [about, text] : engine_lines(r.jobs->pools[job]->spec, r.pools[job])) {
-      line(("  " + about).c_str(), text);
+      line(about.c_str(), text);
     }
   };
   pool(two ? "prompts" : "replicas", served.job);

@@ -34,9 +34,13 @@ core::WidePs ps_beside_model(const Replica::State& s, const Spec& spec) {
   return copies + draft_ps(s, spec);
 }
 
+// A step in which somebody was preempted and nobody computes is over at once, and the engine has
+// the next.
 void BatchFormer::vllm_v1() {
-  sort_running_by_admission();
-  if (continue_running()) admit_waiting();
+  do {
+    sort_running_by_admission();
+    if (continue_running()) return admit_waiting();
+  } while (formed_ == 0);
 }
 
 // Tokens that are not computed yet, with a draft where the request decodes.

@@ -136,7 +136,7 @@ TEST_F(ServedJobs, RefuseWhatTheyCannotBe) {
                  "latency",
                  "blocks: 3, request_tokens_max: 128, latency", "blocks: \"3\"");
   expect_refusal("{policy: vllm,", "{policy: vllm, stages: 2,", "is the layout's");
-  expect_refusal("{policy: vllm,", "{policy: vllm, speculation: {tokens: 2},", "is unknown");
+  expect_refusal("{policy: vllm,", "{policy: vllm, speculation: {tokens: 2},", "unknown key");
   expect_refusal("      by_formula: true\n      sch", "      sch", "expected by_formula: true");
   expect_refusal("count: 12,", "count: 12, classes: [{name: a}, {name: a}],",
                  "is the name of another class");

@@ -47,7 +47,9 @@ TEST(CapacityReport, NamesTheBestRowAndTheLoadsOfTheFront) {
   rows[0].points[1].rate = 1;
   rows[0].points[1].per_token_mean = core::Time{5'000'000'000};
   rows[0].points[1].output_tokens_per_s = 40;
-  rows[0].points.push_back({.rate = 9, .is_kept = false, .output_tokens_per_s = 1e6});
+  rows[0].points.push_back(rows[0].points[0]);
+  rows[0].points[2].is_kept = false;
+  rows[0].points[2].output_tokens_per_s = 1e6;
   rows[1].points[0].rate = 2;
   const std::vector<FrontPoint> front = front_of(rows);
   ASSERT_EQ(front.size(), 3u);
