@@ -493,6 +493,8 @@ void Cluster::add_serving(std::size_t j) {
                       std::uint64_t{keys} * decoding->request_tokens_max <= serving::kKeyTokensMax,
                   keys);
     decoding->requests = spec.requests;
+    decoding->prefixes = spec.prefixes;
+    decoding->turns = spec.turns;
     decoding->latency = spec.latency;
     decoding->keys_by_layer = spec.keys_by_layer;
   }

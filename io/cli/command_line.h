@@ -130,7 +130,13 @@ struct CapacityArguments {
   RunOptions options;
   std::string over;         // KEY=VALUE,VALUE,...; empty: the study as it is
   double tolerance = 0.01;  // of the rate
+  std::string job;          // that serves; empty: the only one
+  std::uint32_t split = 0;  // devices of it, whose splits are tried; 0: the study's own
+  std::string prompts, decodes;  // layouts to split them by; empty: the study's own
+  std::uint32_t below = 0;       // loads below each capacity
+  std::string out_directory;     // of the results; empty: none
   bool json = false;
+  bool force = false;  // replaces what another study left in the directory
 };
 
 // `exawarp phold`.

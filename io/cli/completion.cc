@@ -28,7 +28,7 @@ constexpr NamedArgument kNamedArguments[] = {{" run", kStudyFolders},
                                              {" search", kSearchFolders},
                                              {" traffic", kTrafficFolders},
                                              {" serve", kServingFolders},
-                                             {" capacity", kServingFolders},
+                                             {" capacity", kCapacityFolders},
                                              {" topology show", kNetworkFolders},
                                              {" workload generate", kWorkloadFolders}};
 

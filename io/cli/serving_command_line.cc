@@ -9,11 +9,24 @@ namespace exawarp::io {
 
 void add_capacity(CLI::App& app, CapacityArguments& a) {
   app.add_option("STUDY", a.study_file,
-                 "serving study with objectives: a file, or a name in configs/serving")
+                 "serving study, or study with a job that serves, with objectives: a file, or a "
+                 "name in configs/serving or configs/studies")
       ->required();
   app.add_option("--over", a.over,
                  "finds one for each value of a key, and which of them are best: "
                  "KEY=VALUE,VALUE,...");
+  app.add_option("--job", a.job, "job that serves, of a study with several");
+  const auto up_to = [](std::uint64_t max) { return CLI::Validator(unsigned_up_to(max), ""); };
+  app.add_option("--split", a.split,
+                 "finds one for each split of so many devices between replicas that compute "
+                 "prompts and replicas that decode, and the best of them")
+      ->transform(up_to(1 << 24));
+  const std::string layouts = "TENSORxPIPELINE[:BLOCKS],... (default: the study's)";
+  app.add_option("--prompts", a.prompts, "of --split: layouts of those for prompts, " + layouts);
+  app.add_option("--decodes", a.decodes, "of --split: layouts of those that decode, " + layouts);
+  app.add_option("--below", a.below,
+                 "also simulates so many loads below each capacity, each half of the one above it")
+      ->transform(up_to(64));
   app.add_option("--tolerance", a.tolerance, "of the rate, as a share of it")
       ->check(CLI::Validator(real_in({.min = 1e-6, .max = 1}), ""))
       ->capture_default_str();
@@ -26,7 +39,10 @@ void add_capacity(CLI::App& app, CapacityArguments& a) {
   app.add_option("--time-limit", a.options.time_limit_s,
                  "ends the program after this many host seconds, with what it has by then")
       ->check(CLI::Validator(real_in({.min = 0, .min_excluded = true}), ""));
+  app.add_option("--out", a.out_directory, "directory of the results (default: none are written)");
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
+  app.add_flag("--force", a.force,
+               "replaces the results of another study in the directory (default: DIR.2 and so on)");
 }
 
 }  // namespace exawarp::io

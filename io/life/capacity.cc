@@ -1,13 +1,16 @@
 #include "io/life/capacity.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "core/digest.h"
 #include "core/error.h"
 #include "io/life/agreement.h"
+#include "io/life/capacity_case.h"
 #include "io/study/in_file.h"
+#include "io/study/served_job_config.h"
 
 namespace exawarp::io {
 namespace {
@@ -15,61 +18,16 @@ namespace {
 constexpr double kRateMost = 1e9;      // of requests.rate
 constexpr double kTimesMost = 1 << 20;  // the study's own rate: more would come at once anyhow
 
-void check(const ServingStudy& study) {
-  if (!promises(study)) {
-    throw core::InputError(study.file, "objectives: are missing; expected some: a capacity is the "
-                                       "load at which they are kept");
-  }
-  if (study.requests.arrivals.kind == model::serving::Arrivals::trace) {
-    throw core::InputError(study.file, "requests.arrivals: is `trace`; expected arrivals that are "
-                                       "drawn, whose rate is what a capacity is");
-  }
-}
-
-CapacityPoint point_of(const ServingReport& report, double rate) {
-  const ServingHeadline headline = headline_of(report);
-  CapacityPoint out{.rate = rate,
-                    .kept_share = 1,
-                    .is_kept = true,
-                    .requests_per_s = headline.requests_per_s,
-                    .output_tokens_per_s = headline.output_tokens_per_s,
-                    .first_token_p99 = headline.first_token_p99,
-                    .per_token_mean = headline.per_token_mean,
-                    .digest = core::to_hex(report.result.digest)};
-  const std::vector<ServingGoodput> classes = goodput_of(report);
-  for (std::uint32_t c = 0; c < classes.size(); ++c) {
-    const Objectives promised = objectives_of(*report.study, c);
-    if (!promised.any() || classes[c].done == 0) continue;
-    out.kept_share = std::min(out.kept_share, classes[c].share());
-    out.is_kept = out.is_kept && classes[c].share() >= promised.share;
-  }
-  return out;
-}
-
 class Search {
  public:
-  Search(ServingStudy study, const RunOptions& options, pdes::Transport& transport)
-      : study_(std::move(study)), options_(options), transport_(transport) {}
+  Search(std::unique_ptr<CapacityCase> of, const RunOptions& options, pdes::Transport& transport)
+      : case_(std::move(of)), options_(options), transport_(transport) {}
 
-  CapacityRow run(const std::string& setting, const CapacityOptions& capacity) {
+  CapacityRow run(CapacityRow row, const CapacityOptions& capacity) {
     capacity_ = &capacity;
-    row_.setting = setting;
-    row_.devices = static_cast<double>(study_.spec.replicas) * study_.spec.stages *
-                   static_cast<double>(study_.iteration ? study_.iteration->spec.tensor : 1);
-    double kept = 0, broken = 0;  // rates; 0: none yet
-    double rate = study_.requests.arrivals.rate;
-    const double most = std::min(kRateMost, rate * kTimesMost);
-    while (rate >= least_rate() && rate <= most && (kept == 0 || broken == 0)) {
-      if (!tried(rate)) return row_;
-      (row_.points.back().is_kept ? kept : broken) = rate;
-      rate *= row_.points.back().is_kept ? 2 : 0.5;
-    }
-    while (kept != 0 && broken > kept * (1 + capacity.tolerance)) {
-      const double middle = std::sqrt(kept * broken);
-      if (!tried(middle)) return row_;
-      (row_.points.back().is_kept ? kept : broken) = middle;
-    }
-    row_.is_bounded = broken != 0;
+    row_ = std::move(row);
+    row_.devices = case_->devices();
+    if (bracket_and_bisect()) look_below();
     return row_;
   }
   [[nodiscard]] bool is_stopped() const { return is_stopped_; }
@@ -78,62 +36,146 @@ class Search {
   // Below, the last request might come after the end of time. Who waits for nobody by then is as
   // well off as at any rate.
   [[nodiscard]] double least_rate() const {
-    return 16 * static_cast<double>(requests_) / core::to_seconds(core::kEndOfTime);
+    return 16 * static_cast<double>(case_->requests()) / core::to_seconds(core::kEndOfTime);
   }
 
-  // False if host time ran out.
+  // All three: false if host time ran out.
+  bool bracket_and_bisect() {
+    double kept = 0, broken = 0;  // rates; 0: none yet
+    double rate = case_->rate();
+    const double most = std::min(kRateMost, rate * kTimesMost);
+    while (rate >= least_rate() && rate <= most && (kept == 0 || broken == 0)) {
+      if (!tried(rate)) return false;
+      (row_.points.back().is_kept ? kept : broken) = rate;
+      rate *= row_.points.back().is_kept ? 2 : 0.5;
+    }
+    while (kept != 0 && broken > kept * (1 + capacity_->tolerance)) {
+      const double middle = std::sqrt(kept * broken);
+      if (!tried(middle)) return false;
+      (row_.points.back().is_kept ? kept : broken) = middle;
+    }
+    row_.is_bounded = broken != 0;
+    return true;
+  }
+
+  bool look_below() {
+    double rate = row_.rate();
+    for (std::uint32_t i = 0; i < capacity_->below && rate > 0; ++i) {
+      rate /= 2;
+      if (rate < least_rate()) break;
+      if (!tried(rate)) return false;
+    }
+    return true;
+  }
+
   bool tried(double rate) {
     const TimeLimit limit(options_.time_limit_s.value_or(0), options_.started);
     std::array<std::uint64_t, 1> over{limit.is_over() ? std::uint64_t{1} : 0};
     transport_.all_reduce_sum(over);  // clocks differ between ranks
     is_stopped_ = over[0] != 0;
     if (is_stopped_) return false;
-    study_.requests.arrivals.rate = rate;
-    const ServingReport report = simulate(study_, options_, transport_);
-    is_stopped_ = report.status == RunStatus::stopped;
+    const std::optional<CapacityPoint> point = case_->at(rate, options_, transport_);
+    is_stopped_ = !point.has_value();
     if (is_stopped_) return false;
-    requests_ = report.serving->spec().requests.size();
-    row_.points.push_back(point_of(report, rate));
+    row_.points.push_back(*point);
     if (row_.points.back().is_kept && rate > row_.rate())
       row_.best = static_cast<int>(row_.points.size()) - 1;
     if (capacity_->progress) capacity_->progress(row_.setting, row_.points.back());
     return true;
   }
 
-  ServingStudy study_;
+  std::unique_ptr<CapacityCase> case_;
   const RunOptions& options_;
   pdes::Transport& transport_;
   const CapacityOptions* capacity_ = nullptr;
   CapacityRow row_;
-  std::size_t requests_ = 0;  // of a run, once there was one
   bool is_stopped_ = false;
 };
+
+SplitLayout layout_of(const PoolConfig& pool) {
+  return {.tensor = pool.layout.tensor, .pipeline = pool.layout.pipeline};
+}
+
+// A row of each split, which replaces the layouts of the study's job.
+std::vector<CapacityRow> split_rows(const std::string& file,
+                                    const std::vector<std::string>& overrides,
+                                    const CapacityOptions& capacity) {
+  if (!has_jobs(file, overrides)) {
+    throw core::InputError("--split", file +
+                                          " has no jobs, and so one pool; expected a study with "
+                                          "a job that serves");
+  }
+  const Study study = read_study(file, overrides);
+  const std::size_t job = serving_job(study, capacity.job);
+  const ServedJobConfig& serving = *study.jobs[job].serving;
+  if (!serving.decode) {
+    throw core::InputError(study.jobs[job].place,
+                           "serving has no decode; expected one for --split to share devices with");
+  }
+  std::vector<SplitLayout> prompts = capacity.prompts, decodes = capacity.decodes;
+  if (prompts.empty()) prompts.push_back(layout_of(serving.pool));
+  if (decodes.empty()) decodes.push_back(layout_of(*serving.decode));
+  const auto in_file =
+      std::count_if(study.jobs.begin(), study.jobs.begin() + static_cast<std::ptrdiff_t>(job),
+                    [](const JobConfig& before) { return !before.decodes; });
+  std::vector<CapacityRow> rows;
+  for (const Split& split : splits_of(capacity.split, prompts, decodes)) {
+    CapacityRow& row = rows.emplace_back();
+    row.setting = split.name();
+    row.overrides = split.overrides(static_cast<std::size_t>(in_file));
+  }
+  return rows;
+}
+
+// What is to be tried, without results.
+std::vector<CapacityRow> rows_of(const std::string& file, const std::vector<std::string>& overrides,
+                                 const CapacityOptions& capacity) {
+  std::vector<CapacityRow> rows(1);
+  if (!capacity.key.empty()) rows.clear();
+  for (const std::string& value : capacity.values) {
+    CapacityRow& row = rows.emplace_back();
+    row.setting = capacity.key + "=" + value;
+    row.overrides.push_back(row.setting);
+  }
+  if (capacity.split == 0) return rows;
+  std::vector<CapacityRow> out;
+  for (const CapacityRow& row : rows) {
+    std::vector<std::string> all = overrides;
+    all.insert(all.end(), row.overrides.begin(), row.overrides.end());
+    for (CapacityRow& split : split_rows(file, all, capacity)) {
+      CapacityRow& both = out.emplace_back(row);
+      if (!both.setting.empty()) both.setting += ", ";
+      both.setting += split.setting;
+      both.overrides.insert(both.overrides.end(), split.overrides.begin(), split.overrides.end());
+    }
+  }
+  return out;
+}
 
 }  // namespace
 
 CapacityReport find_capacity(const std::string& file, const std::vector<std::string>& overrides,
                              const CapacityOptions& capacity, const RunOptions& options,
                              pdes::Transport& transport) {
-  std::vector<ServingStudy> studies;
-  std::vector<std::string> settings;
+  CapacityReport report{.study = {}, .tolerance = capacity.tolerance, .rows = {}};
+  std::vector<CapacityRow> rows;
+  const auto read = [&](const CapacityRow& row) {
+    std::vector<std::string> all = overrides;
+    all.insert(all.end(), row.overrides.begin(), row.overrides.end());
+    return read_capacity_case(file, all, capacity.job);
+  };
+  std::vector<std::unique_ptr<CapacityCase>> cases;
   agree(transport, [&] {
     in_file(file, [&] {
-      if (capacity.key.empty()) settings.emplace_back();
-      for (const std::string& value : capacity.values)
-        settings.push_back(capacity.key + "=" + value);
-      for (const std::string& setting : settings) {
-        std::vector<std::string> all = overrides;
-        if (!setting.empty()) all.push_back(setting);
-        studies.push_back(read_serving_study(file, all));
-        check(studies.back());
-      }
+      rows = rows_of(file, overrides, capacity);
+      for (const CapacityRow& row : rows) cases.push_back(read(row));
     });
+    report.study = cases.front()->name();
+    if (capacity.ready) capacity.ready(cases.front()->resolved());
   });
-  CapacityReport report{
-      .study = studies.front().name, .tolerance = capacity.tolerance, .rows = {}};
-  for (std::size_t i = 0; i < studies.size() && !report.is_stopped; ++i) {
-    Search search(std::move(studies[i]), options, transport);
-    report.rows.push_back(search.run(settings[i], capacity));
+  for (std::size_t i = 0; i < rows.size() && !report.is_stopped; ++i) {
+    Search search(std::move(cases[i]), options, transport);
+    report.rows.push_back(search.run(std::move(rows[i]), capacity));
     report.is_stopped = search.is_stopped();
   }
   mark_front(report.rows);

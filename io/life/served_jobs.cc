@@ -33,16 +33,23 @@ void add_scheduler(const Replica::State& s, PoolTotals& totals) {
                    s.running.size() + s.flight.size() + s.leaving.size() + s.ahead.size() +
                    s.offers.size() + s.arriving.size();
   totals.blocks_most = std::max<std::uint64_t>(totals.blocks_most, s.held_most);
+  totals.add(s);
 }
 
 // Collective.
 void combine_totals(PoolTotals& totals, pdes::Transport& transport) {
-  std::array<std::uint64_t, 7> sums{totals.arrived, totals.finished, totals.batches, totals.tokens,
-                                    totals.restarts, totals.held, totals.queued};
+  const std::array<std::uint64_t*, 13> fields{
+      &totals.arrived,      &totals.finished,  &totals.batches, &totals.tokens,
+      &totals.restarts,     &totals.held,      &totals.queued,  &totals.prompt_tokens,
+      &totals.found_tokens, &totals.forgotten, &totals.swaps,   &totals.drafted,
+      &totals.accepted};
+  std::array<std::uint64_t, fields.size()> sums{};
+  for (std::size_t i = 0; i < fields.size(); ++i) sums[i] = *fields[i];
   transport.all_reduce_sum(sums);
+  for (std::size_t i = 0; i < fields.size(); ++i) *fields[i] = sums[i];
   std::array<std::uint64_t, 1> most{totals.blocks_most};
   transport.all_reduce_max(most);
-  totals = {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], most[0]};
+  totals.blocks_most = most[0];
 }
 
 }  // namespace
@@ -67,6 +74,8 @@ void add_requests(const Study& study, LoadedJobs& loaded) {
     if (!job.serving->decode) continue;
     model::serving::Spec decoding = loaded.pools[j + 1]->spec;
     decoding.requests = spec.requests;
+    decoding.prefixes = spec.prefixes;
+    decoding.turns = spec.turns;
     check_spec(study.jobs[j + 1], decoding);
   }
 }

@@ -112,6 +112,10 @@ class LengthDraws {
 struct Drawn {
   std::vector<Request> requests;
   std::vector<std::uint32_t> session, before;  // before: the turn before it, plus 1; 0: none
+  // Of a closed loop: whether a request waits for the one that was drawn before it, and how long
+  // its user thinks.
+  std::vector<bool> waits;
+  std::vector<core::Time> think;
 };
 
 void draw_session(const ServingStudy& study, std::uint64_t number, core::Time start,
@@ -124,10 +128,14 @@ void draw_session(const ServingStudy& study, std::uint64_t number, core::Time st
   for (std::uint32_t turn = 0; turn < sessions.turns; ++turn) {
     const auto i = static_cast<std::uint32_t>(out.requests.size());
     if (i == study.requests.count) return;
+    core::Time think{0};
     if (turn > 0 && sessions.gap.ps > 0) {
       const std::uint64_t bits = core::random_bits(core::stream_of(study.seed, kGap, number), turn);
-      start = core::sum_to_end(start, core::exponential(sessions.gap, bits));
+      think = core::exponential(sessions.gap, bits);
+      start = core::sum_to_end(start, think);
     }
+    out.waits.push_back(sessions.closed && turn > 0);
+    out.think.push_back(think);
     const std::uint64_t more = prompt.of(i, class_id), answer = output.of(i, class_id);
     bool goes_on = turn > 0;
     if (goes_on && context + more + answer > study.spec.request_tokens_max) {
@@ -145,6 +153,18 @@ void draw_session(const ServingStudy& study, std::uint64_t number, core::Time st
   }
 }
 
+// `place`: where each is that was drawn.
+void add_turns(const Drawn& drawn, const std::vector<std::uint32_t>& place, Spec& spec) {
+  spec.turns.resize(drawn.requests.size());
+  for (std::size_t i = 0; i < drawn.requests.size(); ++i) {
+    if (!drawn.waits[i]) continue;
+    spec.turns[place[i]].waits = 1;
+    model::serving::Turn& before = spec.turns[place[i - 1]];
+    before.next = place[i] + 1;
+    before.think = drawn.think[i];
+  }
+}
+
 // By arrival, with prefixes where requests share some.
 void add_in_order(const ServingStudy& study, const Drawn& drawn, Spec& spec) {
   std::vector<std::uint32_t> order(drawn.requests.size()), place(drawn.requests.size());
@@ -159,6 +179,7 @@ void add_in_order(const ServingStudy& study, const Drawn& drawn, Spec& spec) {
     spec.prefixes.of.push_back({.session = drawn.session[i],
                                 .parent = before == 0 ? 0 : place[before - 1] + 1});
   }
+  if (study.requests.sessions.closed) add_turns(drawn, place, spec);
 }
 
 void add_drawn(const ServingStudy& study, Spec& spec) {

@@ -67,18 +67,18 @@ constexpr std::pair<const char*, std::string ServingPoint::*> kTexts[] = {
     {"mode", &ServingPoint::mode}};
 
 // Devices of a replica, and how they split a layer.
-struct Split {
+struct LayerSplit {
   std::int64_t devices = 1, attention_data = 1, expert = 1;
-  friend auto operator<=>(const Split&, const Split&) = default;
+  friend auto operator<=>(const LayerSplit&, const LayerSplit&) = default;
 };
 
 // What a replica's iteration times depend on; the texts are model, accelerator and precisions.
 using ReplicaKey =
-    std::tuple<std::string, std::string, std::string, std::string, Split, std::int64_t>;
+    std::tuple<std::string, std::string, std::string, std::string, LayerSplit, std::int64_t>;
 
 // The source writes a replica of n devices, whose experts are dealt to all, as tensor n n (or
 // attention_data n n, of data-parallel attention), expert_tensor n, expert n.
-Split split_of(const ServingLayout& layout) {
+LayerSplit layer_split_of(const ServingLayout& layout) {
   const std::uint32_t attention = std::max(1u, layout.attention_data);
   const std::uint32_t expert = std::max(1u, layout.expert);
   std::uint32_t devices = layout.tensor * attention;
@@ -88,7 +88,7 @@ Split split_of(const ServingLayout& layout) {
 }
 
 ReplicaKey key_of(const ServingPoint& p, const ServingLayout& layout) {
-  return {p.model, p.accelerator, p.precision, p.expert_precision, split_of(layout),
+  return {p.model, p.accelerator, p.precision, p.expert_precision, layer_split_of(layout),
           serving_host(p.engine).ps};
 }
 
@@ -115,7 +115,7 @@ std::string model_file(const std::string& name) {
 
 std::string reason_against(const ServingLayout& layout) {
   if (layout.tensor == 0) return "columns are empty";
-  const Split split = split_of(layout);
+  const LayerSplit split = layer_split_of(layout);
   if (split.expert != 1 && split.expert != split.devices) return "experts are dealt and split";
   if (split.devices % split.attention_data != 0) return "devices do not divide by attention's";
   return "";
@@ -143,7 +143,7 @@ auto from_file(const std::string& path, const Read& read) {
 
 std::unique_ptr<const IterationTime> iteration_time(const ServingPoint& p,
                                                     const ServingLayout& layout) {
-  const Split split = split_of(layout);
+  const LayerSplit split = layer_split_of(layout);
   IterationSpec spec;
   spec.model = from_file(model_file(p.model),
                          [](const YamlSection& s) { return model_keys().read(s); });
@@ -193,7 +193,7 @@ model::serving::ClosedLoopOutcome outcome_of(const ServingPoint& p, const Replic
       .least_share = p.benchmark == "inferencemax" ? kServingLeastShare : 1.0};
   if (p.mode != "agg") {
     const auto pool = [&](const ServingPointPool& of) {
-      const auto groups = static_cast<std::uint32_t>(split_of(of.layout).attention_data);
+      const auto groups = static_cast<std::uint32_t>(layer_split_of(of.layout).attention_data);
       return model::serving::LoopPool{&replicas.of(p, of.layout), of.workers,
                                       std::max(1u, of.batch) * groups};
     };
@@ -202,7 +202,7 @@ model::serving::ClosedLoopOutcome outcome_of(const ServingPoint& p, const Replic
   // Each group of data-parallel attention has a scheduler of its own. SGLang runs prompts by
   // themselves unless it is told to mix (--enable-mixed-chunk).
   clients.batch_tokens_max =
-      kServingBatchTokens * static_cast<std::uint32_t>(split_of(p.layout).attention_data);
+      kServingBatchTokens * static_cast<std::uint32_t>(layer_split_of(p.layout).attention_data);
   clients.mixes = p.engine != "sglang";
   return run_closed_loop(clients, replicas.of(p, p.layout));
 }
@@ -230,9 +230,9 @@ ServingPointPool read_pool(const std::string& prefix, const Number& number) {
 }  // namespace
 
 std::int64_t serving_devices(const ServingPoint& p) {
-  if (p.mode == "agg") return split_of(p.layout).devices;
-  return p.prefill.workers * split_of(p.prefill.layout).devices +
-         p.decode.workers * split_of(p.decode.layout).devices;
+  if (p.mode == "agg") return layer_split_of(p.layout).devices;
+  return p.prefill.workers * layer_split_of(p.prefill.layout).devices +
+         p.decode.workers * layer_split_of(p.decode.layout).devices;
 }
 
 core::Time serving_host(const std::string& engine) {

@@ -44,6 +44,10 @@ Setting fingerprint_of(const Spec& spec) {
   for (const model::serving::Prefix& p : spec.prefixes.of)
     hash.word(std::uint64_t{p.session} << 32 | p.parent);
   for (const std::uint64_t id : spec.prefixes.ids) hash.word(id);
+  for (const model::serving::Turn& turn : spec.turns) {
+    hash.word(turn.next);
+    hash.word(static_cast<std::uint64_t>(turn.think.ps));
+  }
   return {"requests", std::to_string(hash.value())};
 }
 
@@ -54,12 +58,7 @@ void add_replica(const Replica::State& s, ServingTotals& totals) {
   totals.tokens += s.tokens;
   totals.held += s.held + s.host_blocks + s.cached.size() - s.idle;
   totals.present_us += s.present_ps / 1'000'000;
-  totals.prompt_tokens += s.prompt_tokens;
-  totals.found_tokens += s.found_tokens;
-  totals.forgotten += s.forgotten;
-  totals.swaps += s.swaps;
-  totals.drafted += s.drafted;
-  totals.accepted += s.accepted;
+  totals.add(s);
 }
 
 // Collective.
@@ -85,10 +84,7 @@ void gather(const pdes::Engine& engine, ServingReport& report, pdes::Transport& 
   for (std::size_t i = 0; i < fields.size(); ++i) *fields[i] = sums[i];
   transport.all_reduce_sum(report.busy_ps);
   transport.all_reduce_sum(report.blocks_most);
-  Outcome& outcome = *report.outcome;
-  for (auto* values : {&outcome.first_token_ps(), &outcome.end_ps(), &outcome.restarts()}) {
-    transport.all_reduce_sum(*values);
-  }
+  for (auto* values : report.outcome->all()) transport.all_reduce_sum(*values);
 }
 
 // Every request was answered once, no block is left, and the mean number of requests at replicas is

@@ -12,6 +12,9 @@ double Answers::per_s(std::uint64_t count) const {
   return makespan.ps == 0 ? 0 : static_cast<double>(count) / core::to_seconds(makespan);
 }
 
+namespace {
+
+// Whether a request that is done got all that it was promised.
 bool keeps(const Objectives& promised, const model::serving::Outcome& outcome,
            std::size_t request) {
   const auto within = [](Time promise, Time is) { return promise.ps == 0 || is <= promise; };
@@ -20,29 +23,51 @@ bool keeps(const Objectives& promised, const model::serving::Outcome& outcome,
          within(promised.end, outcome.end(request));
 }
 
-Answers answers_of(const std::vector<model::serving::Request>& requests,
-                   const model::serving::Outcome& outcome,
-                   const std::function<bool(std::size_t)>& counts,
-                   const std::function<Objectives(std::size_t)>& promised) {
+std::vector<Objectives> promised_by_class(const Asked& asked) {
+  std::vector<Objectives> out;
+  const std::size_t classes = std::max<std::size_t>(1, asked.source->classes.size());
+  for (std::uint32_t c = 0; c < classes; ++c) out.push_back(asked.promised_to(c));
+  return out;
+}
+
+}  // namespace
+
+Answers answers_of(const Asked& asked, std::uint32_t class_id) {
+  const std::vector<model::serving::Request>& requests = *asked.requests;
+  const model::serving::Outcome& outcome = *asked.outcome;
+  const std::vector<Objectives> promised = promised_by_class(asked);
   Answers out;
   std::vector<Time> first_token, per_token, end;
   Time last{0};
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (!counts(i) || !outcome.is_done(i)) continue;
+    const std::uint32_t own = requests[i].class_id;
+    if ((class_id != kAllClasses && class_id != own) || !outcome.is_done(i)) continue;
     ++out.done;
-    out.good += keeps(promised(i), outcome, i) ? 1 : 0;
+    out.good += keeps(promised[own], outcome, i) ? 1 : 0;
     out.restarts += outcome.restarts_of(i);
     out.prompt_tokens += requests[i].prefill;
     out.output_tokens += requests[i].decode;
     first_token.push_back(outcome.first_token(i));
     per_token.push_back(outcome.per_token(i));
     end.push_back(outcome.end(i));
-    last = std::max(last, requests[i].arrival + end.back());
+    last = std::max(last, outcome.arrival(i) + end.back());
   }
   if (out.done != 0) out.makespan = last - requests.front().arrival;
   out.first_token = spread_of(std::move(first_token));
   out.per_token = spread_of(std::move(per_token));
   out.end = spread_of(std::move(end));
+  return out;
+}
+
+std::vector<Goodput> goodput_of(const Asked& asked) {
+  const std::vector<Objectives> promised = promised_by_class(asked);
+  std::vector<Goodput> out(promised.size());
+  for (std::size_t i = 0; i < asked.requests->size(); ++i) {
+    const std::uint32_t own = (*asked.requests)[i].class_id;
+    ++out[own].all;
+    const bool is_good = asked.outcome->is_done(i) && keeps(promised[own], *asked.outcome, i);
+    out[own].good += is_good ? 1 : 0;
+  }
   return out;
 }
 

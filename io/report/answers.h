@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "core/time.h"
@@ -24,13 +23,31 @@ struct Answers {
   [[nodiscard]] double per_s(std::uint64_t count) const;
 };
 
-// Whether a request that is done got all that it was promised.
-bool keeps(const Objectives& promised, const model::serving::Outcome& outcome, std::size_t request);
+// Requests, what they were promised and what became of them; all outlive it.
+struct Asked {
+  const std::vector<model::serving::Request>* requests;
+  const model::serving::Outcome* outcome;
+  const RequestSource* source;
+  const Objectives* objectives;
 
-// Of those that `counts` is true of; `promised` says what, by request.
-Answers answers_of(const std::vector<model::serving::Request>& requests,
-                   const model::serving::Outcome& outcome,
-                   const std::function<bool(std::size_t)>& counts,
-                   const std::function<Objectives(std::size_t)>& promised);
+  [[nodiscard]] Objectives promised_to(std::uint32_t class_id) const {
+    return objectives_of(*objectives, *source, class_id);
+  }
+  [[nodiscard]] bool promises() const { return io::promises(*objectives, *source); }
+};
+
+// Of all classes, or of one.
+constexpr std::uint32_t kAllClasses = ~std::uint32_t{0};
+Answers answers_of(const Asked& asked, std::uint32_t class_id = kAllClasses);
+
+// Of a class: requests that came, and of these those that got what they were promised.
+struct Goodput {
+  std::uint64_t all = 0, good = 0;
+  [[nodiscard]] double share() const {
+    return all == 0 ? 0 : static_cast<double>(good) / static_cast<double>(all);
+  }
+};
+// By class; one element where there are none.
+std::vector<Goodput> goodput_of(const Asked& asked);
 
 }  // namespace exawarp::io

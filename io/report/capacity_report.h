@@ -20,7 +20,8 @@ struct CapacityPoint {
 
 // Of one setting of the study.
 struct CapacityRow {
-  std::string setting;  // KEY=VALUE; empty: the study as it is
+  std::string setting;  // KEY=VALUE, or a split's name; empty: the study as it is
+  std::vector<std::string> overrides = {};  // that make it of the study, path.to.key=value
   double devices = 1;
   std::vector<CapacityPoint> points;  // in the order in which they were tried
   int best = -1;                      // of `points`: the highest rate that is kept; -1: none is
@@ -31,8 +32,14 @@ struct CapacityRow {
     return best < 0 ? 0 : points[static_cast<std::size_t>(best)].rate;
   }
   [[nodiscard]] double tokens_per_s_per_device() const;
-  // Of the tokens after a request's first; 0 where requests have no others.
   [[nodiscard]] double tokens_per_s_per_user() const;
+};
+
+// Of one load that is kept. A user's are of the tokens after a request's first; 0 where requests
+// have no others.
+struct FrontPoint {
+  std::string setting;
+  double rate = 0, tokens_per_s_per_device = 0, tokens_per_s_per_user = 0;
 };
 
 struct CapacityReport {
@@ -44,6 +51,10 @@ struct CapacityReport {
 
 // Sets is_on_front: no other row is at least as good in both and better in one.
 void mark_front(std::vector<CapacityRow>& rows);
+// The same of all loads that are kept, of all rows; those with most for a device come last.
+std::vector<FrontPoint> front_of(const std::vector<CapacityRow>& rows);
+// The row of the highest load, the first of several; nothing where none is kept.
+const CapacityRow* best_of(const std::vector<CapacityRow>& rows);
 
 std::string capacity_json(const CapacityReport& report);
 std::string capacity_text(const CapacityReport& report);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "io/report/engine_report.h"
 #include "io/report/ran.h"
 #include "io/study/study_cluster.h"
 #include "model/energy/power_trace.h"
@@ -49,7 +50,7 @@ struct Repetition {
 };
 
 // Of a job that serves, over its replicas.
-struct PoolTotals {
+struct PoolTotals : EngineTotals {
   std::uint64_t arrived = 0, finished = 0;  // requests; those handed over are finished
   std::uint64_t batches = 0;
   std::uint64_t tokens = 0;       // in them

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/units.h"
-#include "io/report/answers.h"
 #include "io/report/append.h"
 #include "io/study/served_job_config.h"
 #include "io/study/suggest.h"
@@ -50,13 +49,9 @@ std::vector<Served> served_of(const RunReport& r) {
     const Serving* serving = r.cluster->serving_of(j);
     if (serving == nullptr) continue;
     const ServedJobConfig* config = r.study->jobs[j].serving.get();
-    const model::serving::Outcome& outcome = r.requests->of(all.size());
-    Served& out = all.emplace_back(Served{
-        answers_of(
-            serving->spec().requests, outcome, [](std::size_t) { return true; },
-            [&](std::size_t) { return config->objectives; }),
-        serving, config, j, {}, {}, {}});
-    add_transfers(outcome, out);
+    const Asked asked = asked_of(r, j);
+    all.push_back(Served{answers_of(asked), serving, config, j, {}, {}, {}});
+    add_transfers(*asked.outcome, all.back());
   }
   return all;
 }
@@ -95,19 +90,21 @@ Json pool_json(const RunReport& r, const Served& served, std::size_t job) {
   const PoolLayout& layout = pool_layout(r, job);
   const PoolTotals& totals = r.pools[job];
   const PoolTime time = pool_time(r, served, job);
-  return {{"job", r.study->jobs[job].name},
-          {"replicas", layout.replicas},
-          {"tensor", layout.tensor},
-          {"pipeline", layout.pipeline},
-          {"policy", core::name_of(r.jobs->pools[job]->spec.policy)},
-          {"batches", totals.batches},
-          {"tokens_per_batch", batch_tokens_mean(totals)},
-          {"restarts", totals.restarts},
-          {"blocks", r.jobs->pools[job]->spec.blocks},
-          {"blocks_most", totals.blocks_most},
-          {"computing", time.computing},
-          {"communicating", time.communicating},
-          {"utilisation", time.busy()}};
+  Json json{{"job", r.study->jobs[job].name},
+            {"replicas", layout.replicas},
+            {"tensor", layout.tensor},
+            {"pipeline", layout.pipeline},
+            {"policy", core::name_of(r.jobs->pools[job]->spec.policy)},
+            {"batches", totals.batches},
+            {"tokens_per_batch", batch_tokens_mean(totals)},
+            {"restarts", totals.restarts},
+            {"blocks", r.jobs->pools[job]->spec.blocks},
+            {"blocks_most", totals.blocks_most},
+            {"computing", time.computing},
+            {"communicating", time.communicating},
+            {"utilisation", time.busy()}};
+  add_engine(r.jobs->pools[job]->spec, totals, json);
+  return json;
 }
 
 std::string pool_text(const RunReport& r, const Served& served, std::size_t job) {
@@ -145,19 +142,34 @@ void add_text(const RunReport& r, const Served& served, std::string& out) {
     line("keys move", text_of(served.keys_transfer));
     line("keys exposed", text_of(served.keys_exposed));
   }
-  if (served.config->objectives.any()) {
+  if (asked_of(r, served.job).promises()) {
     const auto done = static_cast<double>(std::max<std::uint64_t>(1, served.done));
     line("as promised", fmt::format("{} requests, {:.1f} %, {:.4g} a second",
                                     core::format_grouped(served.good),
                                     100.0 * static_cast<double>(served.good) / done,
                                     served.per_s(served.good)));
   }
+  for (const auto& [what, text] : class_lines(asked_of(r, served.job))) line(what.c_str(), text);
   const bool two = served.pools() == 2;
-  line(two ? "prompts" : "replicas", pool_text(r, served, served.job));
-  if (two) line("decodes", pool_text(r, served, served.job + 1));
+  const auto pool = [&](const char* what, std::size_t job) {
+    line(what, pool_text(r, served, job));
+    for (const auto& [about, text] : engine_lines(r.jobs->pools[job]->spec, r.pools[job])) {
+      line(about.c_str(), text);
+    }
+  };
+  pool(two ? "prompts" : "replicas", served.job);
+  if (two) pool("decodes", served.job + 1);
 }
 
 }  // namespace
+
+Asked asked_of(const RunReport& r, std::size_t job) {
+  const Serving* const serving = r.cluster->serving_of(job);
+  std::size_t place = 0;
+  while (r.cluster->served()[place].get() != serving) ++place;
+  const ServedJobConfig& config = *r.study->jobs[job].serving;
+  return {&serving->spec().requests, &r.requests->of(place), &config.requests, &config.objectives};
+}
 
 std::uint64_t unanswered_requests(const RunReport& r) {
   std::uint64_t count = 0;
@@ -187,10 +199,11 @@ Json served_json(const RunReport& r) {
       entry["keys_transfer_ps"] = json_of(served.keys_transfer);
       entry["keys_exposed_ps"] = json_of(served.keys_exposed);
     }
-    if (served.config->objectives.any()) {
+    if (asked_of(r, served.job).promises()) {
       entry["good"] = served.good;
       entry["goodput_per_s"] = served.per_s(served.good);
     }
+    add_classes(asked_of(r, served.job), entry);
     entry["pools"] = Json::array();
     for (std::size_t p = 0; p < served.pools(); ++p) {
       entry["pools"].push_back(pool_json(r, served, served.job + p));

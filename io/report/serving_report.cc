@@ -8,7 +8,6 @@
 
 #include "core/digest.h"
 #include "core/units.h"
-#include "io/report/answers.h"
 #include "io/report/append.h"
 #include "io/report/printed_json.h"
 #include "io/report/spread.h"
@@ -26,10 +25,6 @@ struct Figures : Answers {
   std::uint64_t blocks_most = 0;
 };
 
-Objectives promised_to(const ServingReport& r, std::size_t request) {
-  return objectives_of(*r.study, r.serving->spec().requests[request].class_id);
-}
-
 void add_replicas(const ServingReport& r, Figures& out) {
   const double all = std::max(1e-12, core::to_seconds(out.makespan));
   out.utilisation_least = 1;
@@ -42,15 +37,8 @@ void add_replicas(const ServingReport& r, Figures& out) {
   out.blocks_most = *std::ranges::max_element(r.blocks_most);
 }
 
-// Of all classes, or of one.
-constexpr std::uint32_t kAllClasses = ~std::uint32_t{0};
-
-Figures figures_of(const ServingReport& r, std::uint32_t class_id = kAllClasses) {
-  const std::vector<Request>& requests = r.serving->spec().requests;
-  Figures out{answers_of(
-      requests, *r.outcome,
-      [&](std::size_t i) { return class_id == kAllClasses || requests[i].class_id == class_id; },
-      [&](std::size_t i) { return promised_to(r, i); })};
+Figures figures_of(const ServingReport& r) {
+  Figures out{answers_of(asked_of(r))};
   add_replicas(r, out);
   return out;
 }
@@ -66,130 +54,46 @@ double tokens_per_batch(const ServingReport& r) {
          static_cast<double>(std::max<std::uint64_t>(1, r.totals.batches));
 }
 
-double share_of(std::uint64_t part, std::uint64_t whole) {
-  return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(1, whole));
-}
-
-// What only some studies have.
-void add_engine(const ServingReport& r, Json& json) {
-  const model::serving::Spec& spec = r.serving->spec();
-  const ServingTotals& t = r.totals;
-  if (spec.prefix_cache) {
-    json["prefix_cache"] = {{"prompt_tokens", t.prompt_tokens},
-                            {"found_tokens", t.found_tokens},
-                            {"found_share", share_of(t.found_tokens, t.prompt_tokens)},
-                            {"forgotten_blocks", t.forgotten}};
-  }
-  if (spec.preemption == model::serving::Preemption::swap) json["swaps"] = t.swaps;
-  if (spec.speculation.tokens != 0) {
-    json["speculation"] = {{"drafted", t.drafted},
-                           {"accepted", t.accepted},
-                           {"accepted_share", share_of(t.accepted, t.drafted)}};
-  }
-  const std::vector<RequestClass>& classes = r.study->requests.classes;
-  for (std::uint32_t c = 0; c < classes.size(); ++c) {
-    const Figures f = figures_of(r, c);
-    Json one{{"name", classes[c].name},
-             {"priority", classes[c].priority},
-             {"done", f.done},
-             {"first_token_ps", json_of(f.first_token)},
-             {"per_token_ps", json_of(f.per_token)},
-             {"end_ps", json_of(f.end)},
-             {"restarts", f.restarts}};
-    if (objectives_of(*r.study, c).any()) one["good"] = f.good;
-    json["classes"].push_back(std::move(one));
-  }
-}
-
-// The same as lines: calls line(what, text).
-template <class Line>
-void add_engine_lines(const ServingReport& r, Line&& line) {
-  const model::serving::Spec& spec = r.serving->spec();
-  const ServingTotals& t = r.totals;
-  if (spec.prefix_cache) {
-    line("prefix cache", fmt::format("{:.1f} % of {} prompt tokens found, {} blocks forgotten",
-                                     100 * share_of(t.found_tokens, t.prompt_tokens),
-                                     core::format_grouped(t.prompt_tokens),
-                                     core::format_grouped(t.forgotten)));
-  }
-  if (spec.preemption == model::serving::Preemption::swap) {
-    line("swapped", fmt::format("{} of the restarts", core::format_grouped(t.swaps)));
-  }
-  if (spec.speculation.tokens != 0) {
-    line("drafts", fmt::format("{} tokens, {:.1f} % accepted", core::format_grouped(t.drafted),
-                               100 * share_of(t.accepted, t.drafted)));
-  }
-  const std::vector<RequestClass>& classes = r.study->requests.classes;
-  for (std::uint32_t c = 0; c < classes.size(); ++c) {
-    const Figures f = figures_of(r, c);
-    line("class", fmt::format("{}, priority {}: {} requests, {} restarts", classes[c].name,
-                              classes[c].priority, core::format_grouped(f.done),
-                              core::format_grouped(f.restarts)));
-    line("  first token", text_of(f.first_token));
-    line("  per token", text_of(f.per_token));
-    line("  end to end", text_of(f.end));
-    if (!objectives_of(*r.study, c).any()) continue;
-    line("  as promised", fmt::format("{} requests, {:.1f} %", core::format_grouped(f.good),
-                                      100 * share_of(f.good, f.done)));
-  }
-}
-
 }  // namespace
 
-std::vector<ServingGoodput> goodput_of(const ServingReport& r) {
-  std::vector<ServingGoodput> out(std::max<std::size_t>(1, r.study->requests.classes.size()));
-  const std::vector<Request>& requests = r.serving->spec().requests;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (!r.outcome->is_done(i)) continue;
-    ServingGoodput& of = out[requests[i].class_id];
-    ++of.done;
-    of.good += keeps(promised_to(r, i), *r.outcome, i) ? 1 : 0;
-  }
-  return out;
-}
-
-ServingHeadline headline_of(const ServingReport& r) {
-  const Figures f = figures_of(r);
-  return {.requests_per_s = f.per_s(f.done),
-          .output_tokens_per_s = f.per_s(f.output_tokens),
-          .first_token_p99 = f.first_token.p99,
-          .per_token_mean = f.per_token.mean};
+Asked asked_of(const ServingReport& r) {
+  return {&r.serving->spec().requests, r.outcome.get(), &r.study->requests, &r.study->objectives};
 }
 
 std::string serving_json(const ServingReport& r) {
   const Figures f = figures_of(r);
   const model::serving::Spec& spec = r.serving->spec();
-  Json json{{"schema", "exawarp-serving-1"},
-            {"study", r.study->name},
-            {"status", core::name_of(r.status)},
-            {"policy", core::name_of(spec.policy)},
-            {"router", core::name_of(spec.router)},
-            {"replicas", spec.replicas},
-            {"stages", spec.stages},
-            {"blocks", spec.blocks},
-            {"requests", spec.requests.size()},
-            {"done", f.done},
-            {"makespan_ps", f.makespan.ps},
-            {"requests_per_s", f.per_s(f.done)},
-            {"prompt_tokens_per_s", f.per_s(f.prompt_tokens)},
-            {"output_tokens_per_s", f.per_s(f.output_tokens)},
-            {"first_token_ps", json_of(f.first_token)},
-            {"per_token_ps", json_of(f.per_token)},
-            {"end_ps", json_of(f.end)},
-            {"restarts", f.restarts},
-            {"batches", r.totals.batches},
-            {"tokens_per_batch", tokens_per_batch(r)},
-            {"blocks_most", f.blocks_most},
-            {"requests_present_mean", mean_present(r, f)},
-            {"utilisation",
-             {{"min", f.utilisation_least},
-              {"mean", f.utilisation_mean},
-              {"max", f.utilisation_most}}}};
-  if (promises(*r.study)) {
+  Json json{
+      {"schema", "exawarp-serving-1"},
+      {"study", r.study->name},
+      {"status", core::name_of(r.status)},
+      {"policy", core::name_of(spec.policy)},
+      {"router", core::name_of(spec.router)},
+      {"replicas", spec.replicas},
+      {"stages", spec.stages},
+      {"blocks", spec.blocks},
+      {"requests", spec.requests.size()},
+      {"done", f.done},
+      {"makespan_ps", f.makespan.ps},
+      {"requests_per_s", f.per_s(f.done)},
+      {"prompt_tokens_per_s", f.per_s(f.prompt_tokens)},
+      {"output_tokens_per_s", f.per_s(f.output_tokens)},
+      {"first_token_ps", json_of(f.first_token)},
+      {"per_token_ps", json_of(f.per_token)},
+      {"end_ps", json_of(f.end)},
+      {"restarts", f.restarts},
+      {"batches", r.totals.batches},
+      {"tokens_per_batch", tokens_per_batch(r)},
+      {"blocks_most", f.blocks_most},
+      {"requests_present_mean", mean_present(r, f)},
+      {"utilisation",
+       {{"min", f.utilisation_least}, {"mean", f.utilisation_mean}, {"max", f.utilisation_most}}}};
+  if (asked_of(r).promises()) {
     json["good"] = f.good;
     json["goodput_per_s"] = f.per_s(f.good);
   }
-  add_engine(r, json);
+  add_engine(spec, r.totals, json);
+  add_classes(asked_of(r), json);
   json["committed_events"] = r.result.total.committed_events();
   json["rolled_back_events"] = r.result.total.rolled_back_events;
   json["sync"] = core::name_of(r.sync);
@@ -222,19 +126,20 @@ std::string serving_text(const ServingReport& r) {
   line("first token", text_of(f.first_token));
   line("per token", text_of(f.per_token));
   line("end to end", text_of(f.end));
-  if (promises(*r.study)) {
-    line("as promised", fmt::format("{} requests, {:.1f} %, {:.4g} a second",
-                                    core::format_grouped(f.good),
-                                    100.0 * static_cast<double>(f.good) /
-                                        static_cast<double>(std::max<std::uint64_t>(1, f.done)),
-                                    f.per_s(f.good)));
+  if (asked_of(r).promises()) {
+    line("as promised",
+         fmt::format("{} requests, {:.1f} %, {:.4g} a second", core::format_grouped(f.good),
+                     100.0 * static_cast<double>(f.good) /
+                         static_cast<double>(std::max<std::uint64_t>(1, f.done)),
+                     f.per_s(f.good)));
   }
   line("batches", fmt::format("{}, of {:.4g} tokens; {} restarts",
                               core::format_grouped(r.totals.batches), tokens_per_batch(r),
                               core::format_grouped(f.restarts)));
   line("blocks", fmt::format("{} of {} at most", core::format_grouped(f.blocks_most),
                              core::format_grouped(spec.blocks)));
-  add_engine_lines(r, line);
+  for (const auto& [what, text] : engine_lines(spec, r.totals)) line(what.c_str(), text);
+  for (const auto& [what, text] : class_lines(asked_of(r))) line(what.c_str(), text);
   line("at replicas", fmt::format("{:.4g} requests on average", mean_present(r, f)));
   line("busy", fmt::format("{:.1f} % of the time, {:.1f} to {:.1f} % by replica",
                            100 * f.utilisation_mean, 100 * f.utilisation_least,
@@ -256,7 +161,7 @@ void write_requests(const ServingReport& r, core::OutputFile& file) {
   const std::vector<Request>& requests = r.serving->spec().requests;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (!r.outcome->is_done(i)) continue;
-    append(out, "{},{},{},{},{},{},{},{}", i, requests[i].arrival.ps, requests[i].prefill,
+    append(out, "{},{},{},{},{},{},{},{}", i, r.outcome->arrival(i).ps, requests[i].prefill,
            requests[i].decode, r.outcome->first_token(i).ps, r.outcome->per_token(i).ps,
            r.outcome->end(i).ps, r.outcome->restarts_of(i));
     if (!classes.empty()) append(out, ",{}", classes[requests[i].class_id].name);

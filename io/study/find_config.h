@@ -22,6 +22,7 @@ inline constexpr std::string_view kSweepFolders[] = {"sweeps"};
 inline constexpr std::string_view kSearchFolders[] = {"searches"};
 inline constexpr std::string_view kTrafficFolders[] = {"traffic"};
 inline constexpr std::string_view kServingFolders[] = {"serving"};
+inline constexpr std::string_view kCapacityFolders[] = {"serving", "studies"};
 inline constexpr std::string_view kForkFolders[] = {"forks"};
 inline constexpr std::string_view kNetworkFolders[] = {"studies", "traffic"};
 inline constexpr std::string_view kWorkloadFolders[] = {"workloads"};

@@ -40,10 +40,6 @@ void read_scheduler(const YamlSection& section, PoolConfig& out, const KeySchema
     scheduler.fail(is_replicas ? "replicas" : "stages",
                    "is the layout's; expected replicas and pipeline beside scheduler");
   }
-  if (out.spec.speculation.tokens != 0) {
-    scheduler.fail("speculation", "is for `exawarp serve`, where a batch has no messages; expected "
-                                  "none in a job");
-  }
   if (!out.by_formula && out.spec.time != model::serving::BatchTime{}) {
     scheduler.fail("batch_time", "is given, but batches take what kernels were measured to take; "
                                  "expected by_formula: true beside scheduler, or none");
@@ -57,7 +53,8 @@ const Keys<PoolConfig>& decode_keys() {
     auto all = layout_keys<S>([](S& s) -> PoolLayout& { return s.layout; });
     all.push_back(K::flag("by_formula", &S::by_formula, kByFormula));
     all.push_back(K::custom("scheduler", {ValueShape::mapping(serving_spec_keys().schema())},
-                            "of each replica; `policy`: `vllm` or `sarathi`", read_scheduler)
+                            "of each replica; `policy`: `vllm`, `sarathi` or `vllm_v1`",
+                            read_scheduler)
                       .required());
     all.push_back(K::custom("placement", placement_shapes(), "which devices they run on",
                             [](const YamlSection& section, S& out, const KeySchema& key) {
@@ -81,9 +78,9 @@ const Keys<PoolConfig>& decode_keys() {
 void check_decode(const YamlSection& section, const ServedJobConfig& job) {
   const YamlSection scheduler = section.section("scheduler");
   const Policy policy = job.decode->spec.policy;
-  if (policy != Policy::vllm && policy != Policy::sarathi) {
+  if (policy != Policy::vllm && policy != Policy::sarathi && policy != Policy::vllm_v1) {
     scheduler.fail("policy", fmt::format("\"{}\" cannot go on with what another pool has begun; "
-                                         "expected vllm or sarathi",
+                                         "expected vllm, sarathi or vllm_v1",
                                          core::name_of(policy)));
   }
   if (job.decode->spec.latency != job.pool.spec.latency) {
@@ -220,9 +217,9 @@ ServedJobConfig read_served_job(const YamlSection& section) {
   out.exchange.on = out.experts == Experts::exchange;
   check_model(section, out);
   check_request_source(out.requests, section.where("requests"));
-  if (!out.requests.classes.empty()) {
-    section.section("requests").fail("classes", "are told apart by `exawarp serve` alone; expected "
-                                                "none in a job");
+  for (const RequestClass& c : out.requests.classes) {
+    out.pool.spec.priorities.push_back(c.priority);
+    if (out.decode) out.decode->spec.priorities.push_back(c.priority);
   }
   return out;
 }

@@ -215,7 +215,10 @@ const Keys<SessionSource>& session_keys() {
        K::integer("shared_tokens", &S::shared_tokens, {0, kRecordedTokensMax},
                   "that the prompts of all sessions begin with"),
        K::quantity("gap", &S::gap, {Dimension::time, 0},
-                   "mean, between two requests of a session; exponential")});
+                   "mean, between two requests of a session; exponential"),
+       K::flag("closed", &S::closed,
+               "`gap` is what a user thinks: from the answer to a request until the next one; else "
+               "from one request to the next, answered or not")});
   return keys;
 }
 
@@ -347,11 +350,12 @@ void check_source(const RequestSource& source, const std::string& path) {
 
 }  // namespace
 
-Objectives objectives_of(const ServingStudy& study, std::uint32_t class_id) {
-  Objectives out = study.objectives;
+Objectives objectives_of(const Objectives& all, const RequestSource& requests,
+                         std::uint32_t class_id) {
+  Objectives out = all;
   if (out.share == 0) out.share = kObjectiveShare;
-  if (class_id >= study.requests.classes.size()) return out;
-  const Objectives& own = study.requests.classes[class_id].objectives;
+  if (class_id >= requests.classes.size()) return out;
+  const Objectives& own = requests.classes[class_id].objectives;
   if (own.first_token.ps != 0) out.first_token = own.first_token;
   if (own.per_token.ps != 0) out.per_token = own.per_token;
   if (own.end.ps != 0) out.end = own.end;
@@ -359,9 +363,9 @@ Objectives objectives_of(const ServingStudy& study, std::uint32_t class_id) {
   return out;
 }
 
-bool promises(const ServingStudy& study) {
+bool promises(const Objectives& all, const RequestSource& requests) {
   const auto promised = [](const RequestClass& c) { return c.objectives.any(); };
-  return study.objectives.any() || std::ranges::any_of(study.requests.classes, promised);
+  return all.any() || std::ranges::any_of(requests.classes, promised);
 }
 
 const Keys<ServingStudy>& serving_study_keys() {

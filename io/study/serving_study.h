@@ -57,6 +57,7 @@ struct SessionSource {
   std::uint32_t turns = 1;          // requests of a session; prompts are what each turn adds
   std::uint32_t shared_tokens = 0;  // that every prompt begins with
   core::Time gap{10'000'000'000'000};  // mean, between two turns of a session
+  bool closed = false;  // a gap is from the answer on, else from the request on
   [[nodiscard]] bool any() const { return turns > 1 || shared_tokens > 0; }
 };
 
@@ -94,10 +95,11 @@ struct ServingStudy {
 
 constexpr double kObjectiveShare = 0.99;
 
-// Of class `class_id`: its own promises, and those made to all; `share` is above 0.
-Objectives objectives_of(const ServingStudy& study, std::uint32_t class_id);
+// Of class `class_id`: its own promises, and those made to `all`; `share` is above 0.
+Objectives objectives_of(const Objectives& all, const RequestSource& requests,
+                         std::uint32_t class_id);
 // Whether anybody was promised anything.
-bool promises(const ServingStudy& study);
+bool promises(const Objectives& all, const RequestSource& requests);
 
 const Keys<ServingStudy>& serving_study_keys();
 // Its parts, which jobs that serve have as well.

@@ -12,10 +12,12 @@
 #include <cerrno>
 #include <filesystem>
 #include <new>
+#include <optional>
 #include <sstream>
 
 #include "core/error.h"
 #include "core/input_file.h"
+#include "io/study/numbers.h"
 #include "io/study/suggest.h"
 #include "io/study/text_file.h"
 
@@ -190,6 +192,16 @@ void assign(YamlNode& node, const Override& override) {
   prefix_paths(node, override.path);
 }
 
+// Of the list that `node` is: jobs.1.start is of the second job.
+YamlNode& element_of(YamlNode& node, const Override& override) {
+  const std::optional<std::uint64_t> index = unsigned_from(override.segments.front());
+  if (index && *index < node.items.size()) return *node.items[*index];
+  throw InputError("--set " + override.path,
+                   fmt::format("{} is a list of {}; expected the number of one, from 0, or to set "
+                               "the list as a whole",
+                               in_quotes(node.key_path), node.items.size()));
+}
+
 void apply(YamlNode& node, Override override) {
   if (override.segments.empty()) return assign(node, override);
   if (node.kind == NodeKind::scalar) {
@@ -197,8 +209,9 @@ void apply(YamlNode& node, Override override) {
     return;
   }
   if (node.kind == NodeKind::sequence) {
-    throw InputError("--set " + override.path,
-                     in_quotes(node.key_path) + " is a list; expected to set the list as a whole");
+    YamlNode& element = element_of(node, override);
+    override.segments.erase(override.segments.begin());
+    return apply(element, std::move(override));
   }
   if (node.kind == NodeKind::null) {
     make_overridden(node, override);

@@ -125,7 +125,7 @@ ServedProgram served_program(const serving::Pool& pool, std::uint32_t stage,
     out.combines = reader.read(tokens);
   }
   if (out.is_last && pool.layout.tensor > 1) {
-    out.gathers = reader.read(pool.spec.batch_requests_max);
+    out.gathers = reader.read(serving::batch_outputs_bound(pool.spec));
   }
   if (!out.is_last) out.sends = reader.read(tokens);
   EXAWARP_CHECK(reader.is_at_end(), stage, table.tasks.size());

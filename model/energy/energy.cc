@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "model/device/device_model.h"
+#include "model/device/served_program.h"
 
 namespace exawarp::model {
 namespace {
@@ -11,6 +12,16 @@ double communicating_s(const ClassTotals& totals) {
   DeviceTime sum = 0;
   for (std::size_t i = 1; i <= kCommunicationKindCount; ++i) sum += totals.time_ps[i];
   return static_cast<double>(sum) / core::kPicosecondsPerSecond;
+}
+
+// Above idle, of devices that serve. Of their iterations only the time is known, so they count as
+// operations of no known work, which wait for memory.
+double iterations_j(const Accelerator& accelerator, const ClassTotals& totals) {
+  constexpr core::Time kAny{1'000'000};
+  const double watts =
+      modelled_power_w(accelerator, ComputeOperation{}, kAny) - accelerator.power.idle_w();
+  return watts * static_cast<double>(totals.time_ps[index_of(TimeClass::compute)]) /
+         core::kPicosecondsPerSecond;
 }
 
 }  // namespace
@@ -57,6 +68,11 @@ std::optional<Energy> energy_of(const Cluster& cluster, const Outcome& outcome,
         const double joules = outcome.repeated() * static_cast<double>(totals.devices) *
                               tables[job.first_program + p].above_idle_j[i];
         energy.computing_by_provenance_j[i] += joules;
+        energy.computing_j += joules;
+      }
+      if (tables[job.first_program + p].served != nullptr) {
+        const double joules = iterations_j(accelerator, totals);
+        energy.computing_by_provenance_j[static_cast<std::size_t>(Provenance::modelled)] += joules;
         energy.computing_j += joules;
       }
       energy.communicating_j +=

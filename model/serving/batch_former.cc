@@ -259,6 +259,11 @@ void BatchFormer::add(Live request, std::uint32_t tokens) {
 
 void BatchFormer::admit(Live request, std::uint32_t blocks, std::uint32_t tokens) {
   pop_head();
+  // In a closed loop no request says when it comes; those that wait are taken as they came.
+  if (!spec_.turns.empty() && request.restarts == 0) {
+    request.admitted = s_.admissions;
+    ctx_.add(s_.admissions, 1);
+  }
   hold(request, blocks);
   ctx_.add(s_.holders, 1);
   add(request, tokens);
@@ -292,6 +297,7 @@ void BatchFormer::sort_running(Less&& less) {
 }
 
 void BatchFormer::sort_running_by_arrival() {
+  if (!spec_.turns.empty()) return sort_running_by_admission();
   const auto arrival = [&](const Live& r) { return spec_.requests[r.request].arrival; };
   sort_running([&](const Live& a, const Live& b) { return arrival(a) < arrival(b); });
 }

@@ -12,6 +12,14 @@ namespace exawarp::model::serving {
 // Of the batch formed last, over all stages: what drafts and copies to and from the host take.
 [[nodiscard]] core::WidePs ps_beside_model(const Replica::State& s, const Spec& spec);
 
+// Of vllm_v1: blocks that stay free when a request enters beside others.
+[[nodiscard]] std::int64_t headroom(const Replica::State& s, const Spec& spec);
+// Of vllm_v1: whether priority decides, and where it puts a request; lower ones are first.
+[[nodiscard]] constexpr bool by_priority(const Spec& spec) {
+  return spec.policy == Policy::vllm_v1 && spec.order == Order::priority;
+}
+[[nodiscard]] std::uint64_t rank_of(const Spec& spec, std::uint32_t request);
+
 // Made for one event. Everything that it changes can be rolled back.
 class BatchFormer {
  public:
@@ -47,11 +55,10 @@ class BatchFormer {
   [[nodiscard]] std::uint32_t wanted_tokens(const Live& request) const;
   [[nodiscard]] std::uint32_t blocks_missing(const Live& request, std::uint32_t tokens) const;
   [[nodiscard]] std::uint32_t blocks_to_enter(const Live& entered, std::uint32_t tokens) const;
-  [[nodiscard]] std::int64_t headroom() const;
-  [[nodiscard]] std::uint64_t rank_of(std::uint32_t request) const;
-  [[nodiscard]] bool by_priority() const {
-    return spec_.policy == Policy::vllm_v1 && spec_.order == Order::priority;
+  [[nodiscard]] std::uint64_t rank_of(std::uint32_t request) const {
+    return serving::rank_of(spec_, request);
   }
+  [[nodiscard]] bool by_priority() const { return serving::by_priority(spec_); }
   void push_ranked(std::uint32_t request);
   void pop_ranked();
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "model/serving/batch_former.h"
 #include "model/serving/kv_pool.h"
 #include "model/serving/on_devices.h"
 
@@ -50,6 +51,10 @@ void take(Replica::State& s, const Offer& offer, std::uint32_t blocks, const Spe
                .restarts = offer.restarts,
                .first_token_ps = offer.first_token_ps,
                .batch = offer.from};
+  if (spec.policy == Policy::vllm_v1 || !spec.turns.empty()) {
+    request.admitted = s.admissions;
+    ctx.add(s.admissions, 1);
+  }
   KvPool(s, spec, ctx).hold(request, blocks);
   ctx.add(s.holders, 1);
   s.arriving.push_back(ctx, request);
@@ -58,6 +63,35 @@ void take(Replica::State& s, const Offer& offer, std::uint32_t blocks, const Spe
   ctx.send(serving.replica(offer.from), spec.latency, kPull,
            PullEvent{.request = offer.request,
                      .to = serving.index_of(ctx.self()) - serving.spec().replicas});
+}
+
+// With vllm_v1 those that were preempted come first.
+bool may_take(const Replica::State& s, const Spec& spec) {
+  return spec.policy != Policy::vllm_v1 || s.restarted.empty();
+}
+
+// Blocks that an offer leaves to what runs: as a prompt of the same policy does.
+std::int64_t left_free(const Replica::State& s, const Spec& spec) {
+  return spec.policy == Policy::vllm_v1 ? headroom(s, spec) : spec.blocks / 100;
+}
+
+// Puts the offer first that priority puts first; the others stay in the order of their coming.
+void bring_first(Replica::State& s, const Spec& spec, Context& ctx) {
+  if (!by_priority(spec)) return;
+  const std::uint32_t size = s.offers.size();
+  std::uint32_t first = 0;
+  for (std::uint32_t i = 1; i < size; ++i) {
+    if (rank_of(spec, s.offers[i].request) < rank_of(spec, s.offers[first].request)) first = i;
+  }
+  if (first == 0) return;
+  const Offer chosen = s.offers[first];
+  // Once around, with the chosen one before the rest.
+  for (std::uint32_t i = 0; i < size; ++i) {
+    const Offer offer = s.offers.front();
+    s.offers.pop_front(ctx);
+    if (i == 0) s.offers.push_back(ctx, chosen);
+    if (i != first) s.offers.push_back(ctx, offer);
+  }
 }
 
 // The `i`-th of `ahead` has a place to go to: devices are told of what is new of `request`, which
@@ -197,13 +231,14 @@ void take_offer(Replica::State& s, const Offer& offer, const Spec& spec, Context
   take_offers(s, spec, ctx);
 }
 
-// As prompts are admitted: a hundredth of the pool is left to what runs.
+// As prompts are admitted.
 void take_offers(Replica::State& s, const Spec& spec, Context& ctx) {
   const KvPool pool(s, spec, ctx);
-  while (!s.offers.empty() && s.holders < spec.batch_requests_max) {
+  while (!s.offers.empty() && s.holders < spec.batch_requests_max && may_take(s, spec)) {
+    bring_first(s, spec, ctx);
     const Offer offer = s.offers.front();
     const std::uint32_t blocks = pool.blocks_for(spec.requests[offer.request].prefill);
-    if (pool.available() - blocks < spec.blocks / 100) break;
+    if (pool.available() - blocks < left_free(s, spec)) break;
     s.offers.pop_front(ctx);
     take(s, offer, blocks, spec, ctx);
   }

@@ -8,7 +8,7 @@ namespace exawarp::model::serving {
 void begin_on_devices(const Spec& spec, std::uint64_t tokens, std::uint64_t outputs,
                       IterationBegins begins, pdes::Context& ctx) {
   const bool fits = tokens >= 1 && tokens <= batch_tokens_bound(spec) &&
-                    outputs <= spec.batch_requests_max;
+                    outputs <= batch_outputs_bound(spec);
   ctx.check(fits, "serving: a batch is larger than any could be");
   if (!fits) return;
   begins.tokens = static_cast<std::uint16_t>(size_class_of(tokens));

@@ -9,6 +9,7 @@ void Outcome::deliver(core::PartitionId, const pdes::Emission& emission) {
     keys_asked_ps_[emission.a] = emission.b;
     keys_came_ps_[emission.a] = emission.c;
   }
+  if (emission.channel == kCameChannel && !came_ps_.empty()) came_ps_[emission.a] = emission.b;
   if (emission.channel != kDoneChannel) return;
   const auto request = static_cast<std::uint32_t>(emission.a);
   restarts_[request] = emission.a >> 32;
@@ -16,9 +17,14 @@ void Outcome::deliver(core::PartitionId, const pdes::Emission& emission) {
   end_ps_[request] = emission.c;
 }
 
+core::Time Outcome::arrival(std::size_t request) const {
+  if (came_ps_.empty() || came_ps_[request] == 0) return spec_->requests[request].arrival;
+  return core::Time{static_cast<std::int64_t>(came_ps_[request])} - kStart;
+}
+
 core::Time Outcome::since_arrival(std::uint64_t engine_ps, std::size_t request) const {
   const core::Time at{static_cast<std::int64_t>(engine_ps)};
-  return at - kStart - spec_->requests[request].arrival;
+  return at - kStart - arrival(request);
 }
 
 core::Time Outcome::first_token(std::size_t request) const {

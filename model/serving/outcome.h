@@ -20,7 +20,8 @@ class Outcome final : public pdes::EmissionSink {
         end_ps_(spec.requests.size()),
         restarts_(spec.requests.size()),
         keys_asked_ps_(spec.hands_over ? spec.requests.size() : 0),
-        keys_came_ps_(spec.hands_over ? spec.requests.size() : 0) {}
+        keys_came_ps_(spec.hands_over ? spec.requests.size() : 0),
+        came_ps_(spec.turns.size()) {}
 
   void deliver(core::PartitionId, const pdes::Emission& emission) override;
 
@@ -30,14 +31,16 @@ class Outcome final : public pdes::EmissionSink {
   [[nodiscard]] std::vector<std::uint64_t>& restarts() { return restarts_; }
 
   // All that was delivered, to add up or to keep; one order for all outcomes of a spec.
-  [[nodiscard]] std::array<std::vector<std::uint64_t>*, 5> all() {
-    return {&first_token_ps_, &end_ps_, &restarts_, &keys_asked_ps_, &keys_came_ps_};
+  [[nodiscard]] std::array<std::vector<std::uint64_t>*, 6> all() {
+    return {&first_token_ps_, &end_ps_, &restarts_, &keys_asked_ps_, &keys_came_ps_, &came_ps_};
   }
-  [[nodiscard]] std::array<const std::vector<std::uint64_t>*, 5> all() const {
-    return {&first_token_ps_, &end_ps_, &restarts_, &keys_asked_ps_, &keys_came_ps_};
+  [[nodiscard]] std::array<const std::vector<std::uint64_t>*, 6> all() const {
+    return {&first_token_ps_, &end_ps_, &restarts_, &keys_asked_ps_, &keys_came_ps_, &came_ps_};
   }
 
   [[nodiscard]] bool is_done(std::size_t request) const { return end_ps_[request] != 0; }
+  // Of a request that is done, or that waits for no other.
+  [[nodiscard]] core::Time arrival(std::size_t request) const;
   // Of a request that is done, since its arrival.
   [[nodiscard]] core::Time first_token(std::size_t request) const;
   [[nodiscard]] core::Time end(std::size_t request) const;
@@ -62,6 +65,7 @@ class Outcome final : public pdes::EmissionSink {
   std::vector<std::uint64_t> end_ps_;
   std::vector<std::uint64_t> restarts_;
   std::vector<std::uint64_t> keys_asked_ps_, keys_came_ps_;  // engine time; empty: none move
+  std::vector<std::uint64_t> came_ps_;  // engine time; 0: as the spec says; empty: all do
 };
 
 // The `percent`-th percentile with linear interpolation, rounded to a picosecond. Requires `sorted`

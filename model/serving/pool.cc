@@ -169,7 +169,7 @@ void add_stage(const Pool& pool, std::uint32_t stage, const PoolGroups& groups,
   const bool is_last = stage + 1 == pool.layout.pipeline;
   if (is_last && pool.layout.tensor > 1) {
     collective.collective = schema::CollectiveType::ALL_GATHER;
-    add_classes(program, collective, pool.spec.batch_requests_max, logit_bytes, pool);
+    add_classes(program, collective, batch_outputs_bound(pool.spec), logit_bytes, pool);
   }
   if (!is_last) {
     pass.kind = schema::NodeKind::SEND;
@@ -192,6 +192,10 @@ std::uint64_t batch_tokens_bound(const Spec& spec) {
       return std::max({std::uint64_t{spec.batch_tokens_max}, std::uint64_t{spec.chunk_tokens},
                        std::uint64_t{spec.request_tokens_max}, requests});
   }
+}
+
+std::uint64_t batch_outputs_bound(const Spec& spec) {
+  return std::uint64_t{spec.batch_requests_max} * (1 + spec.speculation.tokens);
 }
 
 std::uint32_t all_reduces_of(const Pool& pool) {

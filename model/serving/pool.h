@@ -53,6 +53,8 @@ constexpr std::uint64_t kElementBytes = 2;  // bfloat16: activations, logits, ke
 
 // Tokens of a batch, at most.
 std::uint64_t batch_tokens_bound(const Spec& spec);
+// Sequences of a batch that give a token, and their drafts, at most.
+std::uint64_t batch_outputs_bound(const Spec& spec);
 // All-reduces of a stage in an iteration, and the bytes of each for so many tokens.
 std::uint32_t all_reduces_of(const Pool& pool);
 std::uint64_t all_reduce_bytes(const Pool& pool, std::uint64_t tokens);

@@ -122,12 +122,23 @@ void schedule(Replica::State& s, Context& ctx) {
   if (&spec != serving.decoding()) say_left(spec, former.left(), ctx);
 }
 
+// In a closed loop the user reads the answer, and asks again.
+void ask_again(const Live& r, Context& ctx) {
+  const auto& serving = ctx.model<Serving>();
+  const Spec& spec = serving.spec();
+  if (spec.turns.empty() || spec.turns[r.request].next == 0) return;
+  const Turn& turn = spec.turns[r.request];
+  ctx.send(serving.router(), core::sum_to_end(spec.latency, turn.think), kFollow,
+           NextEvent{turn.next - 1});
+}
+
 void finish(Replica::State& s, Live& r, BatchFormer& former, Context& ctx) {
   former.release(r);
   account_present(s, ctx);
   ctx.add(s.finished, 1);
   ctx.emit(kDoneChannel, std::uint64_t{r.restarts} << 32 | r.request,
            static_cast<std::uint64_t>(r.first_token_ps), static_cast<std::uint64_t>(ctx.now().ps));
+  ask_again(r, ctx);
 }
 
 void end_batch(Replica::State& s, std::uint64_t batch, Context& ctx) {

@@ -67,7 +67,7 @@ struct CachedBlock {
 
 enum ReplicaEvent : pdes::EventKind { kArrive, kSchedule, kBatchEnd, kOffer, kPull, kKeysCame,
                                       kTaken, kPrompted };
-enum RouterEvent : pdes::EventKind { kNext = 16, kLeft, kOffered };
+enum RouterEvent : pdes::EventKind { kNext = 16, kLeft, kOffered, kFollow };
 
 struct ArriveEvent {
   std::uint64_t request;
@@ -104,6 +104,8 @@ struct TakenEvent {  // all of them
 constexpr std::uint32_t kDoneChannel = 1;
 // Of one whose keys and values have come: a = request, b = when they were asked for, c = now.
 constexpr std::uint32_t kTakenChannel = 6;
+// Of one that came when the one before it had been answered: a = request, b = now.
+constexpr std::uint32_t kCameChannel = 7;
 
 // Engine time at which simulated time 0 lies: an event takes a picosecond to begin with.
 constexpr core::Time kStart{1};

@@ -84,6 +84,28 @@ void check_prefixes(const Spec& spec) {
   }
 }
 
+// Each request that waits does so for one that comes before it, and for no other.
+void check_turns(const Spec& spec) {
+  if (spec.turns.empty()) return;
+  if (spec.turns.size() != spec.requests.size())
+    throw core::InputError(fmt::format("turns: \"{}\"; expected one a request, {}",
+                                       spec.turns.size(), spec.requests.size()));
+  std::vector<bool> waits(spec.turns.size());
+  for (std::size_t i = 0; i < spec.turns.size(); ++i) {
+    const Turn& turn = spec.turns[i];
+    if (turn.next == 0) continue;
+    const bool is_good = turn.next > i + 1 && turn.next <= spec.turns.size() &&
+                         !waits[turn.next - 1] && turn.think >= core::Time{0};
+    if (!is_good)
+      throw core::InputError(fmt::format("request {}: its next turn is no later one", i));
+    waits[turn.next - 1] = true;
+  }
+  for (std::size_t i = 0; i < spec.turns.size(); ++i) {
+    if (waits[i] != (spec.turns[i].waits != 0))
+      throw core::InputError(fmt::format("request {}: waits for no other", i));
+  }
+}
+
 // What the engine of the rules vllm_v1 has, and the others do not.
 void check_engine(const Spec& spec) {
   const bool is_v1 = spec.policy == Policy::vllm_v1;
@@ -139,10 +161,10 @@ std::uint32_t home_of(const RouterProcess::State& s, const Spec& spec, std::uint
   return is_overloaded ? shortest : home;
 }
 
-// Of `spec`'s replicas, the first of which is `first`, that of the `request`-th. Those that take
-// over have no prefixes.
+// Of `spec`'s replicas, the first of which is `first`, that of a request, the `turn`-th of all
+// that are taken in turns. Those that take over have no prefixes.
 std::uint32_t choose(const RouterProcess::State& s, const Spec& spec, std::uint32_t first,
-                     std::uint64_t request, std::uint64_t seed) {
+                     std::uint64_t request, std::uint64_t turn, std::uint64_t seed) {
   switch (spec.router) {
     case Router::round_robin:
       break;
@@ -155,26 +177,51 @@ std::uint32_t choose(const RouterProcess::State& s, const Spec& spec, std::uint3
     case Router::prefix:
       return first == 0 ? home_of(s, spec, request) : shortest_queue(s, spec, first);
   }
-  return first + static_cast<std::uint32_t>(request % spec.replicas);
+  return first + static_cast<std::uint32_t>(turn % spec.replicas);
 }
 
 void count_queued(RouterProcess::State& s, std::uint32_t replica, Context& ctx) {
   if (replica < s.queued.size()) s.queued.assign(ctx, replica, s.queued[replica] + 1);
 }
 
-// All that arrive at this instant, then the wake-up for the next.
-void route_from(RouterProcess::State& s, std::uint64_t request, Context& ctx) {
+// In order of coming: of requests by their number, but in a closed loop.
+void set_home(RouterProcess::State& s, const Spec& spec, std::uint64_t request,
+              std::uint32_t replica, Context& ctx) {
+  if (spec.router != Router::prefix) return;
+  if (spec.turns.empty()) return s.homes.extend(ctx, replica);
+  s.homes.assign(ctx, static_cast<std::uint32_t>(request), replica);
+}
+
+// To a replica that computes its prompt.
+void route(RouterProcess::State& s, std::uint64_t request, Context& ctx) {
   const auto& serving = ctx.model<Serving>();
   const Spec& spec = serving.spec();
+  const std::uint32_t replica = choose(s, spec, 0, request, s.routed, ctx.seed());
+  count_queued(s, replica, ctx);
+  set_home(s, spec, request, replica, ctx);
+  ctx.add(s.routed, 1);
+  ctx.send(serving.replica(replica), spec.latency, kArrive, ArriveEvent{request});
+}
+
+// A request whose user has read the answer to the one before it.
+void follow(RouterProcess::State& s, std::uint64_t request, Context& ctx) {
+  const Spec& spec = ctx.model<Serving>().spec();
+  if (request >= spec.turns.size() || spec.turns[request].waits == 0)
+    return ctx.check(false, "a router was told of a turn that there is not");
+  ctx.emit(kCameChannel, request, static_cast<std::uint64_t>(ctx.now().ps), 0);
+  route(s, request, ctx);
+}
+
+// All that arrive at this instant, then the wake-up for the next. Those that wait for an answer
+// come by follow().
+void route_from(RouterProcess::State& s, std::uint64_t request, Context& ctx) {
+  const Spec& spec = ctx.model<Serving>().spec();
   for (; request < spec.requests.size(); ++request) {
+    if (!spec.turns.empty() && spec.turns[request].waits != 0) continue;
     const core::Time arrival = core::sum_to_end(spec.requests[request].arrival, kStart);
     if (arrival > ctx.now())
       return ctx.send(ctx.self(), arrival - ctx.now(), kNext, NextEvent{request});
-    const std::uint32_t replica = choose(s, spec, 0, request, ctx.seed());
-    count_queued(s, replica, ctx);
-    if (spec.router == Router::prefix) s.homes.extend(ctx, replica);
-    ctx.add(s.routed, 1);
-    ctx.send(serving.replica(replica), spec.latency, kArrive, ArriveEvent{request});
+    route(s, request, ctx);
   }
 }
 
@@ -184,7 +231,7 @@ void pass_on(RouterProcess::State& s, const Offer& offer, Context& ctx) {
   if (serving.decoding() == nullptr) return ctx.check(false, "a router was offered a request");
   const Spec& spec = *serving.decoding();
   const std::uint32_t to =
-      choose(s, spec, serving.spec().replicas, offer.request, ctx.seed());
+      choose(s, spec, serving.spec().replicas, offer.request, offer.request, ctx.seed());
   count_queued(s, to, ctx);
   ctx.send(serving.replica(to), spec.latency, kOffer, offer);
 }
@@ -211,6 +258,7 @@ void check(const Spec& spec) {
                   static_cast<std::uint64_t>(core::kPicosecondsPerSecond));
   for (std::size_t i = 0; i < spec.requests.size(); ++i) check_request(spec, i);
   check_prefixes(spec);
+  check_turns(spec);
   check_engine(spec);
   check_room(spec);
 }
@@ -255,6 +303,11 @@ void Serving::initialise(pdes::LpId lp, void* state, Context& ctx) const {
     s.queued.reserve(ctx, replicas());
     for (std::uint32_t i = 0; i < replicas(); ++i) s.queued.push_back(ctx, 0);
   }
+  if (spec_.router == Router::prefix && !spec_.turns.empty()) {
+    const auto requests = static_cast<std::uint32_t>(spec_.requests.size());
+    s.homes.reserve(ctx, requests);
+    for (std::uint32_t i = 0; i < requests; ++i) s.homes.push_back(ctx, 0);
+  }
   route_from(s, 0, ctx);
 }
 
@@ -272,6 +325,8 @@ void RouterProcess::handle(State& s, const pdes::Event& event, Context& ctx) {
     }
     case kOffered:
       return pass_on(s, event.as<Offer>(), ctx);
+    case kFollow:
+      return follow(s, event.as<NextEvent>().request, ctx);
     default:
       return ctx.check(false, "a router received an event of no known kind");
   }

@@ -26,6 +26,13 @@ struct Request {
   friend bool operator==(const Request&, const Request&) = default;
 };
 
+// Of a request of a closed loop: what comes once it is answered.
+struct Turn {
+  std::uint32_t next = 0;   // the request that does, plus 1; 0: none
+  std::uint32_t waits = 0;  // 1: this one comes so itself, whatever its `arrival`
+  core::Time think;         // from the answer until the next one comes
+};
+
 enum class Policy { vllm, sarathi, orca, lightllm, faster_transformer, vllm_v1 };
 inline constexpr core::Named<Policy> kPolicyNames[] = {
     {"vllm", Policy::vllm},
@@ -100,6 +107,9 @@ struct Speculation {
 struct Spec {
   std::vector<Request> requests;  // in order of arrival
   Prefixes prefixes;              // of the requests
+  // By request; empty: each comes at its `arrival`. `arrival` is then when it would come if answers
+  // took no time, and orders the requests alone.
+  std::vector<Turn> turns = {};
   std::vector<std::int32_t> priorities = {};  // by class, lower ones first; none: all are equal
   std::uint32_t replicas = 1;     // >= 1
   Router router = Router::round_robin;

@@ -34,9 +34,13 @@ core::WidePs ps_beside_model(const Replica::State& s, const Spec& spec) {
   return copies + draft_ps(s, spec);
 }
 
+// A step in which somebody was preempted and nobody computes is over at once, and the engine has
+// the next.
 void BatchFormer::vllm_v1() {
-  sort_running_by_admission();
-  if (continue_running()) admit_waiting();
+  do {
+    sort_running_by_admission();
+    if (continue_running()) return admit_waiting();
+  } while (formed_ == 0);
 }
 
 // Tokens that are not computed yet, with a draft where the request decodes.
@@ -145,7 +149,7 @@ void BatchFormer::admit_waiting() {
     if (is_cut && !spec_.chunked_prefill) return;
     const std::uint32_t blocks = std::max(blocks_to_enter(entered, tokens), on_host);
     const std::int64_t needed = std::int64_t{blocks} - found.blocks + found.idle;
-    if (pool_.available() < needed + headroom()) return;
+    if (pool_.available() < needed + headroom(s_, spec_)) return;
     pop_head();
     if (on_host != 0) {
       ctx_.set(s_.host_blocks, s_.host_blocks - on_host);
@@ -164,10 +168,9 @@ std::uint32_t BatchFormer::blocks_to_enter(const Live& entered, std::uint32_t to
   return blocks_missing(blank, tokens);
 }
 
-// Blocks that stay free when a request enters beside others.
-std::int64_t BatchFormer::headroom() const {
-  if (s_.holders == 0) return 0;
-  return static_cast<std::int64_t>(std::floor(spec_.watermark * spec_.blocks));
+std::int64_t headroom(const Replica::State& s, const Spec& spec) {
+  if (s.holders == 0) return 0;
+  return static_cast<std::int64_t>(std::floor(spec.watermark * spec.blocks));
 }
 
 void BatchFormer::admit_found(Live request, KvPool::Found found, std::uint32_t tokens) {
@@ -203,10 +206,10 @@ std::uint32_t BatchFormer::computed(const Live& r) {
   return accepted + 1;
 }
 
-// Lower ones are first: by priority, and of equal ones by arrival.
-std::uint64_t BatchFormer::rank_of(std::uint32_t request) const {
-  if (spec_.priorities.empty()) return request;
-  const std::int64_t priority = spec_.priorities[spec_.requests[request].class_id];
+// By priority, and of equal ones by arrival.
+std::uint64_t rank_of(const Spec& spec, std::uint32_t request) {
+  if (spec.priorities.empty()) return request;
+  const std::int64_t priority = spec.priorities[spec.requests[request].class_id];
   return static_cast<std::uint64_t>(priority + (std::int64_t{1} << 31)) << 32 | request;
 }
 

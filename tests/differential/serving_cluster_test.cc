@@ -139,5 +139,49 @@ TEST_F(ServingCluster, PassesTheRollbackAuditAndIsMadeAnew) {
   }
 }
 
+// The same with the rules of vllm_v1 in the two pools that hand over: priorities, drafts, caches.
+class EngineOnCluster : public ServingCluster {
+ protected:
+  EngineOnCluster() {
+    for (const std::size_t i : {1u, 2u}) {
+      model::serving::Spec& spec = pools_[i].spec;
+      spec.policy = Policy::vllm_v1;
+      spec.order = model::serving::Order::priority;
+      spec.priorities = {2, 0};
+      for (std::size_t r = 0; r < spec.requests.size(); ++r) spec.requests[r].class_id = r % 2;
+      spec.prefixes.shared_tokens = 16;
+      spec.prefix_cache = true;
+      spec.blocks = 14;
+      if (i == 2) spec.speculation = {.tokens = 3, .acceptance = 0.5, .draft = 2_us};
+      graphs_[i] = model::serving::pool_graph(pools_[i]);
+    }
+  }
+};
+
+TEST_F(EngineOnCluster, EveryModeGivesTheSequentialDigest) {
+  for (const ClusterOptions& options : fidelities()) {
+    const Cluster cluster = cluster_with(options);
+    const ClusterRun expected = run_cluster(cluster);
+    ASSERT_EQ(expected.outcome.unfinished(), 0u);
+    std::uint64_t rolled_back = 0, cases = 0;
+    for (const RunCase& how : differential_cases(20_us)) {
+      if (++cases % 6 != 0) continue;
+      const ClusterRun result = run_cluster(cluster, how);
+      EXPECT_EQ(result.result.digest, expected.result.digest) << how.text();
+      rolled_back += result.result.total.rolled_back_events;
+    }
+    EXPECT_GT(rolled_back, 0u);
+  }
+}
+
+TEST_F(EngineOnCluster, PassesTheRollbackAuditAndIsMadeAnew) {
+  const Cluster cluster = cluster_with(fidelities()[1]);
+  const auto expected = run_cluster(cluster).result.digest;
+  EXPECT_EQ(run_cluster(cluster, audited_case(1_ms, 0.1)).result.digest, expected);
+  RunCase anew{.sync = pdes::Sync::optimistic, .ranks = 2, .partitions_per_rank = 2};
+  anew.rebuild_events = 100;
+  EXPECT_EQ(run_cluster(cluster, anew).result.digest, expected);
+}
+
 }  // namespace
 }  // namespace exawarp::tests

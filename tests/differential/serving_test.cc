@@ -75,6 +75,17 @@ Spec swapping_v1() {
   return spec;
 }
 
+// Twenty users who ask three times each, the second and third time once they have read the answer.
+Spec closed(Spec spec) {
+  spec.turns.resize(spec.requests.size());
+  for (std::uint32_t i = 20; i < spec.requests.size(); ++i) {
+    spec.turns[i].waits = 1;
+    spec.turns[i - 20].next = i + 1;
+    spec.turns[i - 20].think = core::Time{2'000'000'000} * (i % 7);
+  }
+  return spec;
+}
+
 MatrixModel matrix_of(const Serving& serving) {
   return {.model = &serving, .placer = blocks_of(serving.processes(), 0)};
 }
@@ -87,7 +98,10 @@ std::vector<Spec> studies() {
           crowded_v1(Order::first_come),
           crowded_v1(Order::priority),
           sessions_v1(),
-          swapping_v1()};
+          swapping_v1(),
+          closed(crowded(Policy::vllm, Router::round_robin)),
+          closed(crowded(Policy::sarathi, Router::least_outstanding)),
+          closed(sessions_v1())};
 }
 
 struct Sums {

@@ -136,10 +136,10 @@ TEST_F(ServedJobs, RefuseWhatTheyCannotBe) {
                  "latency",
                  "blocks: 3, request_tokens_max: 128, latency", "blocks: \"3\"");
   expect_refusal("{policy: vllm,", "{policy: vllm, stages: 2,", "is the layout's");
-  expect_refusal("{policy: vllm,", "{policy: vllm_v1, speculation: {tokens: 2},",
-                 "expected none in a job");
+  expect_refusal("{policy: vllm,", "{policy: vllm, speculation: {tokens: 2},", "unknown key");
   expect_refusal("      by_formula: true\n      sch", "      sch", "expected by_formula: true");
-  expect_refusal("count: 12,", "count: 12, classes: [{name: a}],", "expected none in a job");
+  expect_refusal("count: 12,", "count: 12, classes: [{name: a}, {name: a}],",
+                 "is the name of another class");
   expect_refusal("name: chat\n", "name: chat\n    workload: workload.yaml\n", "workload");
   expect_refusal("      tensor: 2\n", "      tensor: 2\n      experts: exchange\n",
                  "the model has none");
@@ -177,6 +177,188 @@ TEST_F(ServedJobs, RefuseMoreMessagesOfKeysThanAReplicaCanCount) {
                "request_tokens_max: 16000000, batch_requests_max: 8,\n                    batch"));
   EXPECT_NE(line.find("layers_per_message"), std::string::npos) << line;
   EXPECT_NE(line.find("at most 268 messages"), std::string::npos) << line;
+}
+
+// The rules of vllm_v1 in both pools, and classes.
+const std::string kEngine = R"(jobs:
+  - name: chat
+    serving:
+      model: {name: small, layers: 2, hidden: 64, ffn: 128, heads: 4, vocabulary: 100}
+      tensor: 2
+      by_formula: true
+      scheduler: {policy: vllm_v1, blocks: 40, request_tokens_max: 128, batch_tokens_max: 64,
+                  order: priority, prefix_cache: true, latency: 1 us,
+                  batch_time: {base: 20 us, per_token: 100 ns}}
+      decode:
+        tensor: 2
+        by_formula: true
+        scheduler: {policy: vllm_v1, blocks: 18, request_tokens_max: 128, batch_tokens_max: 64,
+                    order: priority, speculation: {tokens: 2, acceptance: 0.6, draft: 2 us},
+                    batch_time: {base: 20 us, per_token: 100 ns}}
+      requests:
+        arrivals: poisson
+        rate: 8000
+        count: 60
+        prompt: {lengths: uniform, least: 20, most: 80}
+        output: {lengths: uniform, least: 20, most: 40}
+        sessions: {turns: 1, shared_tokens: 16}
+        classes:
+          - {name: batch, share: 2, priority: 3}
+          - {name: chat, priority: 0, objectives: {first_token: 10 s}}
+)";
+
+TEST_F(ServedJobs, HaveClassesPrioritiesAndDrafts) {
+  const json chat = summary(kEngine)["serving"][0];
+  EXPECT_EQ(chat["done"], 60);
+  ASSERT_EQ(chat["classes"].size(), 2u);
+  const json &batch = chat["classes"][0], &urgent = chat["classes"][1];
+  EXPECT_EQ(batch["done"].get<int>() + urgent["done"].get<int>(), 60);
+  EXPECT_EQ(batch.count("good"), 0u);
+  EXPECT_EQ(urgent["good"], urgent["done"]);
+  EXPECT_EQ(chat["good"], 60);
+  EXPECT_LT(urgent["end_ps"]["mean"].get<double>(), 0.7 * batch["end_ps"]["mean"].get<double>());
+  const json& decodes = chat["pools"][1];
+  EXPECT_NEAR(decodes["speculation"]["accepted_share"].get<double>(), (0.6 + 0.36) / 2, 0.08);
+  EXPECT_GT(decodes["restarts"], 0);
+  EXPECT_GT(chat["pools"][0]["prefix_cache"]["found_tokens"], 0);
+  const std::string text = workspace.run({"run", "study.yaml"}).out;
+  for (const char* line : {"\n  class         chat, priority 0", "drafts", "prefix cache"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+  // Without drafts there are more batches; without priorities nobody is far ahead.
+  const json plain = summary(
+      replaced(kEngine, "speculation: {tokens: 2", "speculation: {tokens: 0"))["serving"][0];
+  EXPECT_GT(plain["pools"][1]["batches"], decodes["batches"]);
+  const json equal = summary(replaced(kEngine, "priority: 3", "priority: 0"))["serving"][0];
+  EXPECT_GT(equal["classes"][1]["end_ps"]["mean"].get<double>(),
+            0.8 * equal["classes"][0]["end_ps"]["mean"].get<double>());
+}
+
+TEST_F(ServedJobs, DrawWhatKernelsThatWaitForMemoryDo) {
+  const json s = summary(kEngine, {"--set",
+                                   "system.accelerator.power={idle: 100 W, limit: 500 W, "
+                                   "communicating: 100 W, memory_share: 0.5}"});
+  const json& chat = s["serving"][0];
+  double computing = 0;
+  for (const json& pool : chat["pools"]) {
+    computing += 2 * pool["computing"].get<double>() * chat["makespan_ps"].get<double>() * 1e-12;
+  }
+  EXPECT_GT(computing, 0);
+  EXPECT_NEAR(s["energy"]["by_part_j"]["computing"].get<double>(), 0.5 * (500 - 100) * computing,
+              1e-6 * 200 * computing);
+  EXPECT_EQ(s["energy"]["by_part_j"]["communicating"].get<double>(), 0);
+}
+
+TEST_F(ServedJobs, OfferThoseFirstThatPriorityPutsFirst) {
+  // A pool that decodes one request at a time, to which more come than it can answer.
+  const std::string slow = replaced(kEngine, "blocks: 18, request_tokens_max: 128,",
+                                    "blocks: 18, request_tokens_max: 128, batch_requests_max: 1,");
+  const auto ratio = [&](const std::string& jobs) {
+    const json classes = summary(jobs)["serving"][0]["classes"];
+    return classes[1]["per_token_ps"]["mean"].get<double>() /
+           classes[0]["per_token_ps"]["mean"].get<double>();
+  };
+  EXPECT_LT(ratio(slow), 0.5);
+  const std::size_t decode = slow.find("      decode:");
+  EXPECT_GT(ratio(slow.substr(0, decode) + replaced(slow.substr(decode), "order: priority,", "")),
+            0.6);
+}
+
+TEST_F(ServedJobs, OfVllmV1AgreeInEveryMode) {
+  const std::string closed = replaced(kEngine, "turns: 1, shared_tokens: 16",
+                                      "turns: 3, shared_tokens: 16, gap: 50 us, closed: true");
+  const std::string shorter = replaced(closed, "least: 20, most: 80", "least: 2, most: 8");
+  const std::string jobs = replaced(shorter, "least: 20, most: 40", "least: 2, most: 30");
+  const json expected = summary(jobs, {"--sync", "sequential"});
+  EXPECT_EQ(expected["serving"][0]["done"], 60);
+  EXPECT_NE(expected["digest"], summary(replaced(jobs, "closed: true", "closed: false"))["digest"]);
+  for (const std::vector<std::string>& mode :
+       {std::vector<std::string>{"--sync", "conservative", "--threads", "2"},
+        {"--sync", "optimistic", "--threads", "2", "--partitions", "4"},
+        {"--sync", "optimistic", "--threads", "1", "--audit", "0.2"}}) {
+    const json s = summary(jobs, mode);
+    EXPECT_EQ(s["digest"], expected["digest"]) << mode[1];
+    EXPECT_EQ(s["serving"], expected["serving"]) << mode[1];
+  }
+}
+
+// A prompt takes 1 ms of its replica, an answer 7 ms of one that decodes (batches of one request):
+// of eight devices the split that serves most has one for prompts.
+const std::string kSplit = R"(jobs:
+  - name: chat
+    serving:
+      model: {name: small, layers: 2, hidden: 64, ffn: 128, heads: 4, vocabulary: 100}
+      by_formula: true
+      scheduler: {policy: vllm, blocks: 40, request_tokens_max: 128, latency: 1 us,
+                  router: least_outstanding, batch_time: {base: 1 ms, per_token: 0 s}}
+      decode:
+        by_formula: true
+        scheduler: {policy: vllm, blocks: 40, request_tokens_max: 128, batch_requests_max: 1,
+                    router: least_outstanding, batch_time: {base: 1 ms, per_token: 0 s}}
+      requests: {arrivals: static, rate: 100, count: 400, prompt: {tokens: 60},
+                 output: {tokens: 8}}
+      objectives: {end: 30 ms}
+)";
+
+TEST_F(ServedJobs, HaveACapacityForEachSplit) {
+  workspace.write("study.yaml", replaced(small_study(), "workload: workload.yaml\n",
+                                         kSplit + "network: {fidelity: analytical}\n"));
+  const auto capacity = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"capacity", "study.yaml", "--tolerance", "0.05"});
+    return workspace.run(arguments);
+  };
+  const Ran ran = capacity({"--split", "4", "--below", "1", "--json", "--out", "found"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const json r = json::parse(ran.out);
+  EXPECT_EQ(json::parse(workspace.read("found/summary.json")), r);
+  ASSERT_EQ(r["results"].size(), 3u);
+  EXPECT_EQ(r["results"][0]["setting"], "1 x 1x1 + 3 x 1x1");
+  EXPECT_EQ(r["best"], 0);
+  // 7 ms of decoding and the words before them, at three, two and one that decode.
+  for (const std::size_t i : {0u, 1u, 2u}) {
+    const double rate = r["results"][i]["rate"].get<double>();
+    const double known = static_cast<double>(3 - i) / 7.0e-3;
+    EXPECT_GT(rate, 0.85 * known) << i;
+    EXPECT_LT(rate, 1.1 * known) << i;
+    EXPECT_EQ(r["results"][i]["devices"], 4);
+  }
+  EXPECT_GE(r["front"].size(), 1u);
+  const json last = r["results"][0]["points"].back();
+  EXPECT_DOUBLE_EQ(last["rate"].get<double>(), r["results"][0]["rate"].get<double>() / 2);
+  // As it is, and by hand.
+  std::vector<std::string> by_hand{"--json"};
+  for (const json& set : r["results"][1]["set"]) {
+    by_hand.insert(by_hand.end(), {"--set", set.get<std::string>()});
+  }
+  EXPECT_EQ(json::parse(capacity(by_hand).out)["results"][0]["rate"], r["results"][1]["rate"]);
+  const std::string text = capacity({"--split", "3"}).out;
+  EXPECT_NE(text.find("highest load: 1 x 1x1 + 2 x 1x1"), std::string::npos) << text;
+}
+
+TEST_F(ServedJobs, SayWhatACapacityNeeds) {
+  const auto expect = [&](const std::string& jobs, std::vector<std::string> arguments,
+                          const std::string& text) {
+    workspace.write("study.yaml", replaced(small_study(), "workload: workload.yaml\n", jobs));
+    arguments.insert(arguments.begin(), {"capacity", "study.yaml", "--out", "found"});
+    const Ran ran = workspace.run(arguments);
+    EXPECT_EQ(ran.exit_code, 2) << text;
+    EXPECT_NE(ran.err.find(text), std::string::npos) << ran.err;
+    EXPECT_EQ(std::ranges::count(ran.err, '\n'), 1) << ran.err;
+    EXPECT_FALSE(workspace.has("found"));
+  };
+  expect(kSplit, {"--split", "1"}, "have no room for a replica");
+  expect(kSplit, {"--split", "4", "--prompts", "1by1"}, "\"1by1\" is no layout");
+  expect(kSplit, {"--split", "4", "--prompts", "3x1"}, "tensor");
+  expect(kSplit, {"--prompts", "1x1"}, "without --split");
+  expect(kSplit, {"--job", "chap"}, "did you mean \"chat\"?");
+  expect(kSplit, {"--set", "jobs.1.start=1 ms"}, "is a list of 1");
+  expect(replaced(kSplit, "      objectives: {end: 30 ms}\n", ""), {}, "objectives: are missing");
+  expect("jobs:\n  - {name: training, workload: workload.yaml}\n", {}, "has no job that serves");
+  const std::size_t decode = kSplit.find("      decode:"), rest = kSplit.find("      requests:");
+  expect(kSplit.substr(0, decode) + kSplit.substr(rest), {"--split", "4"}, "has no decode");
+  expect(kSplit + kSplit.substr(6, kSplit.find("chat") - 6) + "other" +
+             kSplit.substr(kSplit.find("chat") + 4),
+         {}, "has 2 jobs that serve");
 }
 
 TEST_F(ServedJobs, SayThatTheyAreStuckWhereKeysHaveNoWay) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "tests/e2e/workspace.h"
 
@@ -124,6 +125,59 @@ TEST_F(ServeEngine, FindsWhatHashIdsOfATraceShare) {
             2048);
 }
 
+// One user, whose next turn comes when the answer before has been read.
+TEST_F(ServeEngine, AsksAgainOnceTheAnswerIsThere) {
+  const std::vector<std::string> one_user{
+      "requests.sessions.turns=20",      "requests.count=20",
+      "requests.sessions.closed=true",   "requests.sessions.gap=1 us",
+      "serving.request_tokens_max=8192", "serving.blocks=1000"};
+  const json r = result("serve", one_user, {"--requests", "requests.csv"});
+  EXPECT_EQ(r["done"], 20);
+  std::istringstream lines(workspace.read("requests.csv"));
+  std::string line;
+  std::getline(lines, line);
+  double answered = 0;
+  while (std::getline(lines, line)) {
+    std::istringstream in(line);
+    std::vector<double> row;
+    for (std::string field; std::getline(in, field, ',') && row.size() < 7;) {
+      row.push_back(std::stod(field));
+    }
+    EXPECT_GE(row[1], answered) << line;
+    EXPECT_LE(row[1], answered == 0 ? 1e18 : answered + 2e8) << line;
+    answered = row[1] + row[6];
+  }
+  // Never two at a time, which an open loop has at once.
+  EXPECT_LE(r["requests_present_mean"], 1);
+  std::vector<std::string> open = one_user;
+  open[2] = "requests.sessions.closed=false";
+  EXPECT_GT(result("serve", open)["requests_present_mean"], 2);
+}
+
+TEST_F(ServeEngine, GivesOneDigestInEveryModeInAClosedLoop) {
+  for (const char* policy_and_router : {"vllm_v1", "vllm"}) {
+    std::vector<std::string> set{"requests.sessions.closed=true"};
+    if (policy_and_router == std::string("vllm")) {
+      workspace.write("study.yaml", R"(study: open
+serving: {blocks: 600, replicas: 3, router: least_outstanding}
+requests: {arrivals: poisson, rate: 60, count: 240, prompt: {tokens: 90}, output: {tokens: 40},
+           sessions: {turns: 4, gap: "30 ms"}}
+)");
+    }
+    std::set<std::string> digests;
+    for (const char* mode : {"sequential", "conservative", "optimistic"}) {
+      for (const char* threads : {"1", "3"}) {
+        digests.insert(result("serve", set,
+                              {"--sync", mode, "--threads", threads, "--partitions",
+                               mode == std::string("sequential") ? "1" : "3"})["digest"]);
+      }
+    }
+    digests.insert(result("serve", set, {"--audit", "0.1"})["digest"]);
+    EXPECT_EQ(digests.size(), 1u) << policy_and_router;
+    EXPECT_NE(result("serve", {})["digest"], *digests.begin());
+  }
+}
+
 // One request at a time, of 10 ms each, that come evenly: a hundred a second are kept, and of more
 // each waits longer than the one before.
 TEST_F(ServeEngine, FindsACapacityThatIsKnown) {
@@ -198,6 +252,7 @@ TEST_F(ServeEngine, SaysWhichKeyIsWrong) {
       {"requests.rate", "0.00001", "after the end of time"},
       {"requests.sessions.turns", "0", "from 1"},
       {"requests.sessions.gap", "long", "expected"},
+      {"requests.sessions.closed", "now", "expected"},
       {"requests.sessions.shared_tokens", "5000", "expected at most 4096"},
       {"requests.sessions.users", "2", "unknown key"},
       {"requests.hash_tokens", "512", "unknown key"},
@@ -234,6 +289,9 @@ TEST_F(ServeEngine, SaysWhatACapacityNeeds) {
       {{"capacity", "study.yaml", "--over", "serving.blocks=600,,700"}, "empty value"},
       {{"capacity", "study.yaml", "--over", "serving.block=600"}, "unknown key"},
       {{"capacity", "study.yaml", "--tolerance", "0"}, "expected"},
+      {{"capacity", "study.yaml", "--job", "chat"}, "has no jobs"},
+      {{"capacity", "study.yaml", "--split", "8"}, "has no jobs"},
+      {{"capacity", "study.yaml", "--below", "65"}, "from 0 to 64"},
       {{"capacity", "nowhere.yaml"}, "nowhere.yaml"}};
   for (const auto& [arguments, says] : table) {
     const Ran ran = workspace.run(arguments);

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <optional>
 #include <ostream>
 
 #include "core/error.h"
 #include "io/cli/status_line.h"
 #include "io/life/agreement.h"
 #include "io/life/capacity.h"
+#include "io/report/result_files.h"
 #include "io/study/find_config.h"
 #include "io/study/suggest.h"
 
@@ -16,9 +18,7 @@ namespace exawarp::io {
 namespace {
 
 // KEY=V,V,...: what --over has.
-CapacityOptions capacity_of(const CapacityArguments& a) {
-  CapacityOptions out{.tolerance = a.tolerance, .key = {}, .values = {}};
-  if (a.over.empty()) return out;
+void add_over(const CapacityArguments& a, CapacityOptions& out) {
   const std::size_t equals = a.over.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == a.over.size()) {
     throw core::InputError("--over", "\"" + a.over + "\" is no key with values; expected e.g. "
@@ -33,9 +33,27 @@ CapacityOptions capacity_of(const CapacityArguments& a) {
       throw core::InputError("--over", "\"" + a.over + "\" has an empty value; expected one "
                                        "between two commas");
     }
-    if (comma == std::string::npos) return out;
+    if (comma == std::string::npos) return;
     rest.erase(0, comma + 1);
   }
+}
+
+CapacityOptions capacity_of(const CapacityArguments& a) {
+  CapacityOptions out{.tolerance = a.tolerance,
+                      .key = {},
+                      .values = {},
+                      .job = a.job,
+                      .split = a.split,
+                      .below = a.below};
+  if (!a.over.empty()) add_over(a, out);
+  const auto layouts = [&](const std::string& option, const std::string& text) {
+    if (text.empty()) return std::vector<SplitLayout>{};
+    if (a.split == 0) throw core::InputError(option, "has no effect without --split DEVICES");
+    return parse_layouts(option, text);
+  };
+  out.prompts = layouts("--prompts", a.prompts);
+  out.decodes = layouts("--decodes", a.decodes);
+  return out;
 }
 
 }  // namespace
@@ -43,9 +61,10 @@ CapacityOptions capacity_of(const CapacityArguments& a) {
 int run_capacity(const CapacityArguments& a, const Console& console, pdes::Transport& transport) {
   CapacityOptions capacity;
   std::string file;
+  ResolvedYaml resolved;
   agree(transport, [&] {
     capacity = capacity_of(a);
-    file = find_config(a.study_file, kServingFolders);
+    file = find_config(a.study_file, kCapacityFolders);
   });
   StatusLine status(console);
   std::size_t tried = 0;
@@ -57,6 +76,16 @@ int run_capacity(const CapacityArguments& a, const Console& console, pdes::Trans
                                              elapsed.count(), tried, point.rate,
                                              setting.empty() ? "" : ", ", setting));
   };
+  std::optional<ResultFiles> files;
+  if (transport.rank().value == 0 && !a.out_directory.empty()) {
+    capacity.ready = [&](const ResolvedYaml& study) {
+      ResultFiles::Paths paths;
+      paths.directory = a.out_directory;
+      paths.replace = a.force;
+      files.emplace(paths, study);
+      resolved = study;
+    };
+  }
   const CapacityReport report = find_capacity(file, a.overrides, capacity,
                                               with_console(a.options, console), transport);
   status.erase();
@@ -66,8 +95,11 @@ int run_capacity(const CapacityArguments& a, const Console& console, pdes::Trans
                                  "tried; a longer limit would help\n",
                                  file, tried);
     }
-    console.out << (a.json ? capacity_json(report) : printable(capacity_text(report)))
-                << std::flush;
+    const std::string text = printable(capacity_text(report)), json = capacity_json(report);
+    const auto write = [&] {
+      if (files) files->write(resolved, text, json);
+    };
+    write_and_print(write, [&] { console.out << (a.json ? json : text) << std::flush; });
   }
   return exit_code_of(report.is_stopped ? RunStatus::stopped : RunStatus::finished);
 }

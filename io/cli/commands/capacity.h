@@ -1,4 +1,5 @@
-// `exawarp capacity`: the highest load at which a serving study keeps what it promises.
+// `exawarp capacity`: the highest load at which a serving study, or a job that serves, keeps what
+// it promises.
 #pragma once
 
 #include "io/cli/command_line.h"

@@ -79,6 +79,35 @@ TEST(ServingRequests, OfASessionGoOnWhereTheLastEnded) {
   EXPECT_NO_THROW(check(enough));
 }
 
+TEST(ServingRequests, OfAClosedLoopWaitForTheAnswerBefore) {
+  ServingStudy study = study_of(98);
+  study.requests.sessions = {.turns = 5};
+  EXPECT_TRUE(requests_of(study).turns.empty());
+  study.requests.sessions.closed = true;
+  const Spec spec = requests_of(study);
+  ASSERT_EQ(spec.turns.size(), 98u);
+  std::uint32_t first = 0;
+  for (std::size_t i = 0; i < 98; ++i) {
+    first += spec.turns[i].waits == 0 ? 1 : 0;
+    const std::uint32_t next = spec.turns[i].next;
+    if (next == 0) continue;
+    ASSERT_GT(next, i + 1);
+    EXPECT_EQ(spec.turns[next - 1].waits, 1u);
+    EXPECT_EQ(spec.prefixes.of[next - 1].parent, i + 1);
+    EXPECT_EQ(spec.requests[next - 1].arrival - spec.requests[i].arrival, spec.turns[i].think);
+  }
+  EXPECT_EQ(first, 20u);
+  Spec enough = spec;
+  enough.blocks = 1000;
+  EXPECT_NO_THROW(check(enough));
+  enough.turns[0].next = 1;  // itself
+  EXPECT_THROW(check(enough), core::InputError);
+  enough = spec;
+  enough.blocks = 1000;
+  enough.turns[0].waits = 1;  // for nobody
+  EXPECT_THROW(check(enough), core::InputError);
+}
+
 TEST(ServingRequests, ThatWouldBeTooLongBeginASessionAnew) {
   ServingStudy study = study_of(200);
   study.spec.request_tokens_max = 200;

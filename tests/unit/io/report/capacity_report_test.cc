@@ -41,6 +41,26 @@ TEST(CapacityReport, MarksWhatNothingElseIsBetterThan) {
   for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].is_on_front, expected[i]) << i;
 }
 
+TEST(CapacityReport, NamesTheBestRowAndTheLoadsOfTheFront) {
+  std::vector<CapacityRow> rows{row(100, 1, 10), row(200, 1, 20)};
+  rows[0].points.push_back(rows[0].points[0]);
+  rows[0].points[1].rate = 1;
+  rows[0].points[1].per_token_mean = core::Time{5'000'000'000};
+  rows[0].points[1].output_tokens_per_s = 40;
+  rows[0].points.push_back(rows[0].points[0]);
+  rows[0].points[2].is_kept = false;
+  rows[0].points[2].output_tokens_per_s = 1e6;
+  rows[1].points[0].rate = 2;
+  const std::vector<FrontPoint> front = front_of(rows);
+  ASSERT_EQ(front.size(), 3u);
+  EXPECT_EQ(front[0].tokens_per_s_per_device, 40);
+  EXPECT_EQ(front[0].tokens_per_s_per_user, 200);
+  EXPECT_EQ(front[2].tokens_per_s_per_device, 200);
+  EXPECT_EQ(best_of(rows), rows.data());
+  rows[0].best = rows[1].best = -1;
+  EXPECT_EQ(best_of(rows), nullptr);
+}
+
 TEST(CapacityReport, SaysWhereNothingWasKeptOrAllWas) {
   CapacityReport report{.study = "s", .tolerance = 0.01, .rows = {row(100, 1, 10)}};
   EXPECT_NE(capacity_text(report).find("capacity: at least 3 requests/s"), std::string::npos);

@@ -156,6 +156,17 @@ TEST_F(Yaml, OverridesReplaceAndAddKeysAlsoInReferencedFiles) {
   document.finish();
 }
 
+TEST_F(Yaml, OverridesReplaceElementsOfLists) {
+  const std::string path =
+      write("x.yaml", "links: [{latency: 1 ps}, {latency: 2 ps}]\nnames: [a, b]\n");
+  YamlDocument document(path, {"links.1.latency=3 ps", "names.0=c"});
+  const YamlSection root = document.root();
+  const std::vector<YamlSection> links = root.sections("links");
+  EXPECT_EQ(links[0].quantity("latency", core::Dimension::time), 1);
+  EXPECT_EQ(links[1].quantity("latency", core::Dimension::time), 3);
+  EXPECT_EQ(root.texts("names"), (std::vector<std::string>{"c", "b"}));
+}
+
 TEST_F(Yaml, OverridesThatGoWrongNameTheOverride) {
   EXPECT_EQ(error_of(kFastLink, {"ports"}),
             "--set ports: has no \"=\"; expected --set path.to.key=value");
@@ -171,8 +182,12 @@ TEST_F(Yaml, OverridesThatGoWrongNameTheOverride) {
             "--set link.latncy: unknown key; did you mean \"latency\"?");
   EXPECT_EQ(error_of("name: a\n" + kFastLink, {"name.first=b"}),
             "--set name.first: \"name\" is no mapping, but \"a\"");
-  EXPECT_EQ(error_of("order: [a]\n" + kFastLink, {"order.0=b"}),
-            "--set order.0: \"order\" is a list; expected to set the list as a whole");
+  for (const char* element : {"order.1", "order.-1", "order.b"}) {
+    EXPECT_EQ(error_of("order: [a]\n" + kFastLink, {std::string(element) + "=b"}),
+              "--set " + std::string(element) +
+                  ": \"order\" is a list of 1; expected the number of one, from 0, or to set the "
+                  "list as a whole");
+  }
   EXPECT_EQ(error_of(kFastLink, {"order=[a"}),
             "--set order: \"[a\" is no YAML value; expected e.g. --set a.b=8");
   EXPECT_EQ(error_of(kFastLink, {"link.bandwidth={a: 1}"}),

@@ -144,6 +144,18 @@ TEST(VllmV1, PreemptsTheLastComeOrTheLeastUrgent) {
   EXPECT_EQ(ran.end(1), 10);
 }
 
+TEST(VllmV1, GoesOnWhenTheFirstInLineIsPreemptedForItself) {
+  // The less urgent one came first, and needs its fourth block when the pool is full, at 50 ms.
+  Spec spec = crowd_of_two();
+  spec.requests[1].arrival = 15_ms;
+  spec.order = Order::priority;
+  const Ran ran = run(spec);
+  EXPECT_EQ(ran.restarts(0), 1u);
+  EXPECT_EQ(ran.restarts(1), 0u);
+  EXPECT_EQ(ran.end(1), 10);
+  EXPECT_GT(ran.end(0), 10);
+}
+
 TEST(VllmV1, PreemptsTheLastOfThree) {
   std::vector<Request> requests(3, at(0_ps, 8, 8));
   Spec spec = small(std::move(requests));

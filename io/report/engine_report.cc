@@ -1,0 +1,105 @@
+#include "io/report/engine_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/units.h"
+
+namespace exawarp::io {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using model::serving::Preemption;
+using model::serving::Spec;
+
+double engine_share(std::uint64_t part, std::uint64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(1, whole));
+}
+
+}  // namespace
+
+void EngineTotals::add(const model::serving::Replica::State& replica) {
+  prompt_tokens += replica.prompt_tokens;
+  found_tokens += replica.found_tokens;
+  forgotten += replica.forgotten;
+  swaps += replica.swaps;
+  drafted += replica.drafted;
+  accepted += replica.accepted;
+}
+
+void add_engine(const Spec& spec, const EngineTotals& totals, Json& json) {
+  if (spec.prefix_cache) {
+    json["prefix_cache"] = {
+        {"prompt_tokens", totals.prompt_tokens},
+        {"found_tokens", totals.found_tokens},
+        {"found_share", engine_share(totals.found_tokens, totals.prompt_tokens)},
+        {"forgotten_blocks", totals.forgotten}};
+  }
+  if (spec.preemption == Preemption::swap) json["swaps"] = totals.swaps;
+  if (spec.speculation.tokens != 0) {
+    json["speculation"] = {{"drafted", totals.drafted},
+                           {"accepted", totals.accepted},
+                           {"accepted_share", engine_share(totals.accepted, totals.drafted)}};
+  }
+}
+
+ReportLines engine_lines(const Spec& spec, const EngineTotals& totals) {
+  ReportLines out;
+  if (spec.prefix_cache) {
+    out.emplace_back("prefix cache",
+                     fmt::format("{:.1f} % of {} prompt tokens found, {} blocks forgotten",
+                                 100 * engine_share(totals.found_tokens, totals.prompt_tokens),
+                                 core::format_grouped(totals.prompt_tokens),
+                                 core::format_grouped(totals.forgotten)));
+  }
+  if (spec.preemption == Preemption::swap) {
+    out.emplace_back("swapped",
+                     fmt::format("{} of the restarts", core::format_grouped(totals.swaps)));
+  }
+  if (spec.speculation.tokens != 0) {
+    out.emplace_back(
+        "drafts", fmt::format("{} tokens, {:.1f} % accepted", core::format_grouped(totals.drafted),
+                              100 * engine_share(totals.accepted, totals.drafted)));
+  }
+  return out;
+}
+
+void add_classes(const Asked& asked, Json& json) {
+  const std::vector<RequestClass>& classes = asked.source->classes;
+  for (std::uint32_t c = 0; c < classes.size(); ++c) {
+    const Answers a = answers_of(asked, c);
+    Json one{{"name", classes[c].name},
+             {"priority", classes[c].priority},
+             {"done", a.done},
+             {"first_token_ps", json_of(a.first_token)},
+             {"per_token_ps", json_of(a.per_token)},
+             {"end_ps", json_of(a.end)},
+             {"restarts", a.restarts}};
+    if (asked.promised_to(c).any()) one["good"] = a.good;
+    json["classes"].push_back(std::move(one));
+  }
+}
+
+ReportLines class_lines(const Asked& asked) {
+  ReportLines out;
+  const std::vector<RequestClass>& classes = asked.source->classes;
+  for (std::uint32_t c = 0; c < classes.size(); ++c) {
+    const Answers a = answers_of(asked, c);
+    out.emplace_back("class",
+                     fmt::format("{}, priority {}: {} requests, {} restarts", classes[c].name,
+                                 classes[c].priority, core::format_grouped(a.done),
+                                 core::format_grouped(a.restarts)));
+    out.emplace_back("  first token", text_of(a.first_token));
+    out.emplace_back("  per token", text_of(a.per_token));
+    out.emplace_back("  end to end", text_of(a.end));
+    if (!asked.promised_to(c).any()) continue;
+    out.emplace_back("  as promised",
+                     fmt::format("{} requests, {:.1f} %", core::format_grouped(a.good),
+                                 100 * engine_share(a.good, a.done)));
+  }
+  return out;
+}
+
+}  // namespace exawarp::io

@@ -1,0 +1,37 @@
+// What only some replicas have (a prefix cache, swap, drafts), and requests by class: in reports of
+// serving studies and of jobs that serve.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/report/answers.h"
+#include "model/serving/replica.h"
+
+namespace exawarp::io {
+
+// Over some replicas.
+struct EngineTotals {
+  std::uint64_t prompt_tokens = 0, found_tokens = 0;  // of prompts; of these in the prefix cache
+  std::uint64_t forgotten = 0;              // cached blocks
+  std::uint64_t swaps = 0;                  // of requests, to the host
+  std::uint64_t drafted = 0, accepted = 0;  // tokens
+
+  void add(const model::serving::Replica::State& replica);
+};
+
+// What a line is about, and its text.
+using ReportLines = std::vector<std::pair<std::string, std::string>>;
+
+void add_engine(const model::serving::Spec& spec, const EngineTotals& totals,
+                nlohmann::ordered_json& json);
+ReportLines engine_lines(const model::serving::Spec& spec, const EngineTotals& totals);
+
+// Adds `classes`, where there are some.
+void add_classes(const Asked& asked, nlohmann::ordered_json& json);
+ReportLines class_lines(const Asked& asked);
+
+}  // namespace exawarp::io
