@@ -119,6 +119,7 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
   app.add_option("--power", a.power, "writes what is drawn over time there (CSV)");
   app.add_option("--messages", a.messages,
                  "writes when each message was sent and received there (CSV)");
+  add_request_tables(app, a.requests);
   add_timeline(app, a, raw.timeline);
   app.add_option("--critical-path", a.critical_path,
                  "finds what bound the run, and writes the chain of tasks there (CSV)")
@@ -188,7 +189,7 @@ void add_serve(CLI::App& app, ServeArguments& a, RawOptions& raw) {
       ->check(kShareRange);
   add_time_limit(app, a.options.time_limit_s);
   app.add_option("--out", a.out_directory, "directory of the results (default: none are written)");
-  app.add_option("--requests", a.requests, "writes what became of each request there (CSV)");
+  add_request_tables(app, a.requests);
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
   app.add_flag("--force", a.force,
                "replaces the results of another study in the directory (default: DIR.2 and so on)");
@@ -482,7 +483,10 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     finish_checkpoints(raw, a.traffic.options.checkpoints);
     return a.traffic;
   }
-  if (app.got_subcommand("serve")) return with_sync(raw, a.serve);
+  if (app.got_subcommand("serve")) {
+    finish_request_tables(a.serve.requests);
+    return with_sync(raw, a.serve);
+  }
   if (app.got_subcommand("capacity")) return with_sync(raw, a.capacity);
   if (app.got_subcommand("phold")) {
     finish_phold(app, raw, a.phold);
@@ -530,6 +534,7 @@ Command finished(const CLI::App& app, CommandArguments& a) {
   finish_stats(raw, a.run.stats, a.run.options);
   finish_timeline(raw.timeline, a.run);
   finish_critical_path(a.run);
+  finish_request_tables(a.run.requests);
   return a.run;
 }
 

@@ -29,6 +29,14 @@
 
 namespace exawarp::io {
 
+// Tables of requests that are served.
+struct RequestTables {
+  std::string requests;     // file of what became of each; empty: none
+  std::string series;       // file of how many came, waited and were answered when; empty: none
+  std::string width_text;   // of its rows
+  core::Time width = {};    // the same; 0: as write_requests_series() says
+};
+
 // `exawarp run`. What is absent is as the study says.
 struct RunArguments {
   std::vector<std::string> command_line;  // all of it, without the program
@@ -44,6 +52,7 @@ struct RunArguments {
   std::string timeline;  // file of options.timeline; empty: none
   std::string critical_path;  // file of it; empty: none
   std::string messages;       // file of when messages were sent and received; empty: none
+  RequestTables requests;
   bool ignore_memory = false;  // goes on where the workload does not fit the accelerator
   bool compare_alone = false;  // runs each job by itself, too
   bool steady_step = false;    // runs with one more step, too
@@ -118,7 +127,7 @@ struct ServeArguments {
   std::vector<std::string> overrides;
   RunOptions options;
   std::string out_directory;  // of the results; empty: none
-  std::string requests;       // file of what became of each request; empty: none
+  RequestTables requests;
   bool json = false;
   bool force = false;  // replaces what another study left in the directory
 };

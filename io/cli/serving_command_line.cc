@@ -45,4 +45,25 @@ void add_capacity(CLI::App& app, CapacityArguments& a) {
                "replaces the results of another study in the directory (default: DIR.2 and so on)");
 }
 
+void add_request_tables(CLI::App& app, RequestTables& a) {
+  app.add_option("--requests", a.requests,
+                 "writes what became of each request that was served there (CSV)");
+  app.add_option("--requests-series", a.series,
+                 "writes how many requests came, waited and were answered over time there (CSV)");
+  app.add_option("--requests-series-width", a.width_text,
+                 "of its rows, e.g. \"1 s\" (default: at most 500 rows)");
+}
+
+void finish_request_tables(RequestTables& a) {
+  if (a.width_text.empty()) return;
+  const char* const option = "--requests-series-width";
+  if (a.series.empty()) {
+    throw core::InputError(option, "has no effect without --requests-series FILE");
+  }
+  a.width = parse_time(option, a.width_text);
+  if (a.width <= core::Time{0}) {
+    throw core::InputError(option, in_quotes(a.width_text) + "; expected more than 0 s");
+  }
+}
+
 }  // namespace exawarp::io

@@ -50,6 +50,7 @@ void combine_totals(PoolTotals& totals, pdes::Transport& transport) {
   std::array<std::uint64_t, 1> most{totals.blocks_most};
   transport.all_reduce_max(most);
   totals.blocks_most = most[0];
+  totals.gaps.combine(transport);
 }
 
 }  // namespace

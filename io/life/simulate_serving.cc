@@ -82,6 +82,7 @@ void gather(const pdes::Engine& engine, ServingReport& report, pdes::Transport& 
   for (std::size_t i = 0; i < fields.size(); ++i) sums[i] = *fields[i];
   transport.all_reduce_sum(sums);
   for (std::size_t i = 0; i < fields.size(); ++i) *fields[i] = sums[i];
+  totals.gaps.combine(transport);
   transport.all_reduce_sum(report.busy_ps);
   transport.all_reduce_sum(report.blocks_most);
   for (auto* values : report.outcome->all()) transport.all_reduce_sum(*values);

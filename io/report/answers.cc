@@ -12,38 +12,25 @@ double Answers::per_s(std::uint64_t count) const {
   return makespan.ps == 0 ? 0 : static_cast<double>(count) / core::to_seconds(makespan);
 }
 
-namespace {
-
-// Whether a request that is done got all that it was promised.
-bool keeps(const Objectives& promised, const model::serving::Outcome& outcome,
-           std::size_t request) {
+bool Asked::keeps(std::size_t request) const {
+  const Objectives promised = promised_to((*requests)[request].class_id);
   const auto within = [](Time promise, Time is) { return promise.ps == 0 || is <= promise; };
-  return within(promised.first_token, outcome.first_token(request)) &&
-         within(promised.per_token, outcome.per_token(request)) &&
-         within(promised.end, outcome.end(request));
+  return within(promised.first_token, outcome->first_token(request)) &&
+         within(promised.per_token, outcome->per_token(request)) &&
+         within(promised.end, outcome->end(request));
 }
-
-std::vector<Objectives> promised_by_class(const Asked& asked) {
-  std::vector<Objectives> out;
-  const std::size_t classes = std::max<std::size_t>(1, asked.source->classes.size());
-  for (std::uint32_t c = 0; c < classes; ++c) out.push_back(asked.promised_to(c));
-  return out;
-}
-
-}  // namespace
 
 Answers answers_of(const Asked& asked, std::uint32_t class_id) {
   const std::vector<model::serving::Request>& requests = *asked.requests;
   const model::serving::Outcome& outcome = *asked.outcome;
-  const std::vector<Objectives> promised = promised_by_class(asked);
   Answers out;
   std::vector<Time> first_token, per_token, end;
   Time last{0};
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    const std::uint32_t own = requests[i].class_id;
-    if ((class_id != kAllClasses && class_id != own) || !outcome.is_done(i)) continue;
+    const bool is_asked = class_id == kAllClasses || class_id == requests[i].class_id;
+    if (!is_asked || !outcome.is_done(i)) continue;
     ++out.done;
-    out.good += keeps(promised[own], outcome, i) ? 1 : 0;
+    out.good += asked.keeps(i) ? 1 : 0;
     out.restarts += outcome.restarts_of(i);
     out.prompt_tokens += requests[i].prefill;
     out.output_tokens += requests[i].decode;
@@ -60,12 +47,11 @@ Answers answers_of(const Asked& asked, std::uint32_t class_id) {
 }
 
 std::vector<Goodput> goodput_of(const Asked& asked) {
-  const std::vector<Objectives> promised = promised_by_class(asked);
-  std::vector<Goodput> out(promised.size());
+  std::vector<Goodput> out(std::max<std::size_t>(1, asked.source->classes.size()));
   for (std::size_t i = 0; i < asked.requests->size(); ++i) {
     const std::uint32_t own = (*asked.requests)[i].class_id;
     ++out[own].all;
-    const bool is_good = asked.outcome->is_done(i) && keeps(promised[own], *asked.outcome, i);
+    const bool is_good = asked.outcome->is_done(i) && asked.keeps(i);
     out[own].good += is_good ? 1 : 0;
   }
   return out;

@@ -34,6 +34,8 @@ struct Asked {
     return objectives_of(*objectives, *source, class_id);
   }
   [[nodiscard]] bool promises() const { return io::promises(*objectives, *source); }
+  // Whether a request that is done got all that it was promised.
+  [[nodiscard]] bool keeps(std::size_t request) const;
 };
 
 // Of all classes, or of one.

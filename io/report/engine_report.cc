@@ -27,6 +27,18 @@ void EngineTotals::add(const model::serving::Replica::State& replica) {
   swaps += replica.swaps;
   drafted += replica.drafted;
   accepted += replica.accepted;
+  for (std::uint32_t bin = 0; bin < replica.gaps.size(); ++bin)
+    gaps.counts[bin] += replica.gaps[bin];
+  gaps.sum_us += replica.gap_sum_ps / 1'000'000;
+  gaps.most_ps = std::max(gaps.most_ps, replica.gap_most_ps);
+}
+
+Spread spread_of(const model::serving::TokenGaps& gaps) {
+  return {.mean = gaps.mean(),
+          .p50 = gaps.percentile(50),
+          .p90 = gaps.percentile(90),
+          .p99 = gaps.percentile(99),
+          .most = core::Time{static_cast<std::int64_t>(gaps.most_ps)}};
 }
 
 void add_engine(const Spec& spec, const EngineTotals& totals, Json& json) {

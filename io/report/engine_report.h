@@ -1,5 +1,5 @@
-// What only some replicas have (a prefix cache, swap, drafts), and requests by class: in reports of
-// serving studies and of jobs that serve.
+// Times between tokens, what only some replicas have (a prefix cache, swap, drafts), and requests
+// by class: in reports of serving studies and of jobs that serve.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "io/report/answers.h"
 #include "model/serving/replica.h"
+#include "model/serving/token_gaps.h"
 
 namespace exawarp::io {
 
@@ -19,9 +20,12 @@ struct EngineTotals {
   std::uint64_t forgotten = 0;              // cached blocks
   std::uint64_t swaps = 0;                  // of requests, to the host
   std::uint64_t drafted = 0, accepted = 0;  // tokens
+  model::serving::TokenGaps gaps;
 
   void add(const model::serving::Replica::State& replica);
 };
+
+Spread spread_of(const model::serving::TokenGaps& gaps);
 
 // What a line is about, and its text.
 using ReportLines = std::vector<std::pair<std::string, std::string>>;

@@ -11,6 +11,8 @@
 #include "io/report/messages_file.h"
 #include "io/report/port_counters_file.h"
 #include "io/report/power_file.h"
+#include "io/report/requests_file.h"
+#include "io/report/served_report.h"
 #include "io/report/stats_file.h"
 #include "io/report/step_path.h"
 #include "io/report/timeline_file.h"
@@ -53,7 +55,8 @@ std::string directory_for(const ResultFiles::Paths& paths, const std::string& ha
 
 ResultFiles::ResultFiles(const Paths& paths, const ResolvedYaml& study)
     : directory_(directory_for(paths, study.hash)),
-      made_directory_(!std::filesystem::exists(directory_)) {
+      made_directory_(!std::filesystem::exists(directory_)),
+      requests_series_width_(paths.requests_series_width) {
   prepare_directory(directory_);
   if (!paths.stats.empty()) stats_ = open_table(paths.stats);
   if (!paths.counters.empty()) counters_ = open_table(paths.counters);
@@ -61,6 +64,8 @@ ResultFiles::ResultFiles(const Paths& paths, const ResolvedYaml& study)
   if (!paths.timeline.empty()) timeline_ = open_table(paths.timeline);
   if (!paths.messages.empty()) messages_ = open_table(paths.messages);
   if (!paths.path.empty()) path_ = open_table(paths.path);
+  if (!paths.requests.empty()) requests_ = open_table(paths.requests);
+  if (!paths.requests_series.empty()) requests_series_ = open_table(paths.requests_series);
 }
 
 ResultFiles::~ResultFiles() {
@@ -90,6 +95,10 @@ void ResultFiles::write(const RunReport& report, const std::string& text,
     write_timeline(*report.cluster, *report.timeline, report.counters.get(), *timeline_);
   }
   if (messages_) write_messages(*report.messages, *messages_);
+  if (requests_) write_requests(asked_of_jobs(report), *requests_);
+  if (requests_series_) {
+    write_requests_series(asked_of_jobs(report), requests_series_width_, *requests_series_);
+  }
   if (path_ && report.path && report.path->found) write_path(report, *path_);
   if (stats_) write_stats(report.result.series, *stats_);
 }

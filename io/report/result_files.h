@@ -1,7 +1,7 @@
 // The files of `exawarp run`, and in part of other commands: the two summaries and the resolved
-// study in their directory, the tables of --stats, --counters, --power, --messages and
-// --critical-path, and the trace of --timeline. All of them are tried before the first event, so
-// that one which cannot be written is found then.
+// study in their directory, the tables of --stats, --counters, --power, --messages, --requests,
+// --requests-series and --critical-path, and the trace of --timeline. All of them are tried before
+// the first event, so that one which cannot be written is found then.
 //
 // Results never take the place of those of another study: a directory that holds such leads to the
 // one of its name with ".2" at the end, or ".3", and so on. Those of the same study, whose resolved
@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/output_file.h"
+#include "core/time.h"
 #include "io/report/results.h"
 
 namespace exawarp::io {
@@ -22,6 +23,8 @@ class ResultFiles {
     std::string directory;  // of the summaries
     std::string stats, counters, power, timeline;  // empty: none
     std::string path = {}, messages = {};          // the same
+    std::string requests = {}, requests_series = {};  // the same
+    core::Time requests_series_width = {};
     bool replace = false;                // what another study left in the directory
   };
 
@@ -45,6 +48,8 @@ class ResultFiles {
   std::string directory_;
   bool made_directory_;
   std::unique_ptr<core::OutputFile> stats_, counters_, power_, timeline_, path_, messages_;
+  std::unique_ptr<core::OutputFile> requests_, requests_series_;
+  core::Time requests_series_width_;
 };
 
 }  // namespace exawarp::io

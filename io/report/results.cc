@@ -378,7 +378,11 @@ std::string summary_json(const RunReport& r) {
   add_waiting(outcome, summary);
   summary["breakdown"] = breakdown(outcome, outcome.total());
   if (const auto stated = statements_of(r)) summary["statements"] = statements_json(*stated);
-  if (const auto energy = energy_of(r)) summary["energy"] = energy_json(*energy, outcome);
+  if (const auto energy = energy_of(r)) {
+    summary["energy"] = energy_json(*energy, outcome);
+    const double token_j = answered_token_j(r, *energy);
+    if (token_j > 0) summary["energy"]["answered_token_j"] = token_j;
+  }
   if (r.power != nullptr) summary["power"] = power_json(*r.power);
   if (r.path) summary["critical_path"] = Json::parse(path_json(r));
   if (r.steady_step) summary["steady_step_ps"] = r.steady_step->ps;

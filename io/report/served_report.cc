@@ -25,6 +25,7 @@ struct Served : Answers {
   const Serving* serving = nullptr;
   const ServedJobConfig* config = nullptr;
   std::size_t job = 0;  // of the first pool
+  Spread inter_token;
   Spread keys_wait, keys_transfer, keys_exposed;
 
   [[nodiscard]] std::size_t pools() const { return serving->decoding() == nullptr ? 1 : 2; }
@@ -50,8 +51,11 @@ std::vector<Served> served_of(const RunReport& r) {
     if (serving == nullptr) continue;
     const ServedJobConfig* config = r.study->jobs[j].serving.get();
     const Asked asked = asked_of(r, j);
-    all.push_back(Served{answers_of(asked), serving, config, j, {}, {}, {}});
+    all.push_back(Served{answers_of(asked), serving, config, j, {}, {}, {}, {}});
     add_transfers(*asked.outcome, all.back());
+    model::serving::TokenGaps gaps = r.pools[j].gaps;
+    if (all.back().pools() == 2) gaps.add(r.pools[j + 1].gaps);
+    all.back().inter_token = spread_of(gaps);
   }
   return all;
 }
@@ -136,6 +140,7 @@ void add_text(const RunReport& r, const Served& served, std::string& out) {
                    core::format_count(served.per_s(served.output_tokens))));
   line("first token", text_of(served.first_token));
   line("per token", text_of(served.per_token));
+  line("inter-token", text_of(served.inter_token));
   line("end to end", text_of(served.end));
   if (served.pools() == 2) {
     line("keys wait", text_of(served.keys_wait));
@@ -171,6 +176,24 @@ Asked asked_of(const RunReport& r, std::size_t job) {
   return {&serving->spec().requests, &r.requests->of(place), &config.requests, &config.objectives};
 }
 
+std::vector<AskedOfJob> asked_of_jobs(const RunReport& r) {
+  std::vector<AskedOfJob> out;
+  for (std::size_t j = 0; j < r.study->jobs.size(); ++j) {
+    if (r.cluster->serving_of(j) != nullptr)
+      out.push_back({.job = r.study->jobs[j].name, .asked = asked_of(r, j)});
+  }
+  return out;
+}
+
+double answered_token_j(const RunReport& r, const model::Energy& energy) {
+  const std::vector<AskedOfJob> all = asked_of_jobs(r);
+  const auto serves = [](const JobConfig& job) { return job.serving != nullptr; };
+  if (all.empty() || !std::ranges::all_of(r.study->jobs, serves)) return 0;
+  std::uint64_t tokens = 0;
+  for (const AskedOfJob& one : all) tokens += answers_of(one.asked).output_tokens;
+  return tokens == 0 ? 0 : energy.total_j() / static_cast<double>(tokens);
+}
+
 std::uint64_t unanswered_requests(const RunReport& r) {
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < r.requests->size(); ++i) {
@@ -193,6 +216,7 @@ Json served_json(const RunReport& r) {
                {"output_tokens_per_s", served.per_s(served.output_tokens)},
                {"first_token_ps", json_of(served.first_token)},
                {"per_token_ps", json_of(served.per_token)},
+               {"inter_token_ps", json_of(served.inter_token)},
                {"end_ps", json_of(served.end)}};
     if (served.pools() == 2) {
       entry["keys_wait_ps"] = json_of(served.keys_wait);

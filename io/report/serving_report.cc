@@ -18,7 +18,6 @@ namespace {
 
 using core::Time;
 using Json = nlohmann::ordered_json;
-using model::serving::Request;
 
 struct Figures : Answers {
   double utilisation_least = 0, utilisation_mean = 0, utilisation_most = 0;
@@ -80,6 +79,7 @@ std::string serving_json(const ServingReport& r) {
       {"output_tokens_per_s", f.per_s(f.output_tokens)},
       {"first_token_ps", json_of(f.first_token)},
       {"per_token_ps", json_of(f.per_token)},
+      {"inter_token_ps", json_of(spread_of(r.totals.gaps))},
       {"end_ps", json_of(f.end)},
       {"restarts", f.restarts},
       {"batches", r.totals.batches},
@@ -125,6 +125,7 @@ std::string serving_text(const ServingReport& r) {
                              core::format_count(f.per_s(f.output_tokens))));
   line("first token", text_of(f.first_token));
   line("per token", text_of(f.per_token));
+  line("inter-token", text_of(spread_of(r.totals.gaps)));
   line("end to end", text_of(f.end));
   if (asked_of(r).promises()) {
     line("as promised",
@@ -150,25 +151,6 @@ std::string serving_text(const ServingReport& r) {
   line("host", fmt::format("{:.3f} s, {}", r.result.run_s, core::format_bytes(r.peak_rss_bytes)));
   line("digest", core::to_hex(r.result.digest));
   return out;
-}
-
-void write_requests(const ServingReport& r, core::OutputFile& file) {
-  std::string out =
-      "request,arrival_ps,prompt_tokens,output_tokens,first_token_ps,per_token_ps,end_ps,"
-      "restarts";
-  const std::vector<RequestClass>& classes = r.study->requests.classes;
-  out += classes.empty() ? "\n" : ",class\n";
-  const std::vector<Request>& requests = r.serving->spec().requests;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (!r.outcome->is_done(i)) continue;
-    append(out, "{},{},{},{},{},{},{},{}", i, r.outcome->arrival(i).ps, requests[i].prefill,
-           requests[i].decode, r.outcome->first_token(i).ps, r.outcome->per_token(i).ps,
-           r.outcome->end(i).ps, r.outcome->restarts_of(i));
-    if (!classes.empty()) append(out, ",{}", classes[requests[i].class_id].name);
-    out += '\n';
-  }
-  file.write(out);
-  file.commit();
 }
 
 }  // namespace exawarp::io

@@ -1,4 +1,4 @@
-// What `exawarp serve` prints, and the table of its requests.
+// What `exawarp serve` prints.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "core/output_file.h"
 #include "io/report/answers.h"
 #include "io/report/engine_report.h"
 #include "io/report/ran.h"
@@ -39,7 +38,5 @@ Asked asked_of(const ServingReport& report);
 // The keys are listed in docs/guide/serving.md.
 std::string serving_json(const ServingReport& report);
 std::string serving_text(const ServingReport& report);
-// CSV: a row a request that is done.
-void write_requests(const ServingReport& report, core::OutputFile& file);
 
 }  // namespace exawarp::io

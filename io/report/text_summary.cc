@@ -353,7 +353,11 @@ std::string text_summary(const RunReport& r) {
   for (const auto& graph : r.jobs->graphs) {
     out += memory_summary(*graph, study.system.accelerator);
   }
-  if (const auto energy = energy_of(r)) out += energy_text(*energy, *r.outcome);
+  if (const auto energy = energy_of(r)) {
+    out += energy_text(*energy, *r.outcome);
+    const double token_j = answered_token_j(r, *energy);
+    if (token_j > 0) append(out, "            {:.3g} J for each token answered\n", token_j);
+  }
   if (r.power != nullptr) out += power_text(*r.power, *r.outcome);
   out += "\n";
   if (study.by_jobs || !r.alone.empty()) add_jobs(r, out);

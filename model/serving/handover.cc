@@ -164,6 +164,7 @@ void settle_arrival(Replica::State& s, std::uint32_t i, const Spec& spec, Contex
   s.arriving.erase(ctx, i);
   s.asked_ps.erase(ctx, i);
   request.batch = request.tokens = 0;
+  request.token_ps = request.first_token_ps;
   s.running.push_back(ctx, request);
   ask_for_schedule(s, ctx);
 }

@@ -7,6 +7,7 @@
 #include "model/serving/handover.h"
 #include "model/serving/iteration_time.h"
 #include "model/serving/on_devices.h"
+#include "model/serving/token_gaps.h"
 #include "pdes/context.h"
 
 namespace exawarp::model::serving {
@@ -141,9 +142,42 @@ void finish(Replica::State& s, Live& r, BatchFormer& former, Context& ctx) {
   ask_again(r, ctx);
 }
 
+// The gaps that end with a batch. Most requests of a batch were in the one before it and waited
+// equally long, so equal ones in a row are counted at once.
+class BatchGaps {
+ public:
+  BatchGaps(Replica::State& s, Context& ctx) : s_(s), ctx_(ctx) {}
+
+  // A token of `r`, its first one or another.
+  void token(Live& r) {
+    const std::int64_t last_ps = std::exchange(r.token_ps, ctx_.now().ps);
+    if (last_ps == 0) return;
+    const std::int64_t gap_ps = ctx_.now().ps - last_ps;
+    if (gap_ps != gap_ps_) count();
+    gap_ps_ = gap_ps;
+    ++alike_;
+  }
+  void count() {
+    if (alike_ == 0) return;
+    const std::uint32_t bin = gap_bin_of(gap_ps_);
+    s_.gaps.assign(ctx_, bin, s_.gaps[bin] + alike_);
+    const auto gap = static_cast<std::uint64_t>(gap_ps_);
+    ctx_.add(s_.gap_sum_ps, gap * alike_);
+    if (gap > s_.gap_most_ps) ctx_.set(s_.gap_most_ps, gap);
+    alike_ = 0;
+  }
+
+ private:
+  Replica::State& s_;
+  Context& ctx_;
+  std::int64_t gap_ps_ = 0;
+  std::uint64_t alike_ = 0;
+};
+
 void end_batch(Replica::State& s, std::uint64_t batch, Context& ctx) {
   const Spec& spec = spec_here(ctx);
   BatchFormer former(s, spec, ctx);
+  BatchGaps gaps(s, ctx);
   const std::uint32_t finished_before = s.finished;
   std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < s.flight.size(); ++i) {
@@ -158,6 +192,7 @@ void end_batch(Replica::State& s, std::uint64_t batch, Context& ctx) {
       ++r.processed;  // the end of the prompt is the first token
       if (r.first_token_ps == 0) r.first_token_ps = ctx.now().ps;
     }
+    if (r.prompt_done()) gaps.token(r);
     if (r.processed >= r.total())
       finish(s, r, former, ctx);
     else if (spec.hands_over && r.prompt_done())
@@ -165,6 +200,7 @@ void end_batch(Replica::State& s, std::uint64_t batch, Context& ctx) {
     else
       s.running.push_back(ctx, r);
   }
+  gaps.count();
   while (s.flight.size() > kept) s.flight.erase(ctx, s.flight.size() - 1);
   ctx.check(s.batches_under_way > 0, "serving: a batch ended twice");
   ctx.set(s.batches_under_way, s.batches_under_way - 1);
@@ -237,6 +273,9 @@ void Replica::describe(State& s, pdes::StateArchive& archive) {
         &s.accepted, &s.busy_ps, &s.present_ps})
     archive.word(*word);
   archive.word(s.changed_ps);
+  s.gaps.describe(archive, [&](std::uint64_t& count) { archive.word(count); });
+  archive.word(s.gap_sum_ps);
+  archive.word(s.gap_most_ps);
   for (auto* lives : {&s.leaving, &s.arriving})
     lives->describe(archive, [&](Live& r) { describe_live(archive, r); });
   s.asked_ps.describe(archive, [&](std::int64_t& time) { archive.word(time); });

@@ -33,6 +33,7 @@ struct Live {
   std::uint32_t tokens = 0;         // in flight: of the batch
   std::uint32_t cached = 0;         // of its blocks, the first ones: those that others may find
   std::uint32_t admitted = 0;       // vllm_v1: how many entered before it
+  std::int64_t token_ps = 0;        // when its last token came; 0: none yet
 
   [[nodiscard]] bool prompt_done() const { return processed > prefill; }
   [[nodiscard]] std::uint32_t total() const { return prefill + decode; }
@@ -145,6 +146,11 @@ struct Replica {
     std::uint64_t busy_ps = 0;     // of the first stage
     std::uint64_t present_ps = 0;  // requests here times time
     std::int64_t changed_ps = 0;   // when their number changed last
+    // Between two tokens of a request (token_gaps.h), kGapBins of them; in the pool that gives the
+    // second.
+    pdes::UndoVector<std::uint64_t> gaps;
+    std::uint64_t gap_sum_ps = 0;
+    std::uint64_t gap_most_ps = 0;
     // Of a pool that hands over, and of the one that takes over (handover.h):
     pdes::UndoVector<Live> leaving;    // prompts that are computed, with their blocks
     pdes::UndoVector<KeysAhead> ahead;

@@ -10,6 +10,7 @@
 #include "core/exponential.h"
 #include "core/random.h"
 #include "model/serving/replica.h"
+#include "model/serving/token_gaps.h"
 #include "pdes/context.h"
 
 namespace exawarp::model::serving {
@@ -294,6 +295,8 @@ void Serving::initialise(pdes::LpId lp, void* state, Context& ctx) const {
     auto& s = *static_cast<Replica::State*>(state);
     const std::uint32_t stages = spec_of(index_of(lp)).stages;
     for (std::uint32_t i = 0; i < stages; ++i) s.stage_free_ps.push_back(ctx, 0);
+    s.gaps.reserve(ctx, kGapBins);
+    for (std::uint32_t i = 0; i < kGapBins; ++i) s.gaps.extend(ctx, 0);
     return;
   }
   auto& s = *static_cast<RouterProcess::State*>(state);

@@ -247,6 +247,10 @@ TEST_F(ServedJobs, DrawWhatKernelsThatWaitForMemoryDo) {
   EXPECT_NEAR(s["energy"]["by_part_j"]["computing"].get<double>(), 0.5 * (500 - 100) * computing,
               1e-6 * 200 * computing);
   EXPECT_EQ(s["energy"]["by_part_j"]["communicating"].get<double>(), 0);
+  const double tokens =
+      chat["output_tokens_per_s"].get<double>() * chat["makespan_ps"].get<double>() * 1e-12;
+  const double total = s["energy"]["total_j"].get<double>();
+  EXPECT_NEAR(s["energy"]["answered_token_j"].get<double>() * tokens, total, 1e-6 * total);
 }
 
 TEST_F(ServedJobs, OfferThoseFirstThatPriorityPutsFirst) {

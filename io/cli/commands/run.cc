@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <ostream>
+#include <utility>
 
 #include "core/error.h"
 #include "io/cli/progress.h"
@@ -33,6 +35,8 @@ std::vector<std::string> overrides_of(const RunArguments& a) {
   return all;
 }
 
+bool serves(const JobConfig& job) { return job.serving != nullptr; }
+
 Future study_of(const RunArguments& a, const Checkpoint* restart) {
   Future out;
   if (restart != nullptr) {
@@ -50,6 +54,12 @@ Future study_of(const RunArguments& a, const Checkpoint* restart) {
     throw core::InputError("--messages", "devices that stand for others send for them; expected " +
                                              study.file + " with fold: none");
   }
+  for (const auto& [option, file] : {std::pair("--requests", &a.requests.requests),
+                                     std::pair("--requests-series", &a.requests.series)}) {
+    if (!file->empty() && std::ranges::none_of(study.jobs, serves)) {
+      throw core::InputError(option, "no job of " + study.file + " serves; expected one that does");
+    }
+  }
   if (!a.power.empty() && !study.system.accelerator.power.known()) {
     throw core::InputError("--power", "what accelerator \"" + study.system.accelerator.name +
                                           "\" draws is not known; expected one with \"power\"");
@@ -63,7 +73,8 @@ void open_results(const RunArguments& a, const Study& study, const Notify& notif
                   std::optional<ResultFiles>& files) {
   const bool printed = a.json && a.out_directory.empty() && a.stats.path.empty() &&
                        a.counters.empty() && a.power.empty() && a.timeline.empty() &&
-                       a.critical_path.empty() && a.messages.empty();
+                       a.critical_path.empty() && a.messages.empty() &&
+                       a.requests.requests.empty() && a.requests.series.empty();
   const std::string directory =
       a.out_directory.empty() ? "results/" + study.name : a.out_directory;
   try {
@@ -74,6 +85,9 @@ void open_results(const RunArguments& a, const Study& study, const Notify& notif
                                      .timeline = a.timeline,
                                      .path = a.critical_path,
                                      .messages = a.messages,
+                                     .requests = a.requests.requests,
+                                     .requests_series = a.requests.series,
+                                     .requests_series_width = a.requests.width,
                                      .replace = a.force},
                   study.resolved);
   } catch (const core::SystemError& error) {

@@ -7,6 +7,7 @@
 #include "core/units.h"
 #include "io/life/agreement.h"
 #include "io/life/simulate.h"
+#include "io/report/requests_file.h"
 #include "io/report/result_files.h"
 #include "io/report/stats_file.h"
 #include "io/study/find_config.h"
@@ -19,12 +20,13 @@ namespace {
 // What was asked for, opened before the first event. Rank 0 only.
 struct ServeFiles {
   std::optional<ResultFiles> results;
-  std::unique_ptr<core::OutputFile> requests;
+  std::unique_ptr<core::OutputFile> requests, series;
 };
 
 void open_files(const ServeArguments& a, const ServingStudy& study, const RunOptions& options,
                 ServeFiles& files) {
-  if (!a.requests.empty()) files.requests = open_table(a.requests);
+  if (!a.requests.requests.empty()) files.requests = open_table(a.requests.requests);
+  if (!a.requests.series.empty()) files.series = open_table(a.requests.series);
   if (a.out_directory.empty()) return;
   ResultFiles::Paths paths;
   paths.directory = a.out_directory;
@@ -42,7 +44,9 @@ void publish(const ServingReport& report, const ServeArguments& a, ServeFiles& f
   const std::string text = printable(serving_text(report)), json = serving_json(report);
   const auto write = [&] {
     if (files.results) files.results->write(report.study->resolved, text, json);
-    if (files.requests) write_requests(report, *files.requests);
+    const std::vector<AskedOfJob> asked{{.job = {}, .asked = asked_of(report)}};
+    if (files.requests) write_requests(asked, *files.requests);
+    if (files.series) write_requests_series(asked, a.requests.width, *files.series);
   };
   write_and_print(write, [&] { console.out << (a.json ? json : text) << std::flush; });
   if (report.status == RunStatus::stopped) {
