@@ -27,10 +27,7 @@ void EngineTotals::add(const model::serving::Replica::State& replica) {
   swaps += replica.swaps;
   drafted += replica.drafted;
   accepted += replica.accepted;
-  for (std::uint32_t bin = 0; bin < replica.gaps.size(); ++bin)
-    gaps.counts[bin] += replica.gaps[bin];
-  gaps.sum_us += replica.gap_sum_ps / 1'000'000;
-  gaps.most_ps = std::max(gaps.most_ps, replica.gap_most_ps);
+  count_gaps(replica, gaps);
 }
 
 Spread spread_of(const model::serving::TokenGaps& gaps) {

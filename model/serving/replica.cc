@@ -160,7 +160,12 @@ class BatchGaps {
   void count() {
     if (alike_ == 0) return;
     const std::uint32_t bin = gap_bin_of(gap_ps_);
-    s_.gaps.assign(ctx_, bin, s_.gaps[bin] + alike_);
+    if (bin != s_.gap_bin) {
+      s_.gaps.assign(ctx_, s_.gap_bin, s_.gaps[s_.gap_bin] + s_.gaps_of_bin);
+      ctx_.set(s_.gap_bin, bin);
+      ctx_.set(s_.gaps_of_bin, 0u);
+    }
+    ctx_.add(s_.gaps_of_bin, alike_);
     const auto gap = static_cast<std::uint64_t>(gap_ps_);
     ctx_.add(s_.gap_sum_ps, gap * alike_);
     if (gap > s_.gap_most_ps) ctx_.set(s_.gap_most_ps, gap);
@@ -171,7 +176,7 @@ class BatchGaps {
   Replica::State& s_;
   Context& ctx_;
   std::int64_t gap_ps_ = 0;
-  std::uint64_t alike_ = 0;
+  std::uint32_t alike_ = 0;
 };
 
 void end_batch(Replica::State& s, std::uint64_t batch, Context& ctx) {
@@ -213,6 +218,13 @@ void end_batch(Replica::State& s, std::uint64_t batch, Context& ctx) {
 void describe_live(pdes::StateArchive& archive, Live& r) { archive.bytes(&r); }
 
 }  // namespace
+
+void count_gaps(const Replica::State& s, TokenGaps& gaps) {
+  for (std::uint32_t bin = 0; bin < s.gaps.size(); ++bin) gaps.counts[bin] += s.gaps[bin];
+  gaps.counts[s.gap_bin] += s.gaps_of_bin;
+  gaps.sum_us += s.gap_sum_ps / 1'000'000;
+  gaps.most_ps = std::max(gaps.most_ps, s.gap_most_ps);
+}
 
 void account_present(Replica::State& s, Context& ctx) {
   const std::uint32_t present = s.arrived - s.finished;
@@ -273,9 +285,9 @@ void Replica::describe(State& s, pdes::StateArchive& archive) {
         &s.accepted, &s.busy_ps, &s.present_ps})
     archive.word(*word);
   archive.word(s.changed_ps);
+  for (std::uint64_t* word : {&s.gap_sum_ps, &s.gap_most_ps}) archive.word(*word);
+  for (std::uint32_t* word : {&s.gap_bin, &s.gaps_of_bin}) archive.word(*word);
   s.gaps.describe(archive, [&](std::uint64_t& count) { archive.word(count); });
-  archive.word(s.gap_sum_ps);
-  archive.word(s.gap_most_ps);
   for (auto* lives : {&s.leaving, &s.arriving})
     lives->describe(archive, [&](Live& r) { describe_live(archive, r); });
   s.asked_ps.describe(archive, [&](std::int64_t& time) { archive.word(time); });

@@ -20,6 +20,8 @@
 
 namespace exawarp::model::serving {
 
+struct TokenGaps;
+
 // A request that was scheduled.
 struct Live {
   std::uint32_t request = 0;  // index into Spec::requests
@@ -144,24 +146,30 @@ struct Replica {
     std::uint64_t drafted = 0;        // tokens
     std::uint64_t accepted = 0;       // of these
     std::uint64_t busy_ps = 0;     // of the first stage
-    std::uint64_t present_ps = 0;  // requests here times time
-    std::int64_t changed_ps = 0;   // when their number changed last
-    // Between two tokens of a request (token_gaps.h), kGapBins of them; in the pool that gives the
-    // second.
-    pdes::UndoVector<std::uint64_t> gaps;
+    // Between two tokens of a request (token_gaps.h), in the pool that gives the second. Those of
+    // the bin that came last are counted here, as many batches in a row have them, and reach `gaps`
+    // when another bin comes.
     std::uint64_t gap_sum_ps = 0;
     std::uint64_t gap_most_ps = 0;
+    std::uint32_t gap_bin = 0;
+    std::uint32_t gaps_of_bin = 0;
+    std::uint64_t present_ps = 0;  // requests here times time
+    std::int64_t changed_ps = 0;   // when their number changed last
     // Of a pool that hands over, and of the one that takes over (handover.h):
     pdes::UndoVector<Live> leaving;    // prompts that are computed, with their blocks
     pdes::UndoVector<KeysAhead> ahead;
     pdes::UndoRing<Offer> offers;      // for which there has been no room
     pdes::UndoVector<Live> arriving;   // Live::tokens counts what has come
     pdes::UndoVector<std::int64_t> asked_ps;  // by place there: when they were asked for
+    pdes::UndoVector<std::uint64_t> gaps;     // by bin; read by count_gaps() alone
   };
 
   static void handle(State& s, const pdes::Event& event, pdes::Context& ctx);
   static void describe(State& s, pdes::StateArchive& archive);
 };
+
+// Adds a replica's gaps, all of them, to `gaps`.
+void count_gaps(const Replica::State& s, TokenGaps& gaps);
 
 struct RouterProcess {
   struct State {

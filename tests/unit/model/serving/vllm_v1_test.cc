@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include "model/serving/outcome.h"
+#include "model/serving/token_gaps.h"
 #include "partition/block.h"
 #include "pdes/engine.h"
 #include "pdes/transport.h"
@@ -24,7 +24,7 @@ struct Ran {
   std::unique_ptr<Serving> serving;
   std::unique_ptr<Outcome> outcome;
   std::uint64_t found = 0, forgotten = 0, tokens = 0, batches = 0, swaps = 0, accepted = 0;
-  std::uint64_t gaps = 0, longest_gap_ps = 0;
+  TokenGaps gaps;
   // In batches; the router is a picosecond away.
   [[nodiscard]] std::int64_t first_token(std::size_t r) const {
     return whole(outcome->first_token(r), 10_ms);
@@ -65,8 +65,7 @@ Ran run(Spec spec) {
     out.batches += s.batches;
     out.swaps += s.swaps;
     out.accepted += s.accepted;
-    out.gaps = std::accumulate(s.gaps.begin(), s.gaps.end(), out.gaps);
-    out.longest_gap_ps = std::max(out.longest_gap_ps, s.gap_most_ps);
+    count_gaps(s, out.gaps);
     EXPECT_EQ(s.held, 0u);
     EXPECT_EQ(s.idle, s.cached.size());
   });
@@ -141,8 +140,8 @@ TEST(VllmV1, PreemptsTheLastComeOrTheLeastUrgent) {
   EXPECT_EQ(ran.restarts(1), 1u);
   EXPECT_EQ(ran.end(0), 10);
   EXPECT_GT(ran.tokens, 2u * 17) << "nothing was computed again";
-  EXPECT_EQ(ran.gaps, 2u * 9) << "a restart gives no token twice";
-  EXPECT_EQ(whole(core::Time{static_cast<std::int64_t>(ran.longest_gap_ps)}, 10_ms), 6)
+  EXPECT_EQ(ran.gaps.count(), 2u * 9) << "a restart gives no token twice";
+  EXPECT_EQ(whole(core::Time{static_cast<std::int64_t>(ran.gaps.most_ps)}, 10_ms), 6)
       << "from the batch before it was preempted, at 50 ms, to the one after the other's end";
   spec.order = Order::priority;
   ran = run(spec);
