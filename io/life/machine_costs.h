@@ -8,7 +8,7 @@
 
 namespace exawarp::io {
 
-// Medians, in ns of wall time. What takes more threads than there are cores to run them on is not
+// In ns of wall time, on a quiet machine. What takes more threads than there are cores to run them on is not
 // measured, but reckoned to grow with their number.
 class MachineCosts {
  public:

@@ -226,6 +226,7 @@ void add_assumptions(const PlanRequest& request, const MachineCosts& costs,
                         static_cast<double>(std::max<std::uint64_t>(1, report.events))));
   }
   add("every core is as fast as those here");
+  if (request.shape.ranks > 1) add("an MPI library takes 25 MiB of each rank");
   if (workers_of_host(request) > together) {
     add(fmt::format("{} workers of a host share its memory as {} do here",
                     workers_of_host(request), together));

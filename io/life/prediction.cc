@@ -55,8 +55,8 @@ std::uint64_t rank_bytes_of(const PlanSample& sample, std::uint32_t ranks) {
     most = std::max(most, std::accumulate(mine.begin(), mine.end(), std::uint64_t{0}));
   }
   const std::uint64_t lps = (sample.lp_bytes + ranks - 1) / ranks;
-  return std::max(sample.peak_bytes,
-                  sample.resident_bytes + lps + sample.directory_bytes + most);
+  const std::uint64_t engine = lps + sample.directory_bytes + most;
+  return std::max(sample.peak_bytes, sample.resident_bytes + engine) + (ranks > 1 ? kMpiBytes : 0);
 }
 
 std::vector<RunShape> smaller_shapes(const RunShape& most) {

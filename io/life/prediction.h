@@ -13,6 +13,9 @@ namespace exawarp::io {
 
 // A run is advised that is at most so much slower than the fastest one, and has the fewest workers.
 constexpr double kWorthwhile = 0.10;
+// What an MPI library adds to a rank: Open MPI 4.1.4, two ranks with next to no LPs (49.7 and 24.4 MB
+// with it and without).
+constexpr std::uint64_t kMpiBytes = 25 << 20;
 
 // What was simulated here, on one worker, of a run of `ranks` ranks.
 struct PlanSample {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/random.h"
+#include "tests/support/draws.h"
 
 namespace exawarp::tests {
 namespace {
@@ -35,7 +35,7 @@ TEST(SlowestWorker, IsHelpedByThoseWhoAreDone) {
 }
 
 TEST(SlowestWorker, IsBetweenTheMeanAndTheSum) {
-  core::RandomStream random({.seed = 7, .stream = 1});
+  Draws random(7, 1);
   for (int round = 0; round < 200; ++round) {
     Tasks tasks(1 + random.below(24));
     for (std::uint64_t& task : tasks) task = random.below(1'000);

@@ -22,10 +22,10 @@ TEST(RankMemory, IsThatOfTheRankWithMost) {
   PlanSample s{.peak_bytes = 50, .resident_bytes = 40, .lp_bytes = 100, .directory_bytes = 3};
   s.partition_bytes = {10, 10, 10, 30};
   EXPECT_EQ(rank_bytes_of(s, 1), 40u + 100 + 3 + 60);
-  EXPECT_EQ(rank_bytes_of(s, 2), 40u + 50 + 3 + 40);
-  EXPECT_EQ(rank_bytes_of(s, 4), 40u + 25 + 3 + 30);
+  EXPECT_EQ(rank_bytes_of(s, 2), kMpiBytes + 40 + 50 + 3 + 40);
+  EXPECT_EQ(rank_bytes_of(s, 4), kMpiBytes + 40 + 25 + 3 + 30);
   s.peak_bytes = 1'000;  // before the engine
-  EXPECT_EQ(rank_bytes_of(s, 4), 1'000u);
+  EXPECT_EQ(rank_bytes_of(s, 4), kMpiBytes + 1'000);
 }
 
 TEST(SmallerShapes, AreHalvesDownToOneWorker) {
