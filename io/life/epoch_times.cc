@@ -1,7 +1,6 @@
 #include "io/life/epoch_times.h"
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <numeric>
 
@@ -11,16 +10,6 @@ namespace exawarp::io {
 namespace {
 
 constexpr std::uint64_t kStretches = 32;  // of a sample
-
-double wall_clock_s() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double thread_clock_s() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 // What is left of a worker's own tasks: [front, back).
 struct OwnTasks {
@@ -79,20 +68,49 @@ EpochTimes times_of(const pdes::RehearsedEpoch& epoch, const RunShape& shape,
   return out;
 }
 
-PlannedEpochs::PlannedEpochs(std::vector<Candidate> candidates, double sample_s,
-                             const std::atomic<bool>* stop)
+std::uint64_t thread_processor_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+PlannedEpochs::PlannedEpochs(std::vector<Candidate> candidates, const Limits& limits)
     : candidates_(std::move(candidates)),
+      limits_(limits),
       times_(candidates_.size()),
-      sample_ns_(static_cast<std::uint64_t>(sample_s * 1e9)),
-      stop_(stop) {
+      sample_ns_(static_cast<std::uint64_t>(limits.sample_s * 1e9)),
+      processor_before_ns_(limits.processor_ns()) {
   EXAWARP_CHECK(!candidates_.empty(), candidates_.size());
 }
 
-std::uint64_t PlannedEpochs::lost_ns(const pdes::RehearsedEpoch& epoch) {
-  if (epochs_++ == 0) {
-    first_wall_s_ = last_wall_s_ = wall_clock_s();
-    first_cpu_s_ = last_cpu_s_ = thread_clock_s();
-  }
+// Which partition was at work when another process came is not known; all of them count for less.
+pdes::RehearsedEpoch PlannedEpochs::undisturbed(const pdes::RehearsedEpoch& epoch) {
+  const std::uint64_t wall_ns =
+      std::accumulate(epoch.busy_ns.begin(), epoch.busy_ns.end(), epoch.serial_ns);
+  // What happens between two epochs is in it, too: so it is more than they took, where this thread
+  // had its processor.
+  const std::uint64_t now_ns = limits_.processor_ns();
+  const std::uint64_t own_ns = std::min(wall_ns, now_ns - processor_before_ns_);
+  processor_before_ns_ = now_ns;
+  const double share =
+      wall_ns == 0 ? 1 : static_cast<double>(own_ns) / static_cast<double>(wall_ns);
+  const auto of = [&](std::uint64_t ns) {
+    return own_ns == wall_ns ? ns : static_cast<std::uint64_t>(static_cast<double>(ns) * share);
+  };
+  undisturbed_ns_.clear();
+  for (const std::uint64_t ns : epoch.busy_ns) undisturbed_ns_.push_back(of(ns));
+  host_ns_ += wall_ns;
+  own_ns_ += own_ns;
+  return {.busy_ns = undisturbed_ns_,
+          .departures = epoch.departures,
+          .serial_ns = of(epoch.serial_ns),
+          .committed_events = epoch.committed_events};
+}
+
+std::uint64_t PlannedEpochs::lost_ns(const pdes::RehearsedEpoch& measured) {
+  ++epochs_;
+  const pdes::RehearsedEpoch epoch = undisturbed(measured);
   double planned_wall_ns = 0;
   for (std::size_t c = 0; c < candidates_.size(); ++c) {
     const EpochTimes times = times_of(epoch, candidates_[c].shape, candidates_[c].costs);
@@ -105,11 +123,10 @@ std::uint64_t PlannedEpochs::lost_ns(const pdes::RehearsedEpoch& epoch) {
   const std::uint64_t busy_ns =
       std::accumulate(epoch.busy_ns.begin(), epoch.busy_ns.end(), std::uint64_t{0});
   busy_ns_ += busy_ns;
-  host_ns_ += busy_ns + epoch.serial_ns;
   if (host_ns_ - stretch_host_ns_ >= sample_ns_ / kStretches) end_stretch(epoch.committed_events);
-  const double whole_ns = planned_wall_ns * candidates_.front().shape.workers();
-  return static_cast<std::uint64_t>(whole_ns) - std::min(static_cast<std::uint64_t>(whole_ns),
-                                                         busy_ns);
+  const auto whole_ns =
+      static_cast<std::uint64_t>(planned_wall_ns * candidates_.front().shape.workers());
+  return whole_ns - std::min(whole_ns, busy_ns);
 }
 
 void PlannedEpochs::end_stretch(std::uint64_t committed_events) {
@@ -121,13 +138,10 @@ void PlannedEpochs::end_stretch(std::uint64_t committed_events) {
     stretch_wall_ns_ = wall_ns;
   }
   stretch_host_ns_ = host_ns_;
-  last_wall_s_ = wall_clock_s();
-  last_cpu_s_ = thread_clock_s();
 }
 
 double PlannedEpochs::processor_share() const {
-  const double wall_s = last_wall_s_ - first_wall_s_;
-  return wall_s <= 0 ? 1 : std::clamp((last_cpu_s_ - first_cpu_s_) / wall_s, 0.0, 1.0);
+  return host_ns_ == 0 ? 1 : static_cast<double>(own_ns_) / static_cast<double>(host_ns_);
 }
 
 }  // namespace exawarp::io

@@ -35,7 +35,10 @@ std::uint64_t slowest_worker_ns(std::span<const std::uint64_t> tasks_ns, std::ui
 EpochTimes times_of(const pdes::RehearsedEpoch& epoch, const RunShape& shape,
                     const EpochCosts& costs);
 
+std::uint64_t thread_processor_ns();
+
 // The rehearsal of a run that is planned, and what it would take on it and on fewer workers.
+// An epoch in which other work had the processor counts for the time that this thread had it.
 class PlannedEpochs final : public pdes::Rehearsal {
  public:
   struct Candidate {
@@ -48,44 +51,51 @@ class PlannedEpochs final : public pdes::Rehearsal {
     double wall_ns = 0;        // that the planned run would have taken
   };
 
-  // `candidates`: the run that is planned, then others, whose ranks divide its. Over after
-  // `sample_s` seconds of host time, or once `stop` is set, where there is one.
-  PlannedEpochs(std::vector<Candidate> candidates, double sample_s,
-                const std::atomic<bool>* stop = nullptr);
+  struct Limits {
+    double sample_s = 5;                      // of host time, then it is over
+    const std::atomic<bool>* stop = nullptr;  // over once that is set; null: never
+    // Processor time of the calling thread, in ns, ever.
+    std::uint64_t (*processor_ns)() = thread_processor_ns;
+  };
+  // `candidates`: the run that is planned, then others, whose ranks divide its.
+  PlannedEpochs(std::vector<Candidate> candidates, const Limits& limits);
 
   [[nodiscard]] std::uint32_t ranks() const override { return candidates_.front().shape.ranks; }
   [[nodiscard]] std::uint32_t threads() const override { return candidates_.front().shape.threads; }
   std::uint64_t lost_ns(const pdes::RehearsedEpoch& epoch) override;
   [[nodiscard]] bool is_over() const override {
     // relaxed: nothing is read because of it
-    return host_ns_ >= sample_ns_ || (stop_ != nullptr && stop_->load(std::memory_order_relaxed));
+    return host_ns_ >= sample_ns_ ||
+           (limits_.stop != nullptr && limits_.stop->load(std::memory_order_relaxed));
   }
 
   // By candidate, of the sample.
   [[nodiscard]] std::span<const EpochTimes> times() const { return times_; }
   [[nodiscard]] std::span<const Stretch> stretches() const { return stretches_; }
   [[nodiscard]] std::uint64_t epochs() const { return epochs_; }
-  // What the partitions took in all, and the rest of each epoch, on this worker.
+  // Of the epochs on this worker, by the clock on the wall.
   [[nodiscard]] double host_s() const { return static_cast<double>(host_ns_) * 1e-9; }
+  // What the partitions took of it, and of the processor.
   [[nodiscard]] double busy_s() const { return static_cast<double>(busy_ns_) * 1e-9; }
   // How much of its processor this thread had, 0 to 1: less where other work wanted it, too.
   [[nodiscard]] double processor_share() const;
 
  private:
+  pdes::RehearsedEpoch undisturbed(const pdes::RehearsedEpoch& epoch);
   void end_stretch(std::uint64_t committed_events);
 
   std::vector<Candidate> candidates_;
+  Limits limits_;
   std::vector<EpochTimes> times_;
   std::vector<Stretch> stretches_;
+  std::vector<std::uint64_t> undisturbed_ns_;  // by partition, of an epoch
   std::uint64_t sample_ns_;
-  const std::atomic<bool>* stop_;
-  std::uint64_t host_ns_ = 0, busy_ns_ = 0;
+  std::uint64_t host_ns_ = 0, own_ns_ = 0, busy_ns_ = 0;
+  std::uint64_t processor_before_ns_;
   std::uint64_t epochs_ = 0;
   std::uint64_t stretch_host_ns_ = 0;    // where the last stretch ended
   std::uint64_t stretch_events_ = 0;
   double stretch_wall_ns_ = 0;
-  double first_wall_s_ = 0, first_cpu_s_ = 0;  // clocks at the first epoch, and at the last stretch
-  double last_wall_s_ = 0, last_cpu_s_ = 0;
 };
 
 }  // namespace exawarp::io

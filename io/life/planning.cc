@@ -8,7 +8,6 @@
 #include <chrono>
 #include <fstream>
 #include <latch>
-#include <limits>
 #include <thread>
 
 #include "core/machine.h"
@@ -22,6 +21,8 @@ namespace exawarp::io {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr double kForever = 1e9;  // seconds
 
 std::uint64_t resident_bytes() {
   std::uint64_t mapped_pages = 0, pages = 0;
@@ -126,7 +127,7 @@ void run_copy(const Plannable& what, const PlanRequest& request,
     is_ready = true;
   };
   try {
-    PlannedEpochs epochs({run}, std::numeric_limits<std::int32_t>::max(), &others.is_over());
+    PlannedEpochs epochs({run}, {.sample_s = kForever, .stop = &others.is_over()});
     RunOptions options = request.options;
     options.threads = request.shape.threads;
     options.rehearsal = &epochs;
@@ -267,7 +268,7 @@ PlanReport make_plan(const Plannable& what, const PlanRequest& request) {
     candidates.push_back({shape, costs.of(shape, hosts, request.round_trip_s)});
   }
   const PlannedEpochs::Candidate run = candidates.front();
-  PlannedEpochs epochs(candidates, request.sample_s);
+  PlannedEpochs epochs(candidates, {.sample_s = request.sample_s});
   const std::uint32_t together =
       std::min(workers_of_host(request), core::discover_machine().workers_max);
   const Measured measured = measure_side_by_side(what, request, epochs, run, together - 1);

@@ -8,13 +8,11 @@
 namespace exawarp::io {
 namespace {
 
-// What other work on the processor took from the sample is taken off.
-EpochTimes whole_run(const EpochTimes& sample, double times_sample, double processor_share) {
-  const double own = times_sample * processor_share;
-  return {.work_ns = sample.work_ns * own,
-          .imbalance_ns = sample.imbalance_ns * own,
-          .barrier_ns = sample.barrier_ns * own,
-          .exchange_ns = sample.exchange_ns * times_sample};
+EpochTimes times(double factor, const EpochTimes& sample) {
+  return {.work_ns = sample.work_ns * factor,
+          .imbalance_ns = sample.imbalance_ns * factor,
+          .barrier_ns = sample.barrier_ns * factor,
+          .exchange_ns = sample.exchange_ns * factor};
 }
 
 // Nanoseconds of an event in the stretches, the fastest and the slowest tenth left out.
@@ -26,13 +24,12 @@ std::pair<double, double> extremes_of(std::span<const PlannedEpochs::Stretch> st
   return {event_ns[out], event_ns[event_ns.size() - 1 - out]};
 }
 
-void set_range(const PlanSample& sample, const PlannedEpochs& epochs, double sample_s,
-               PlanReport& report) {
+void set_range(const PlanSample& sample, const PlannedEpochs& epochs, PlanReport& report) {
   report.run_low_s = report.run_high_s = report.run_s;
   if (sample.whole || epochs.stretches().empty()) return;
   const auto [fast_ns, slow_ns] = extremes_of(epochs.stretches());
-  const double left = (times_sample(sample) - 1) * static_cast<double>(sample.events) * 1e-9 *
-                      epochs.processor_share();
+  const double sample_s = epochs.times().front().wall_ns() * 1e-9;
+  const double left = (times_sample(sample) - 1) * static_cast<double>(sample.events) * 1e-9;
   report.run_low_s = std::min(report.run_s, sample_s + left * fast_ns);
   report.run_high_s = std::max(report.run_s, sample_s + left * slow_ns);
 }
@@ -97,7 +94,7 @@ PlanLimit limit_of(const EpochTimes& times) {
 void predict(const PlanSample& sample, const PlannedEpochs& epochs,
              std::span<const RunShape> shapes, PlanReport& report) {
   EXAWARP_CHECK(shapes.size() == epochs.times().size(), shapes.size(), epochs.times().size());
-  const double factor = times_sample(sample), share = epochs.processor_share();
+  const double factor = times_sample(sample);
   report.sample_s = epochs.host_s();
   report.sample_events = sample.events;
   report.whole = sample.whole;
@@ -107,17 +104,16 @@ void predict(const PlanSample& sample, const PlannedEpochs& epochs,
                                         : static_cast<double>(sample.undone) /
                                               static_cast<double>(sample.processed);
   report.setup_s = sample.prepared_s + sample.constructed_s / report.shape.ranks;
-  report.times = whole_run(epochs.times().front(), factor, share);
+  report.times = times(factor, epochs.times().front());
   report.run_s = report.times.wall_ns() * 1e-9;
-  set_range(sample, epochs, whole_run(epochs.times().front(), 1, share).wall_ns() * 1e-9, report);
+  set_range(sample, epochs, report);
   report.rank_bytes = rank_bytes_of(sample, report.shape.ranks);
   if (sample.events != 0) {
-    report.costs.event_ns = epochs.busy_s() * 1e9 * share / static_cast<double>(sample.events);
+    report.costs.event_ns = epochs.busy_s() * 1e9 / static_cast<double>(sample.events);
   }
   report.choices.clear();
   for (std::size_t i = shapes.size(); i-- > 0;) {
-    report.choices.push_back(
-        {shapes[i], whole_run(epochs.times()[i], factor, share).wall_ns() * 1e-9});
+    report.choices.push_back({shapes[i], factor * epochs.times()[i].wall_ns() * 1e-9});
   }
   report.advised = advised_shape(report.choices);
   report.limit = limit_of(report.times);

@@ -80,25 +80,48 @@ TEST(EpochTimes, PayForTheBarrierOfThreads) {
   EXPECT_EQ(t.barrier_ns, 305);
 }
 
+// Of a thread that has had its processor all the time.
+std::uint64_t always_running() {
+  static std::uint64_t now_ns = 0;
+  return now_ns += 1'000'000'000;
+}
+// A microsecond between two looks.
+std::uint64_t hardly_running() {
+  static std::uint64_t now_ns = 0;
+  return now_ns += 1'000;
+}
+
 TEST(PlannedEpochs, TellTheWindowWhatTheWorkersWouldLose) {
-  PlannedEpochs epochs({{.shape = {2, 1}, .costs = {.exchange_ns = 100}}, {.shape = {1, 1}, .costs = {}}},
-                       1);
+  PlannedEpochs epochs(
+      {{.shape = {2, 1}, .costs = {.exchange_ns = 100}}, {.shape = {1, 1}, .costs = {}}},
+      {.processor_ns = always_running});
   const Tasks busy{10, 40}, sent{0, 0};
   // Two workers, for 40 + 5 + 100 each, of which they work for 50 together.
   EXPECT_EQ(epochs.lost_ns(epoch_of(busy, sent)), 2u * 145 - 50);
   EXPECT_EQ(epochs.times()[0].wall_ns(), 145);
   EXPECT_EQ(epochs.times()[1].wall_ns(), 55);
   EXPECT_EQ(epochs.epochs(), 1u);
+  EXPECT_EQ(epochs.processor_share(), 1);
+}
+
+TEST(PlannedEpochs, TakeOffWhatOtherWorkHad) {
+  PlannedEpochs epochs({{.shape = {2, 1}, .costs = {}}}, {.processor_ns = hardly_running});
+  const Tasks busy{3'000, 1'000}, sent{0, 0};
+  epochs.lost_ns({.busy_ns = busy, .departures = sent, .serial_ns = 0});
+  EXPECT_EQ(epochs.times()[0].wall_ns(), 750);  // a quarter
+  EXPECT_EQ(epochs.processor_share(), 0.25);
+  EXPECT_EQ(epochs.host_s(), 4e-6);
 }
 
 TEST(PlannedEpochs, AreOverAfterTheSampleOrWhenTold) {
-  PlannedEpochs short_one({{.shape = {1, 1}, .costs = {}}}, 50e-9);
+  PlannedEpochs short_one({{.shape = {1, 1}, .costs = {}}},
+                          {.sample_s = 50e-9, .processor_ns = always_running});
   const Tasks busy{50}, sent{0};
   EXPECT_FALSE(short_one.is_over());
   short_one.lost_ns(epoch_of(busy, sent));
   EXPECT_TRUE(short_one.is_over());
   std::atomic<bool> stop{false};
-  const PlannedEpochs told({{.shape = {1, 1}, .costs = {}}}, 1, &stop);
+  const PlannedEpochs told({{.shape = {1, 1}, .costs = {}}}, {.stop = &stop});
   EXPECT_FALSE(told.is_over());
   stop = true;
   EXPECT_TRUE(told.is_over());
