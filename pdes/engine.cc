@@ -257,17 +257,15 @@ Time Engine::Parts::synchronise() {
 }
 
 void Engine::Parts::account_lost_time(Clock::time_point epoch_started) {
-  if (meter) {
-    lost_ns += meter->lost_ns(partitions, ns_since(epoch_started));
-    return;
-  }
   std::uint64_t busy_ns = 0;
   for (const auto& partition : partitions) {
     const Statistics& s = partition->statistics();
     busy_ns += s.process_ns + s.exchange_ns + s.collect_ns;
   }
-  const std::uint64_t epoch_ns = ns_since(epoch_started) * workers();
-  lost_ns += epoch_ns - std::min(epoch_ns, busy_ns - busy_before_ns);
+  const std::uint64_t epoch_ns = ns_since(epoch_started);
+  const std::uint64_t workers_ns = epoch_ns * workers();
+  lost_ns += meter ? meter->lost_ns(partitions, epoch_ns)
+                   : workers_ns - std::min(workers_ns, busy_ns - busy_before_ns);
   busy_before_ns = busy_ns;
 }
 

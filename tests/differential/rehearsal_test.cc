@@ -26,11 +26,12 @@ class Recorded final : public pdes::Rehearsal {
     EXPECT_EQ(epoch.busy_ns.size(), kRanks * kPartitions);
     departures = std::accumulate(epoch.departures.begin(), epoch.departures.end(), departures);
     committed = epoch.committed_events;
-    return 1'000;
+    return lost;
   }
   [[nodiscard]] bool is_over() const override { return epochs >= epochs_most; }
 
   std::uint64_t epochs = 0, epochs_most = ~std::uint64_t{0}, departures = 0, committed = 0;
+  std::uint64_t lost = 1'000;  // in each epoch
 };
 
 class RehearsalOfPhold : public testing::Test {
@@ -41,7 +42,7 @@ class RehearsalOfPhold : public testing::Test {
     placement.ranks = 1;
     const auto transport = pdes::make_single_transport();
     pdes::Engine engine(*model_, placement,
-                        {.end = kEnd, .window = window, .rehearsal = &recorded_}, *transport);
+                        {.end = matrix_.end, .window = window, .rehearsal = &recorded_}, *transport);
     return engine.run();
   }
   pdes::RunResult parallel(core::Time window) const {
@@ -80,6 +81,18 @@ TEST_F(RehearsalOfPhold, EndsWhenItIsOver) {
   const pdes::RunResult result = rehearsed(3 * pdes::kPholdUnit);
   EXPECT_TRUE(result.stopped);
   EXPECT_EQ(recorded_.epochs, 3u);
+}
+
+// The window weighs what is lost against the time that partitions work, which is far more than 1 ns
+// and far less than a second.
+TEST_F(RehearsalOfPhold, HasLongerEpochsWhereMoreIsLost) {
+  constexpr std::uint32_t kLps = 8'192;
+  model_ = pdes::make_phold({.lps = kLps, .start_events = 8});
+  matrix_ = {.model = model_.get(), .placer = blocks_of(kLps, 2), .end = 4 * pdes::kPholdUnit};
+  recorded_.lost = 1;
+  const std::uint64_t short_ones = rehearsed(core::Time{0}).total.gvt_rounds;
+  recorded_.lost = 1'000'000'000;
+  EXPECT_LT(rehearsed(core::Time{0}).total.gvt_rounds, short_ones);
 }
 
 }  // namespace
