@@ -105,7 +105,8 @@ struct Engine::Parts {
                          .audit_probability = options.audit_probability,
                          .rebuild_events = options.rebuild_events,
                          .history_limit = 0,
-                         .rehearsed_locals = rehearsed_ranks() == 0 ? 0 : locals / rehearsed_ranks()};
+                         .rehearsed_locals = 0};
+    if (rehearsed_ranks() != 0) setup.rehearsed_locals = locals / rehearsed_ranks();
     if (optimistic) setup.history_limit = history_limit(options, transport.machine_ranks(), locals);
     for (std::uint32_t i = 0; i < locals; ++i) {
       setup.id = {setup.first_local + i};

@@ -7,7 +7,7 @@
 // what the workers of the larger run would have lost meanwhile.
 //
 // Example: two threads; of an epoch's partitions one takes 30 us and one 10. They would have waited
-// 20 us, and the time of a barrier. One worker, which waits for nobody, would choose a short window.
+// 20 us, and the time of a barrier. One worker waits for nobody, and would choose a short window.
 //
 // Nothing of it affects results. Used by `exawarp plan` (io/life/planning.h).
 #pragma once
@@ -43,7 +43,7 @@ class Rehearsal {
   [[nodiscard]] virtual std::uint32_t threads() const = 0;  // of a rank
   // After each epoch. Returns the time that the workers of all ranks would have lost in it.
   virtual std::uint64_t lost_ns(const RehearsedEpoch& epoch) = 0;
-  // Whether to stop here; asked after each epoch.
+  // Whether to stop; asked in each epoch before lost_ns(), so one more follows.
   [[nodiscard]] virtual bool is_over() const = 0;
 };
 

@@ -185,8 +185,9 @@ struct Information {
 using Command = std::variant<Information, RunArguments, WorkloadArguments, TopologyArguments,
                              TrafficArguments, ServeArguments, CapacityArguments, PholdArguments,
                              PlanArguments, GoalArguments, AstraArguments, ExtrapolateArguments,
-                             ValidateArguments, CalibrateArguments, CompareArguments, ReportArguments, ForkArguments,
-                             KernelsArguments, DoctorArguments, SweepArguments, SearchArguments>;
+                             ValidateArguments, CalibrateArguments, CompareArguments,
+                             ReportArguments, ForkArguments, KernelsArguments, DoctorArguments,
+                             SweepArguments, SearchArguments>;
 
 // `arguments` without the program's name. Throws core::InputError. `given`, where there is one,
 // gets the command and what each of its options is given: what has to be the same on every rank,

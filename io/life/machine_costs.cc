@@ -27,7 +27,7 @@ constexpr int kBatches = 40;
 constexpr int kRoundsOfABatch = 100;
 constexpr std::chrono::microseconds kBusy{5};
 constexpr std::chrono::seconds kWorkersComeWithin{1};
-constexpr std::uint32_t kEventsOfARound = 256;  // to tell what an event takes from what a round does
+constexpr std::uint32_t kEventsOfARound = 256;  // to tell an event's cost from a round's
 // Where one core leaves nothing to measure: two threads, two ranks on the machine of
 // docs/laboratory/scaling.md.
 constexpr double kBarrierNs = 500, kExchangeNs = 1'000, kExchangeEventNs = 20;

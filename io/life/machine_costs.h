@@ -8,16 +8,17 @@
 
 namespace exawarp::io {
 
-// In ns of wall time, on a quiet machine. What takes more threads than there are cores to run them on is not
-// measured, but reckoned to grow with their number.
+// In ns of wall time, on a quiet machine. What takes more threads than there are cores to run them
+// on is not measured, but reckoned to grow with their number.
 class MachineCosts {
  public:
   // Takes a few hundredths of a second. `most`: no run that is asked about has more.
   explicit MachineCosts(const RunShape& most);
 
-  // Where ranks are spread evenly over `hosts`, which one message and its answer take `round_trip_s`
-  // to reach.
-  [[nodiscard]] EpochCosts of(const RunShape& shape, std::uint32_t hosts, double round_trip_s) const;
+  // Where ranks are spread evenly over `hosts`; between these a message and its answer take
+  // `round_trip_s`.
+  [[nodiscard]] EpochCosts of(const RunShape& shape, std::uint32_t hosts,
+                              double round_trip_s) const;
   // Threads that a barrier, ranks that an exchange was measured with; 1: neither was.
   [[nodiscard]] std::uint32_t measured_threads() const { return threads_; }
   [[nodiscard]] std::uint32_t measured_ranks() const { return ranks_; }

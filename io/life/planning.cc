@@ -78,7 +78,8 @@ Simulated simulate_piece(const PholdRun& run, const RunOptions& options,
 // In all, where `listed` is what the workload counts; 0: not known.
 double events_in_all(const Plannable& what, const Simulated& done, std::uint64_t listed) {
   const auto events = static_cast<double>(done.result.total.committed_events());
-  if (const auto* const phold = std::get_if<PholdRun>(&what)) {  // as many in any time as in another
+  // Of PHOLD any time has as many as any other.
+  if (const auto* const phold = std::get_if<PholdRun>(&what)) {
     const double reached = core::to_seconds(done.result.last_event);
     return reached <= 0 ? 0 : events * core::to_seconds(phold->end) / reached;
   }

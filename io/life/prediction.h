@@ -13,8 +13,8 @@ namespace exawarp::io {
 
 // A run is advised that is at most so much slower than the fastest one, and has the fewest workers.
 constexpr double kWorthwhile = 0.10;
-// What an MPI library adds to a rank: Open MPI 4.1.4, two ranks with next to no LPs (49.7 and 24.4 MB
-// with it and without).
+// What an MPI library adds to a rank: Open MPI 4.1.4, two ranks with next to no LPs (49.7 and
+// 24.4 MB with it and without).
 constexpr std::uint64_t kMpiBytes = 25 << 20;
 
 // What was simulated here, on one worker, of a run of `ranks` ranks.
@@ -29,7 +29,7 @@ struct PlanSample {
   std::uint64_t resident_bytes = 0;  // at that moment
   std::uint64_t lp_bytes = 0;        // of all ranks
   std::uint64_t directory_bytes = 0;  // of each rank
-  std::vector<std::uint64_t> partition_bytes;  // events and histories, by partition
+  std::vector<std::uint64_t> partition_bytes = {};  // events and histories, by partition
 };
 
 // How many times the sample's events the whole run has; 1 where nothing more is known.

@@ -39,7 +39,7 @@ struct PlannedShape {
 
 // What the machine at hand was measured to take, or was taken for.
 struct PlanCosts {
-  double event_ns = 0;           // processor time of an event that is committed, those undone included
+  double event_ns = 0;           // processor time of a committed event and what is undone for it
   double barrier_ns = 0;         // of an epoch, between the threads of a rank
   double exchange_ns = 0;        // of an epoch, between ranks
   double exchange_event_ns = 0;  // beyond that, of an event to another rank

@@ -110,7 +110,7 @@ TEST(PlannedEpochs, TakeOffWhatOtherWorkHad) {
   epochs.lost_ns({.busy_ns = busy, .departures = sent, .serial_ns = 0});
   EXPECT_EQ(epochs.times()[0].wall_ns(), 750);  // a quarter
   EXPECT_EQ(epochs.processor_share(), 0.25);
-  EXPECT_EQ(epochs.host_s(), 4e-6);
+  EXPECT_DOUBLE_EQ(epochs.host_s(), 4e-6);
 }
 
 TEST(PlannedEpochs, AreOverAfterTheSampleOrWhenTold) {
