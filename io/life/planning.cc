@@ -93,7 +93,9 @@ double events_in_all(const Plannable& what, const Simulated& done, std::uint64_t
 // its own until then, and all go into their first event together.
 class SideBySide {
  public:
-  explicit SideBySide(std::uint32_t copies) : ready_(copies) {}
+  explicit SideBySide(std::uint32_t copies) : copies_(copies), ready_(copies) {}
+
+  [[nodiscard]] std::uint32_t copies() const { return copies_; }
 
   // Of the piece: lets the copies prepare, and waits for them.
   void piece_is_ready() {
@@ -114,6 +116,7 @@ class SideBySide {
     if (!has_begun_.exchange(true)) begun_.count_down();
   }
 
+  std::uint32_t copies_;
   std::latch begun_{1}, ready_;
   std::atomic<bool> has_begun_{false}, is_over_{false};
 };
@@ -180,6 +183,9 @@ Measured measure(const Plannable& what, const PlanRequest& request, PlannedEpoch
   const Simulated done =
       std::visit([&](const auto& of) { return simulate_piece(of, options, *transport); }, what);
   add_result(done.result, out.sample);
+  // Copies have grown as much.
+  const std::uint64_t peak = std::max(peak_rss_bytes(), out.sample.resident_bytes);
+  out.sample.grown_bytes = (peak - out.sample.resident_bytes) / (others.copies() + 1);
   out.sample.whole = !done.result.stopped;
   out.sample.events_in_all = events_in_all(what, done, listed);
   out.partitions = done.result.partition_count;

@@ -52,7 +52,12 @@ std::uint64_t rank_bytes_of(const PlanSample& sample, std::uint32_t ranks) {
     most = std::max(most, std::accumulate(mine.begin(), mine.end(), std::uint64_t{0}));
   }
   const std::uint64_t lps = (sample.lp_bytes + ranks - 1) / ranks;
-  const std::uint64_t engine = lps + sample.directory_bytes + most;
+  // Mailboxes, what states have in containers, what the allocator keeps: a share of all of it.
+  const std::uint64_t counted = sample.lp_bytes + sample.directory_bytes +
+                                std::accumulate(all.begin(), all.end(), std::uint64_t{0});
+  const std::uint64_t other =
+      (sample.grown_bytes - std::min(sample.grown_bytes, counted)) / ranks;
+  const std::uint64_t engine = lps + sample.directory_bytes + most + other;
   return std::max(sample.peak_bytes, sample.resident_bytes + engine) + (ranks > 1 ? kMpiBytes : 0);
 }
 

@@ -27,6 +27,7 @@ struct PlanSample {
   bool whole = false;        // the run was over within the sample
   std::uint64_t peak_bytes = 0;      // of the process, until everything was placed
   std::uint64_t resident_bytes = 0;  // at that moment
+  std::uint64_t grown_bytes = 0;     // from then on, at the peak
   std::uint64_t lp_bytes = 0;        // of all ranks
   std::uint64_t directory_bytes = 0;  // of each rank
   std::vector<std::uint64_t> partition_bytes = {};  // events and histories, by partition

@@ -24,6 +24,8 @@ TEST(RankMemory, IsThatOfTheRankWithMost) {
   EXPECT_EQ(rank_bytes_of(s, 1), 40u + 100 + 3 + 60);
   EXPECT_EQ(rank_bytes_of(s, 2), kMpiBytes + 40 + 50 + 3 + 40);
   EXPECT_EQ(rank_bytes_of(s, 4), kMpiBytes + 40 + 25 + 3 + 30);
+  s.grown_bytes = 163 + 80;  // beyond what is counted
+  EXPECT_EQ(rank_bytes_of(s, 2), kMpiBytes + 40 + 50 + 3 + 40 + 40);
   s.peak_bytes = 1'000;  // before the engine
   EXPECT_EQ(rank_bytes_of(s, 4), kMpiBytes + 1'000);
 }
