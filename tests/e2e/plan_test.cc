@@ -51,7 +51,7 @@ std::size_t files_here() {
 TEST_F(PlanCommand, SaysWhatIsDocumented) {
   const json p = plan({"study.yaml", "--ranks", "2", "--threads", "2"});
   EXPECT_EQ(p["schema"], "exawarp-plan-1");
-  EXPECT_EQ(p["study"], "small");
+  EXPECT_EQ(p["study"], "tiny");
   EXPECT_EQ(p["ranks"], 2);
   EXPECT_EQ(p["threads"], 2);
   EXPECT_EQ(p["hosts"], 1);
