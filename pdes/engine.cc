@@ -29,6 +29,7 @@
 #include "pdes/executor.h"
 #include "pdes/mailbox.h"
 #include "pdes/partition.h"
+#include "pdes/rehearsal.h"
 #include "pdes/transport.h"
 #include "pdes/window.h"
 
@@ -89,13 +90,7 @@ struct Engine::Parts {
             {.threads = std::min(the_options.threads, placement.partitions_per_rank),
              .partitions = placement.partitions_per_rank,
              .first_core = the_transport.machine_rank() * the_options.threads})),
-        window({.lookahead = the_model.lookahead(),
-                .fixed = the_options.window,
-                .conservative = the_options.sync != Sync::optimistic,
-                .partitions = placement.partitions(),
-                .workers = placement.ranks *
-                           std::min(the_options.threads, placement.partitions_per_rank),
-                .among_ranks = placement.ranks > 1}),
+        window(window_setup(the_model.lookahead())),
         outgoing(placement.ranks) {
     EXAWARP_CHECK(placement.ranks == transport.ranks(), placement.ranks, transport.ranks());
     EXAWARP_CHECK(model.lookahead() >= Time{1}, model.lookahead().ps);
@@ -109,7 +104,9 @@ struct Engine::Parts {
                          .lookahead = model.lookahead(),
                          .audit_probability = options.audit_probability,
                          .rebuild_events = options.rebuild_events,
-                         .history_limit = 0};
+                         .history_limit = 0,
+                         .rehearsed_locals = 0};
+    if (rehearsed_ranks() != 0) setup.rehearsed_locals = locals / rehearsed_ranks();
     if (optimistic) setup.history_limit = history_limit(options, transport.machine_ranks(), locals);
     for (std::uint32_t i = 0; i < locals; ++i) {
       setup.id = {setup.first_local + i};
@@ -121,6 +118,10 @@ struct Engine::Parts {
           .interval_ns = static_cast<std::uint64_t>(options.sample_interval_s * 1e9),
           .partitions_per_rank = locals,
           .moments_max = moments_max_for(placement.partitions())});
+    if (options.rehearsal != nullptr) {
+      EXAWARP_CHECK(placement.ranks == 1 && options.threads == 1, placement.ranks, options.threads);
+      meter.emplace(*options.rehearsal, locals);
+    }
   }
 
   void initialise();
@@ -141,6 +142,10 @@ struct Engine::Parts {
   [[nodiscard]] std::uint32_t workers() const {
     return std::min(options.threads, placement.partitions_per_rank);
   }
+  [[nodiscard]] std::uint32_t rehearsed_ranks() const {
+    return options.rehearsal == nullptr ? 0 : options.rehearsal->ranks();
+  }
+  [[nodiscard]] WindowSetup window_setup(Time lookahead) const;
   void finish(Partition& partition) const;
   [[nodiscard]] std::optional<Event> first_late();
   [[nodiscard]] bool is_stopped() const { return latest.request == Request::stop; }
@@ -160,6 +165,7 @@ struct Engine::Parts {
   std::vector<std::unique_ptr<Partition>> partitions;
   Window window;
   std::unique_ptr<Sampler> sampler;  // null: no time series
+  std::optional<EpochMeter> meter;   // of a rehearsal
   CutPlan cuts;
   Time next_cut = Time::max();       // in simulated time
   Time last_cut{-1};                 // where the last one was
@@ -187,6 +193,19 @@ Engine::Engine(const Model& model, const core::Placement& placement, const Engin
   parts_ = std::make_unique<Parts>(model, placement, options, transport, sink);
 }
 Engine::~Engine() = default;
+
+// A rehearsal's is that of the run that it rehearses.
+WindowSetup Engine::Parts::window_setup(Time lookahead) const {
+  const bool rehearses = options.rehearsal != nullptr;
+  const std::uint32_t ranks = rehearses ? options.rehearsal->ranks() : placement.ranks;
+  const std::uint32_t threads = rehearses ? options.rehearsal->threads() : options.threads;
+  return {.lookahead = lookahead,
+          .fixed = options.window,
+          .conservative = options.sync != Sync::optimistic,
+          .partitions = placement.partitions(),
+          .workers = ranks * std::min(threads, placement.partitions() / ranks),
+          .among_ranks = ranks > 1};
+}
 
 void Engine::Parts::initialise() {
   executor->for_each([this](std::uint32_t i) { partitions[i]->initialise(model); });
@@ -217,7 +236,8 @@ GvtVote Engine::Parts::vote() const {
   const double limit = options.time_limit_s;
   const bool first_rank = transport.rank().value == 0;
   if ((limit > 0 && seconds_since(constructed) > limit) ||
-      (options.stop_asked != nullptr && options.stop_asked()))
+      (options.stop_asked != nullptr && options.stop_asked()) ||
+      (options.rehearsal != nullptr && options.rehearsal->is_over()))
     vote.request = Request::stop;
   else if (first_rank && cuts.every_s > 0 && seconds_since(run_started) > next_cut_s)
     vote.request = Request::cut;
@@ -243,8 +263,10 @@ void Engine::Parts::account_lost_time(Clock::time_point epoch_started) {
     const Statistics& s = partition->statistics();
     busy_ns += s.process_ns + s.exchange_ns + s.collect_ns;
   }
-  const std::uint64_t epoch_ns = ns_since(epoch_started) * workers();
-  lost_ns += epoch_ns - std::min(epoch_ns, busy_ns - busy_before_ns);
+  const std::uint64_t epoch_ns = ns_since(epoch_started);
+  const std::uint64_t workers_ns = epoch_ns * workers();
+  lost_ns += meter ? meter->lost_ns(partitions, epoch_ns)
+                   : workers_ns - std::min(workers_ns, busy_ns - busy_before_ns);
   busy_before_ns = busy_ns;
 }
 

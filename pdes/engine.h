@@ -20,6 +20,7 @@
 
 namespace exawarp::pdes {
 
+class Rehearsal;
 class Transport;
 
 enum class Sync { sequential, conservative, optimistic };
@@ -46,6 +47,9 @@ struct EngineOptions {
   bool (*stop_asked)() = nullptr;        // on any rank: all end between two epochs; asked in each
   double sample_interval_s = 0;          // host seconds between moments of the time series; at
                                          // 0 there is none. All ranks pass the same
+  Rehearsal* rehearsal = nullptr;        // the larger run whose epochs this one goes through, on
+                                         // one rank and one thread (pdes/rehearsal.h); outlives
+                                         // the engine. Null: none
 };
 
 // How far a run has come; for progress output. Called on the rank's main thread.

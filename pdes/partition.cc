@@ -231,7 +231,11 @@ void Partition::schedule_here(Event& event) {
 Event& Partition::departure_to(std::uint32_t owner) {
   const std::uint32_t here = setup_.id.value - setup_.first_local;
   const std::uint32_t local = owner - setup_.first_local;
-  if (local < setup_.locals) return mailboxes_.new_local(here, local);
+  if (local < setup_.locals) {
+    const std::uint32_t of_rank = setup_.rehearsed_locals;
+    if (of_rank != 0 && here / of_rank != local / of_rank) ++statistics_.rank_events;
+    return mailboxes_.new_local(here, local);
+  }
   ++statistics_.rank_events;
   return mailboxes_.new_for_rank(here, owner / setup_.locals);
 }

@@ -39,6 +39,8 @@ struct PartitionSetup {
   double audit_probability = 0;
   std::uint64_t rebuild_events = 0;  // on average between states made anew; 0: never
   std::uint64_t history_limit = 0;  // uncommitted events at most
+  std::uint32_t rehearsed_locals = 0;  // partitions of a rank of the run that is rehearsed (see
+                                       // rehearsal.h); 0: none is
 };
 
 struct EpochOrder {

@@ -3,6 +3,7 @@ import datetime
 import os
 import platform
 import re
+import resource
 import subprocess
 import time
 from pathlib import Path
@@ -71,11 +72,21 @@ def processors_busy(seconds=2.0):
     return os.cpu_count() * busy / max(1, whole)
 
 
+def busy_seconds():
+    """Processor time, ever: of the whole machine, and of this process and its children."""
+    first = Path("/proc/stat").read_text(encoding="utf-8").split("\n", 1)[0]
+    user, nice, system, _, _, irq, softirq = map(int, first.split()[1:8])
+    mine = sum(sum(resource.getrusage(who)[:2])
+               for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK"), mine
+
+
 def head_lines(program, busy):
     """`busy`: processors that other work takes, before anything is measured."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     yield f"- Commit {commit()}, {datetime.date.today()}; {compiler(program.parent)}"
-    yield (f"- {processor()}, {len(os.sched_getaffinity(0))} cores usable, {caches()}, "
-           f"{pages / 2**30:.0f} GiB; Linux {platform.release()}")
+    parts = [processor(), f"{len(os.sched_getaffinity(0))} cores usable", caches(),
+             f"{pages / 2**30:.0f} GiB"]
+    yield f"- {', '.join(filter(None, parts))}; Linux {platform.release()}"
     warning = "" if busy < 0.2 else ": **do not quote this table**"
     yield f"- Other work on the machine when it began: {busy:.2f} processors{warning}"

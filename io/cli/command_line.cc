@@ -19,6 +19,7 @@
 #include "io/cli/kernels_command_line.h"
 #include "io/cli/extrapolate_command_line.h"
 #include "io/cli/option_values.h"
+#include "io/cli/plan_command_line.h"
 #include "io/cli/results_command_line.h"
 #include "io/cli/serving_command_line.h"
 #include "io/cli/sweep_command_line.h"
@@ -139,13 +140,7 @@ void add_run(CLI::App& app, RunArguments& a, RawOptions& raw) {
 }
 
 void add_phold(CLI::App& app, PholdArguments& a, RawOptions& raw) {
-  app.add_option("--lps", a.lps, "logical processes")->check(CLI::Range(1u, 1u << 30));
-  app.add_option("--start-events", a.start_events, "events each of them starts with")
-      ->check(CLI::Range(0u, 1u << 16));
-  app.add_option("--remote", a.remote, "probability that an event goes to another one")
-      ->check(kShareRange);
-  app.add_option("--end", a.end, "end, in units of the mean delay (1 us)")
-      ->check(CLI::Validator(real_in({.min = 1e-6, .max = 9e12}), ""));
+  add_phold_model(app, a);
   add_engine_options(app, raw, a.options);
   app.add_option("--seed", a.options.seed, "seed of every random number")->transform(kSeedRange);
   app.add_option("--audit", a.options.audit, "share of events to undo, compare and run again")
@@ -392,6 +387,8 @@ struct CommandArguments {
   ServeArguments serve;
   CapacityArguments capacity;
   PholdArguments phold;
+  PlanArguments plan;
+  RawPlanOptions raw_plan;
   GoalArguments goal;
   AstraArguments astra;
   ExtrapolateArguments extrapolate;
@@ -429,6 +426,8 @@ void add_commands(CLI::App& app, CommandArguments& a) {
   add_capacity(capacity, a.capacity);
   add_sync_options(capacity, a.raw, a.capacity.options);
   add_phold(add("phold", "measures the engine with the PHOLD benchmark"), a.phold, a.raw);
+  add_plan(add("plan", "predicts how long a run takes on more ranks and threads, and its memory"),
+           a.plan, a.raw_plan);
   add_goal(add("goal", "simulates a GOAL schedule under LogGOPS"), a.goal, a.raw);
   add_astra(add("astra", "runs the files of an ASTRA-sim set-up with its semantics"), a.astra,
             a.raw);
@@ -491,6 +490,10 @@ Command finished(const CLI::App& app, CommandArguments& a) {
   if (app.got_subcommand("phold")) {
     finish_phold(app, raw, a.phold);
     return a.phold;
+  }
+  if (app.got_subcommand("plan")) {
+    finish_plan(app, a.raw_plan, a.plan);
+    return a.plan;
   }
   if (app.got_subcommand("goal")) {
     require_what(!a.goal.file.empty(), "FILE", a.goal.restart, "goal");

@@ -21,6 +21,7 @@
 #include "io/formats/chakra/import.h"
 #include "io/formats/goal/parameters.h"
 #include "io/formats/text_workload/import.h"
+#include "io/life/planning.h"
 #include "io/life/simulate.h"
 #include "io/report/stats_file.h"
 #include "io/study/settings.h"
@@ -160,6 +161,15 @@ struct PholdArguments {
   bool json = false;
 };
 
+// `exawarp plan`.
+struct PlanArguments {
+  std::string study_file;  // of a study or of traffic; empty: PHOLD
+  PholdArguments phold;    // what it is, no more
+  std::vector<std::string> overrides;
+  PlanRequest request;
+  bool json = false;
+};
+
 // `exawarp goal`.
 struct GoalArguments {
   std::string file;     // empty: the checkpoint's
@@ -189,9 +199,10 @@ struct Information {
 
 using Command = std::variant<Information, RunArguments, WorkloadArguments, TopologyArguments,
                              TrafficArguments, ServeArguments, CapacityArguments, PholdArguments,
-                             GoalArguments, AstraArguments, ExtrapolateArguments, ValidateArguments,
-                             CalibrateArguments, CompareArguments, ReportArguments, ForkArguments,
-                             KernelsArguments, DoctorArguments, SweepArguments, SearchArguments>;
+                             PlanArguments, GoalArguments, AstraArguments, ExtrapolateArguments,
+                             ValidateArguments, CalibrateArguments, CompareArguments,
+                             ReportArguments, ForkArguments, KernelsArguments, DoctorArguments,
+                             SweepArguments, SearchArguments>;
 
 // `arguments` without the program's name. Throws core::InputError. `given`, where there is one,
 // gets the command and what each of its options is given: what has to be the same on every rank,

@@ -20,6 +20,7 @@
 #include "io/cli/commands/goal.h"
 #include "io/cli/commands/kernels.h"
 #include "io/cli/commands/phold.h"
+#include "io/cli/commands/plan.h"
 #include "io/cli/commands/report.h"
 #include "io/cli/commands/run.h"
 #include "io/cli/commands/search.h"
@@ -74,6 +75,7 @@ struct Dispatch {
   }
   int operator()(const RunArguments& a) const { return run_study(a, console, transport); }
   int operator()(const PholdArguments& a) const { return run_phold(a, console, transport); }
+  int operator()(const PlanArguments& a) const { return run_plan(a, console, transport); }
   int operator()(const AstraArguments& a) const { return run_astra(a, console, transport); }
   int operator()(const GoalArguments& a) const { return run_goal(a, console, transport); }
   int operator()(const TopologyArguments& a) const {

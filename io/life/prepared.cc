@@ -17,8 +17,23 @@ pdes::EngineOptions with_options(pdes::EngineOptions engine, const RunOptions& o
   if (options.time_limit_s) engine.time_limit_s = *options.time_limit_s;
   engine.sample_interval_s = options.sample_interval_s;
   engine.stop_asked = core::stop_asked;
+  engine.rehearsal = options.rehearsal;
   return engine;
 }
+
+namespace {
+
+std::uint32_t rehearsed_ranks(const RunOptions& options) {
+  return options.rehearsal == nullptr ? 0 : options.rehearsal->ranks();
+}
+
+// The partitions stay as they are.
+void bring_to_one_rank(core::Placement& placement) {
+  placement.partitions_per_rank = placement.partitions();
+  placement.ranks = 1;
+}
+
+}  // namespace
 
 Prepared prepare(const Placeable& what, const pdes::EngineOptions& engine,
                  std::uint32_t partitions_per_rank, const RunOptions& options,
@@ -27,18 +42,22 @@ Prepared prepare(const Placeable& what, const pdes::EngineOptions& engine,
                                           .threads = options.threads,
                                           .partitions_per_rank = partitions_per_rank,
                                           .partitions_per_thread = what.partitions_per_thread,
-                                          .atoms = what.atoms},
+                                          .atoms = what.atoms,
+                                          .rehearsed_ranks = rehearsed_ranks(options)},
                                          options.notify, transport);
+  const bool rehearses = options.rehearsal != nullptr;
+  const std::uint32_t ranks = rehearses ? rehearsed_ranks(options) : transport.ranks();
   Prepared out;
   out.engine = engine;
-  out.engine.threads = workers.threads;
+  out.engine.threads = rehearses ? 1 : workers.threads;
   agree(transport, [&] {
     Placed placed = what.place({.atoms = what.atoms,
-                                .ranks = transport.ranks(),
+                                .ranks = ranks,
                                 .partitions_per_rank = workers.partitions_per_rank});
     out.placement = std::move(placed.placement);
-    EXAWARP_CHECK(out.placement.partitions() == transport.ranks() * workers.partitions_per_rank,
+    EXAWARP_CHECK(out.placement.partitions() == ranks * workers.partitions_per_rank,
                   out.placement.partitions(), workers.partitions_per_rank);
+    if (rehearses) bring_to_one_rank(out.placement);
     if (options.ready) options.ready(placed.events_expected);
   });
   return out;

@@ -26,6 +26,7 @@
 #include "io/study/traffic_study.h"
 #include "model/timeline/timeline.h"
 #include "pdes/phold.h"
+#include "pdes/rehearsal.h"
 #include "pdes/transport.h"
 
 namespace exawarp::io {
@@ -53,6 +54,8 @@ struct RunOptions {
   CheckpointOptions checkpoints = {};  // to write
   const Checkpoint* restart = nullptr;  // to go on from, of the same simulation
   bool forks = false;  // but for changes from there on, of a study
+  pdes::Rehearsal* rehearsal = nullptr;  // the larger run to go through the epochs of, on one rank;
+                                         // `threads` and `partitions` are those of its ranks
 
   // All may be empty.
   Notify notify = {};  // lines for the user

@@ -77,7 +77,8 @@ std::uint32_t partitions_of(const WorkerRequest& request, std::uint32_t ranks,
 
 Workers choose_workers(const WorkerRequest& request, const Notify& notify,
                        pdes::Transport& transport) {
-  const std::uint32_t ranks = transport.ranks();
+  const std::uint32_t ranks =
+      request.rehearsed_ranks == 0 ? transport.ranks() : request.rehearsed_ranks;
   Workers out;
   agree(transport, [&] { out.threads = threads_of(request, ranks); });
   if (request.sync == pdes::Sync::sequential) return out;

@@ -20,6 +20,7 @@ struct WorkerRequest {
   std::uint32_t partitions_per_rank = 0;    // 0: choose
   std::uint32_t partitions_per_thread = 1;  // what to choose where there are several threads
   std::uint32_t atoms = 1;                  // of the whole simulation
+  std::uint32_t rehearsed_ranks = 0;        // of a run that is rehearsed; 0: none is
 };
 
 struct Workers {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/units.h"
+#include "io/report/engine_statistics.h"
 #include "io/report/flow_facts.h"
 #include "io/report/packet_counters.h"
 #include "io/report/printed_json.h"
@@ -93,7 +94,10 @@ std::string traffic_json(const TrafficReport& r) {
               {"run_s", r.result.run_s},
               {"cpu_s", r.cpu_s},
               {"peak_rss_bytes", r.peak_rss_bytes},
-              {"digest", core::to_hex(r.result.digest)}};
+              {"digest", core::to_hex(r.result.digest)},
+              {"processed_events", r.result.total.processed_events},
+              {"gvt_rounds", r.result.total.gvt_rounds},
+              {"engine", engine_statistics(r.result)}};
   if (r.traffic->has_flows()) {
     json["flows"] = flows_json(n.flows);
     json["flows_per_cpu_s"] = per_cpu_s(r, n.flows.ended);

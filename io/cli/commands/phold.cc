@@ -29,18 +29,18 @@ core::Time end_of(const PholdArguments& a) {
 
 }  // namespace
 
+PholdRun phold_run_of(const PholdArguments& a) {
+  return {.phold = {.lps = a.lps, .start_events = a.start_events, .remote = a.remote},
+          .end = end_of(a)};
+}
+
 int run_phold(const PholdArguments& a, const Console& console, pdes::Transport& transport) {
   const bool first_rank = transport.rank().value == 0;
-  PholdRun run{
-      .phold = {.lps = a.lps, .start_events = a.start_events, .remote = a.remote}};
+  PholdRun run;
   std::optional<Checkpoint> restart;
   const std::string from = newest_checkpoint(a.restart, transport);
   agree(transport, [&] {
-    if (a.restart.empty()) {
-      run.end = end_of(a);
-    } else {
-      run = phold_run_of(restart.emplace(from, "phold"));
-    }
+    run = a.restart.empty() ? phold_run_of(a) : phold_run_of(restart.emplace(from, "phold"));
   });
   std::unique_ptr<core::OutputFile> stats;
   RunOptions options = with_console(a.options, console);

@@ -7,6 +7,9 @@
 
 namespace exawarp::io {
 
+// What the options say. Throws core::InputError.
+PholdRun phold_run_of(const PholdArguments& arguments);
+
 // Collective, as run_study().
 int run_phold(const PholdArguments& arguments, const Console& console,
               pdes::Transport& transport);
