@@ -467,6 +467,11 @@ const Arguments& with_sync(const RawOptions& raw, Arguments& a) {
   return a;
 }
 
+const ServeArguments& finished(const RawOptions& raw, ServeArguments& a) {
+  finish_request_tables(a.requests);
+  return with_sync(raw, a);
+}
+
 // What of the raw options belongs to the command that was given.
 Command finished(const CLI::App& app, CommandArguments& a) {
   const RawOptions& raw = a.raw;
@@ -482,10 +487,7 @@ Command finished(const CLI::App& app, CommandArguments& a) {
     finish_checkpoints(raw, a.traffic.options.checkpoints);
     return a.traffic;
   }
-  if (app.got_subcommand("serve")) {
-    finish_request_tables(a.serve.requests);
-    return with_sync(raw, a.serve);
-  }
+  if (app.got_subcommand("serve")) return finished(raw, a.serve);
   if (app.got_subcommand("capacity")) return with_sync(raw, a.capacity);
   if (app.got_subcommand("phold")) {
     finish_phold(app, raw, a.phold);

@@ -28,9 +28,9 @@ constexpr std::uint32_t kSeriesRowsMax = 1'000'000;  // of a job
 // arrived, had their first token and were answered in it; tokens; how many waited for their first
 // token and how many had it and were not answered, on average over the spell; the mean time to
 // first token of those that had it in the spell; and of those answered in it, how many got what
-// they were promised (empty where nothing was). A request's tokens but the first are taken to come evenly
-// from the first to the last. Of requests that are done. Where `width` is 0 it is the least of 1, 2
-// and 5 times a power of ten picoseconds that makes at most 500 rows; where it makes more than
+// they were promised (empty where nothing was). Of requests that are done; their tokens but the
+// first are taken to come evenly from the first to the last. Where `width` is 0 it is the least of
+// 1, 2 and 5 times a power of ten picoseconds that makes at most 500 rows; where it makes more than
 // kSeriesRowsMax, that many times as much as makes fewer. Commits the file.
 void write_requests_series(const std::vector<AskedOfJob>& all, core::Time width,
                            core::OutputFile& file);
