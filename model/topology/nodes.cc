@@ -19,7 +19,10 @@ Nodes::Nodes(const NodesSpec& spec, std::unique_ptr<Topology> across)
       cross_nvlink_(spec.rails_cross_nvlink) {
   EXAWARP_CHECK(spec.planes >= 1);
   EXAWARP_CHECK(!cross_nvlink_ || devices_ % spec.devices == 0, devices_, spec.devices);
-  const core::Time half{spec.latency.ps / 2};
+  // Half of it on each link, but for a picosecond or two that the switch takes: trains need
+  // switches that take some time to pass a packet on (PacketNetwork::trains()).
+  const std::int64_t on_links = spec.latency.ps < 3 ? spec.latency.ps : spec.latency.ps - 1;
+  const core::Time half{on_links / 2};
   forwarding_ = spec.latency - 2 * half;
   kinds_.push_back({"nvlink", spec.bandwidth_bytes_per_s / spec.planes, half});
   kinds_.insert(kinds_.end(), across_->link_kinds().begin(), across_->link_kinds().end());
