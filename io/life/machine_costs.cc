@@ -1,7 +1,6 @@
 // Each figure is the least over batches of rounds: what interrupts a batch only makes it longer.
-// Between two meetings every worker has something to do, for as long as
-// it takes all of them to begin: workers who find nothing to do measure how fast one of them is
-// alone.
+// Between two meetings every worker has something to do, for as long as it takes all of them to
+// begin: workers who find nothing to do measure how fast one of them is alone.
 #include "io/life/machine_costs.h"
 
 #include <algorithm>

@@ -38,19 +38,13 @@ void add_scheduler(const Replica::State& s, PoolTotals& totals) {
 
 // Collective.
 void combine_totals(PoolTotals& totals, pdes::Transport& transport) {
-  const std::array<std::uint64_t*, 13> fields{
-      &totals.arrived,      &totals.finished,  &totals.batches, &totals.tokens,
-      &totals.restarts,     &totals.held,      &totals.queued,  &totals.prompt_tokens,
-      &totals.found_tokens, &totals.forgotten, &totals.swaps,   &totals.drafted,
-      &totals.accepted};
-  std::array<std::uint64_t, fields.size()> sums{};
-  for (std::size_t i = 0; i < fields.size(); ++i) sums[i] = *fields[i];
-  transport.all_reduce_sum(sums);
-  for (std::size_t i = 0; i < fields.size(); ++i) *fields[i] = sums[i];
+  const std::array fields{&totals.arrived, &totals.finished, &totals.batches, &totals.tokens,
+                          &totals.restarts, &totals.held,    &totals.queued};
+  sum_over_ranks(fields, transport);
   std::array<std::uint64_t, 1> most{totals.blocks_most};
   transport.all_reduce_max(most);
   totals.blocks_most = most[0];
-  totals.gaps.combine(transport);
+  totals.combine(transport);
 }
 
 }  // namespace

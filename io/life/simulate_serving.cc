@@ -2,6 +2,8 @@
 // end of every run, whatever was asked.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "core/check.h"
 #include "core/digest.h"
 #include "io/life/agreement.h"
@@ -74,15 +76,10 @@ void gather(const pdes::Engine& engine, ServingReport& report, pdes::Transport& 
     report.busy_ps[lp.value] = s.busy_ps;
     report.blocks_most[lp.value] = s.held_most;
   });
-  std::array<std::uint64_t*, 12> fields{
-      &totals.arrived,    &totals.finished,      &totals.batches,      &totals.tokens,
-      &totals.held,       &totals.present_us,    &totals.prompt_tokens, &totals.found_tokens,
-      &totals.forgotten,  &totals.swaps,         &totals.drafted,      &totals.accepted};
-  std::array<std::uint64_t, fields.size()> sums{};
-  for (std::size_t i = 0; i < fields.size(); ++i) sums[i] = *fields[i];
-  transport.all_reduce_sum(sums);
-  for (std::size_t i = 0; i < fields.size(); ++i) *fields[i] = sums[i];
-  totals.gaps.combine(transport);
+  const std::array fields{&totals.arrived, &totals.finished, &totals.batches,
+                          &totals.tokens,  &totals.held,     &totals.present_us};
+  sum_over_ranks(fields, transport);
+  totals.combine(transport);
   transport.all_reduce_sum(report.busy_ps);
   transport.all_reduce_sum(report.blocks_most);
   for (auto* values : report.outcome->all()) transport.all_reduce_sum(*values);

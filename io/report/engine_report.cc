@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "core/units.h"
+#include "pdes/transport.h"
 
 namespace exawarp::io {
 namespace {
@@ -28,6 +30,19 @@ void EngineTotals::add(const model::serving::Replica::State& replica) {
   drafted += replica.drafted;
   accepted += replica.accepted;
   count_gaps(replica, gaps);
+}
+
+void sum_over_ranks(std::span<std::uint64_t* const> fields, pdes::Transport& transport) {
+  std::vector<std::uint64_t> sums;
+  for (const std::uint64_t* field : fields) sums.push_back(*field);
+  transport.all_reduce_sum(sums);
+  for (std::size_t i = 0; i < fields.size(); ++i) *fields[i] = sums[i];
+}
+
+void EngineTotals::combine(pdes::Transport& transport) {
+  const std::array fields{&prompt_tokens, &found_tokens, &forgotten, &swaps, &drafted, &accepted};
+  sum_over_ranks(fields, transport);
+  gaps.combine(transport);
 }
 
 Spread spread_of(const model::serving::TokenGaps& gaps) {

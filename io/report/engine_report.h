@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +13,14 @@
 #include "model/serving/replica.h"
 #include "model/serving/token_gaps.h"
 
+namespace exawarp::pdes {
+class Transport;
+}  // namespace exawarp::pdes
+
 namespace exawarp::io {
+
+// Adds up each of them over all ranks; collective.
+void sum_over_ranks(std::span<std::uint64_t* const> fields, pdes::Transport& transport);
 
 // Over some replicas.
 struct EngineTotals {
@@ -23,6 +31,8 @@ struct EngineTotals {
   model::serving::TokenGaps gaps;
 
   void add(const model::serving::Replica::State& replica);
+  // Over all ranks; collective.
+  void combine(pdes::Transport& transport);
 };
 
 Spread spread_of(const model::serving::TokenGaps& gaps);

@@ -190,7 +190,10 @@ double answered_token_j(const RunReport& r, const model::Energy& energy) {
   const auto serves = [](const JobConfig& job) { return job.serving != nullptr; };
   if (all.empty() || !std::ranges::all_of(r.study->jobs, serves)) return 0;
   std::uint64_t tokens = 0;
-  for (const AskedOfJob& one : all) tokens += answers_of(one.asked).output_tokens;
+  for (const auto& [job, asked] : all) {
+    for (std::size_t i = 0; i < asked.requests->size(); ++i)
+      tokens += asked.outcome->is_done(i) ? (*asked.requests)[i].decode : 0;
+  }
   return tokens == 0 ? 0 : energy.total_j() / static_cast<double>(tokens);
 }
 
