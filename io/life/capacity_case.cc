@@ -82,7 +82,6 @@ class OfJob final : public CapacityCase {
   OfJob(Study study, const std::string& name) : study_(std::move(study)) {
     const JobConfig& job = study_.jobs[serving_job(study_, name)];
     check_promises(job.place, job.serving->objectives, job.serving->requests);
-    name_ = job.name;
     serving_ = job.serving;
   }
   [[nodiscard]] double rate() const override { return serving_->requests.arrivals.rate; }
@@ -113,7 +112,6 @@ class OfJob final : public CapacityCase {
 
  private:
   Study study_;
-  std::string name_;
   std::shared_ptr<const ServedJobConfig> serving_;
   std::size_t requests_ = 0;
 };
