@@ -128,6 +128,18 @@ class Mpirun(unittest.TestCase):
                 for path in self.folder.iterdir():
                     path.unlink()
 
+    def test_ranks_that_cannot_stop_yet_end_by_the_signal_that_came(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+            with self.subTest(signal=number.name):
+                process = self.start("bash", "-c", STOPS.split("\n", 2)[2], "bash",
+                                     str(self.folder))
+                wait_for("the ranks", self.all_started)
+                process.send_signal(number)
+                out, _ = process.communicate(timeout=PATIENCE_S)
+                self.assertEqual(process.returncode, 128 + number, out)
+                for path in self.folder.iterdir():
+                    path.unlink()
+
     def test_second_signal_ends_all_at_once(self):
         process = self.start(*["bash", "-c", STOPS.replace("sleep 1.2", "sleep 600"), "bash",
                                str(self.folder)])
