@@ -2,15 +2,15 @@
 // messages take turns as before. Only what the switch is told differs.
 //
 // While no message comes or ends, the m messages of a line take turns: each gives it every m-th
-// packet, so its packets follow each other evenly, and where they are few their rest is promised as
-// trains: until the first of them ends (Rotation). Later packets then need no word, as the line
-// runs on without a gap. A message that comes takes a turn among them, and so cuts the promises. The
-// last packet of a message always travels as itself.
+// packet, so its packets follow each other evenly. Where the messages are few, each is promised as
+// a train until the first of them ends (Rotation). Later packets then need no word, as the line
+// runs on without a gap. A message that comes takes a turn among them, and so cuts the promises.
+// The last packet of a message always travels as itself.
 //
-// Nor do these packets need a wake. Each gives the same number of packets to the line, k, and sets
-// the next one k packets later (Rounds). So the endpoint wakes once for the last packet of the
-// message that ends first, and when another message comes before, it first catches up with the
-// wakes that would have been (settle()), and sets the next one. A message of n packets that is alone
+// Nor do these packets need wakes. Each wake gives the same number of packets to the line, k, and
+// sets the next one k packets later (Rounds). So the endpoint wakes once for the last packet of the
+// message that ends first. When another message comes before, it first catches up with the wakes
+// that would have been (settle()), and sets the next one. A message of n packets that is alone
 // takes two or three events of its sender's.
 #include <algorithm>
 #include <array>

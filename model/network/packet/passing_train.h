@@ -1,4 +1,4 @@
-// Packets that are to pass a port of a switch: the rest of a train that has begun to arrive.
+// Packets that are to pass a port: the rest of a train that has begun to arrive.
 #pragma once
 
 #include <cstdint>

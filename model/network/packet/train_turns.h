@@ -1,5 +1,5 @@
-// Trains that pass a port at one distance: they take turns, so that the packets of each leave evenly
-// as well, until one of them ends. Nothing but them uses the port.
+// Trains that pass a port at one distance: they take turns, so the packets of each leave evenly as
+// well, until one of them ends. Nothing but them uses the port.
 //
 // Let packets of a train arrive every S, at e, e + S, ... be ready, and take w of the line. If the
 // first of each, in the order of their arrival, leave at d, and the second of each at d + T, with
