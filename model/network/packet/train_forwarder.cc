@@ -32,6 +32,8 @@
 #include "model/network/packet/train_forwarder.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
 #include "model/network/packet/packet_routing.h"
 #include "model/network/packet/port_counters.h"
@@ -224,23 +226,115 @@ Time TrainForwarder::seen(std::uint32_t p, Time start, Time wire) const {
   return ports_.arrival(p, start, core::sum_to_end(start, wire), ends(p));
 }
 
+// A copy of a port's trains, in order. A packet changes several words of its train, and an event
+// may have thousands pass: what they leave is written once.
+struct TrainForwarder::Row {
+  static constexpr std::uint32_t kTrainsMax = 16;
+  std::array<PassingTrain, kTrainsMax> trains;
+  std::uint32_t size = 0;
+
+  explicit Row(const pdes::UndoVector<PassingTrain>& passing) : size(passing.size()) {
+    std::copy(passing.begin(), passing.end(), trains.begin());
+    std::sort(trains.begin(), trains.begin() + size, is_before);
+  }
+  // In order, and so a heap.
+  void store(pdes::UndoVector<PassingTrain>& passing, pdes::Context& ctx) const {
+    for (std::uint32_t i = 0; i < size; ++i) passing.assign(ctx, i, trains[i]);
+    while (passing.size() > size) passing.erase(ctx, passing.size() - 1);
+  }
+  // The first has had packets pass: it goes where it belongs.
+  void sink_first() {
+    const PassingTrain first = trains[0];
+    std::uint32_t i = 0;
+    for (; i + 1 < size && (first.left == 0 || is_before(trains[i + 1], first)); ++i) {
+      trains[i] = trains[i + 1];
+    }
+    trains[i] = first;
+    if (first.left == 0) --size;
+  }
+};
+
 // Has all packets pass that came before an event that `from` sent for now.
 void TrainForwarder::catch_up(std::uint32_t p, core::LpId from) {
-  auto& passing = trains_[p].passing;
-  if (passing.empty()) return;
+  const auto& passing = trains_[p].passing;
+  if (passing.empty() || arrived(passing[0], ctx_.now(), from) == 0) return;
   Clock clock(ports_.port(p));
-  while (!passing.empty()) {
-    PassingTrain& first = passing.at(0);
-    const std::uint32_t packets = arrived(first, ctx_.now(), from);
-    if (packets == 0) break;
-    pass(p, first, passing.size() == 1 ? packets : 1, clock);
+  if (passing.size() <= Row::kTrainsMax) {
+    pass_row(p, from, clock);
+  } else {
+    pass_many(p, from, clock);
+  }
+  clock.store(ports_.port(p), ctx_);
+}
+
+void TrainForwarder::pass_many(std::uint32_t p, core::LpId from, Clock& clock) {
+  auto& passing = trains_[p].passing;
+  while (!passing.empty() && arrived(passing[0], ctx_.now(), from) != 0) {
+    PassingTrain first = passing[0];
+    pass(p, first, 1, clock);
+    passing.assign(ctx_, 0, first);
     if (first.left == 0) {
       pdes::heap_erase(passing, ctx_, 0, is_before);
-    } else if (passing.size() > 1) {
+    } else {
       pdes::heap_sink_first(passing, ctx_, is_before);
     }
   }
-  if (clock.packets != ports_.port(p).packets) clock.store(ports_.port(p), ctx_);
+}
+
+void TrainForwarder::pass_row(std::uint32_t p, core::LpId from, Clock& clock) {
+  constexpr std::uint32_t kTryAgain = 64;  // packets later
+  Row row(trains_[p].passing);
+  std::uint32_t try_in = 0;
+  while (row.size > 0) {
+    const std::uint32_t packets = arrived(row.trains[0], ctx_.now(), from);
+    if (packets == 0) break;
+    if (row.size > 1 && try_in == 0) {
+      if (pass_rounds(p, from, row, clock)) continue;
+      try_in = kTryAgain;
+    }
+    const std::uint32_t trains = row.size;
+    pass_first(p, row, trains == 1 ? packets : 1, clock);
+    try_in = row.size < trains || try_in == 0 ? 0 : try_in - 1;
+  }
+  row.store(trains_[p].passing, ctx_);
+}
+
+void TrainForwarder::pass_first(std::uint32_t p, Row& row, std::uint32_t packets, Clock& clock) {
+  pass(p, row.trains[0], packets, clock);
+  row.sink_first();
+}
+
+// Has packets pass of trains that take turns (train_turns.h) and of which the next vertex knows.
+// From the second round on, what the packets of a train find waiting grows, shrinks or stays evenly
+// from round to round; so those between the second round and the last one leave nothing that these
+// do not. Returns whether there were enough of them.
+bool TrainForwarder::pass_rounds(std::uint32_t p, core::LpId from, Row& row, Clock& clock) {
+  if (network_.options().count_ports) return false;
+  const std::int64_t full = network_.full_bytes();
+  const TrainTurns turns({row.trains.data(), row.size}, clock.free, ports_.wire(p, full));
+  if (!turns.even()) return false;
+  std::uint32_t rounds = std::numeric_limits<std::uint32_t>::max();
+  for (std::uint32_t turn = 0; turn < row.size; ++turn) {
+    const PassingTrain& train = row.trains[turn];
+    rounds = std::min({rounds, turns.packets(turn), arrived(train, ctx_.now(), from)});
+    if (!ends(p)) rounds = std::min(rounds, train.promised);
+  }
+  if (rounds < 4) return false;
+  for (std::uint32_t i = 0; i < 2 * turns.trains(); ++i) pass_first(p, row, 1, clock);
+  const std::uint32_t between = rounds - 3;
+  for (std::uint32_t i = 0; i < row.size; ++i) {
+    PassingTrain& train = row.trains[i];
+    train.next += train.spacing * between;
+    train.number += between;
+    train.left -= between;
+    if (train.promised != 0) train.promised -= between;
+  }
+  const std::uint64_t packets = std::uint64_t{between} * row.size;
+  clock.free += turns.period() * between;
+  clock.packets += packets;
+  clock.bytes += packets * static_cast<std::uint64_t>(full);
+  for (std::uint32_t i = 0; i < turns.trains(); ++i) pass_first(p, row, 1, clock);
+  return true;
 }
 
 void TrainForwarder::pass(std::uint32_t p, PassingTrain& train, std::uint32_t packets,
@@ -264,10 +358,10 @@ void TrainForwarder::pass(std::uint32_t p, PassingTrain& train, std::uint32_t pa
       ++packet.number;
     }
   }
-  ctx_.set(train.next, train.next + train.spacing * packets);
-  ctx_.set(train.number, train.number + packets);
-  ctx_.set(train.left, train.left - packets);
-  if (train.promised != 0) ctx_.set(train.promised, train.promised - told);
+  train.next += train.spacing * packets;
+  train.number += packets;
+  train.left -= packets;
+  if (train.promised != 0) train.promised -= told;
 }
 
 // A packet that arrives at `arrival` passes; returns when it starts.

@@ -48,7 +48,12 @@ class TrainForwarder {
   }
   [[nodiscard]] core::Time seen(std::uint32_t p, core::Time start, core::Time wire) const;
 
+  struct Row;  // trains that pass a port, next arrival first
   void catch_up(std::uint32_t p, core::LpId from);
+  void pass_many(std::uint32_t p, core::LpId from, Clock& clock);
+  void pass_row(std::uint32_t p, core::LpId from, Clock& clock);
+  void pass_first(std::uint32_t p, Row& row, std::uint32_t packets, Clock& clock);
+  bool pass_rounds(std::uint32_t p, core::LpId from, Row& row, Clock& clock);
   void pass(std::uint32_t p, PassingTrain& train, std::uint32_t packets, Clock& clock);
   core::Time pass_one(std::uint32_t p, Clock& clock, core::Time arrival, core::Time lag,
                       std::int64_t packet_bytes);
