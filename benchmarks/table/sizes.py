@@ -47,7 +47,9 @@ _4K = Study("llama3_405b_4k_1f1b")
 _32K = Study("llama3_405b_32k_1f1b")
 _CREDIT = ("packet.flow_control=credit", "packet.buffer=256 KiB")
 _PACKETS_64K = ("network.fidelity=packet", "network.packet.packet_size=64 KiB")
+_SINGLE_64K = (*_PACKETS_64K, "network.packet.trains=false")
 _PFC = ("packet.flow_control=pfc",)
+_SINGLE = ("packet.trains=false",)
 
 FULL = Sizes(
     phold=((Phold(1_024, 1, "0.5", "8000"), 1.2), (_PHOLD_64K, 1.6), (_PHOLD_1M, 2.2),
@@ -55,9 +57,10 @@ FULL = Sizes(
     setup=_PHOLD_1M,
     optimism=(_PHOLD_64K, _4K),
     threads=((_4K, 1.6), (_32K, 1.6), (_PHOLD_64K_CALM, 1.6), (_PHOLD_64K, 1.4),
-             (Traffic("permutation_8k", settings=("traffic.size=2 MiB",)), 1.6),
+             (Traffic("permutation_8k", settings=("traffic.size=2 MiB", *_SINGLE)), 1.6),
              (Study("gradient_reduction_32k_packet"), 1.6),
-             (Study("llama3_70b_512", settings=_PACKETS_64K), 1.6)),
+             (Study("llama3_70b_512", settings=_PACKETS_64K), 1.0),
+             (Study("llama3_70b_512", settings=_SINGLE_64K), 1.6)),
     side_by_side=(_4K, _PHOLD_64K_CALM, _PHOLD_64K),
     ranks=((_4K, 1.5), (_32K, 1.5), (_PHOLD_64K_CALM, 1.5), (_PHOLD_64K, 1.5)),
     rank_cost=(_PHOLD_64K_CALM, Study("llama3_405b_1k_1f1b")),
@@ -72,10 +75,10 @@ FULL = Sizes(
              Messages(Study("all_reduce_halving_4096"), 393_216),
              Messages(Study("all_reduce_ring_4096", rounds_most=1), 134_184_960, seconds=60,
                       megabytes=100)),
-    packet=(Packets(Traffic("permutation_1k"), 1.5e6),
+    packet=(Packets(Traffic("permutation_1k", settings=_SINGLE), 1.5e6),
             Packets(Traffic("permutation_1k", settings=_CREDIT)),
             Packets(Traffic("permutation_1k", settings=_PFC)),
-            Packets(Traffic("permutation_8k"), 1e6)))
+            Packets(Traffic("permutation_8k", settings=_SINGLE), 1e6)))
 
 # A test of this tool: every group, in seconds. The figures mean nothing.
 _TINY_PHOLD = Phold(1_024, 1, "0.5", "5")

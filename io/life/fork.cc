@@ -44,6 +44,20 @@ void check_changes(const Study& past, const Study& now, core::Time at) {
                                      added->at.ps, at.ps));
 }
 
+// Where packets travel as trains, what is under way are promises, which a change would break. The
+// network knows whether they do; this is what a study tells of it.
+void check_trains(const Study& past) {
+  const model::PacketOptions& o = past.packets;
+  const bool lossless = o.flow_control == model::FlowControl::none && o.buffer_bytes == 0 &&
+                        o.recovery == model::Recovery::none && past.link_faults.empty();
+  const bool may_have = past.network_fidelity == NetworkFidelity::packet && past.changes.empty() &&
+                        o.trains && lossless && o.transport == "plain" && o.ecn.kmax_bytes == 0;
+  if (!may_have) return;
+  throw core::InputError("--set",
+                         "changes a network whose packets travel as trains; expected a checkpoint "
+                         "of a run with network.packet.trains=false");
+}
+
 }  // namespace
 
 core::Time fork_time(const Checkpoint& from) {
@@ -72,6 +86,7 @@ Future future_of(const Checkpoint& from, const std::vector<std::string>& overrid
     refuse(*key);
   }
   out.forks = out.study.changes.size() > past.changes.size();
+  if (out.forks) check_trains(past);
   return out;
 }
 

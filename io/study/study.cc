@@ -340,18 +340,10 @@ std::shared_ptr<const Study> changed(const Study& first,
   return out;
 }
 
-// A train is a promise about packets to come, which a change would have to break.
-void check_trains(const Study& study, const std::string& path) {
-  if (study.changes.empty() || !study.packets.trains) return;
-  throw core::InputError(fmt::format(
-      "{}: key \"network.packet.trains\": true in a study with \"changes\"; expected false", path));
-}
-
 }  // namespace
 
 Study read_study(const std::string& path, const std::vector<std::string>& overrides) {
   Study out = read_unchanged(path, overrides);
-  check_trains(out, path);
   std::vector<std::string> all = overrides;
   for (StudyChange& change : out.changes) {
     all.insert(all.end(), change.set.begin(), change.set.end());

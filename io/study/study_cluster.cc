@@ -132,6 +132,8 @@ std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs&
   if (study.network_fidelity == NetworkFidelity::packet) {
     options.packets = study.packets;
     options.packets->routing.seed = study.engine.seed;
+    // A train is a promise about packets to come, which a change would have to break.
+    if (!study.changes.empty()) options.packets->trains = false;
   }
   if (study.network_fidelity == NetworkFidelity::flow) {
     options.flows = study.packets;

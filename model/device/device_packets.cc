@@ -32,6 +32,7 @@ class PacketRun : public EndpointListener {
   void start(Time begin) { device_.start(begin); }
   void handle(const pdes::Event& event) {
     if (Endpoint::handles(event.kind)) return endpoint_.handle(event);
+    endpoint_.settle();
     device_.handle(event);
   }
   [[nodiscard]] PacketPort<Reach>& port() { return port_; }

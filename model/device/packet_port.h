@@ -84,6 +84,7 @@ class PacketPort : public MessagePort<typename Reach::Links> {
   void send_background(const Outgoing& out, const BackgroundMessage& message) {
     if (has_clock(interface_of(out.tier))) return Clocks::send_background(out, message);
     const auto bytes = static_cast<std::int64_t>(message.bytes);
+    if constexpr (std::is_same_v<Carrier, Endpoint>) carrier_.settle();
     post(out.to, bytes, {.time_ps = bytes, .kind = Carried::background});
   }
 

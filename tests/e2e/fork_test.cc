@@ -69,7 +69,8 @@ TEST_F(Forks, AreTheRunsThatKnewOfTheChangeFromTheStart) {
 }
 
 TEST_F(Forks, OfPacketsMayTakeOtherRoutes) {
-  const json usual = write({"--set", "network.fidelity=packet"});
+  const json usual =
+      write({"--set", "network.fidelity=packet", "--set", "network.packet.trains=false"});
   for (const std::string change :
        {"network.packet.routing=destination", "network.packet.ecn={kmin: 1 kB, kmax: 2 kB}",
         "faults.slow_links=[{links: [\"d0:0\"], factor: 3}]",
@@ -82,6 +83,13 @@ TEST_F(Forks, OfPacketsMayTakeOtherRoutes) {
     EXPECT_EQ(fork["digest"], whole["digest"]);
     EXPECT_NE(fork["digest"], usual["digest"]);
   }
+}
+
+TEST_F(Forks, AreRefusedWherePacketsTravelAsTrains) {
+  write({"--set", "network.fidelity=packet"});
+  expect_refused({"run", "--restart", oldest(), "--set", "network.packet.routing=destination"},
+                 "--set: changes a network whose packets travel as trains; expected a checkpoint "
+                 "of a run with network.packet.trains=false");
 }
 
 TEST_F(Forks, GoOnFromTheirOwnCheckpoints) {

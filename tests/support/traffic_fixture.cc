@@ -42,6 +42,7 @@ model::PacketOptions plain_packets() {
   options.packet_bytes = 1'000;
   options.cut_through = false;
   options.routing.policy = "ecmp";
+  options.trains = false;
   return options;
 }
 

@@ -4,8 +4,10 @@
 //
 // A line is given packets up to LinkFigures::commit ahead, and the endpoint wakes when half of
 // that has left: one event of its own for a few packets, none where nothing is to be sent. What
-// waits for credits, a release or an acknowledgement waits for their event. Where a device passes
-// packets of others on, its own and theirs take turns.
+// wakes do comes before all else that their device does in the same instant (settle()), whichever
+// event is first, so that they can be left out where it is known (endpoint_trains.cc). What waits
+// for credits, a release or an acknowledgement waits for their event. Where a device passes packets
+// of others on, its own and theirs take turns.
 #include "model/network/packet/endpoint.h"
 
 #include <algorithm>
@@ -38,8 +40,6 @@ void describe(pdes::StateArchive& archive, SendSide& side) {
   side.due.describe(archive, [&](Due& due) { archive.bytes(&due); });
   archive.digest_word(side.control.size());
   side.control.describe(archive, [&](Packet& packet) { archive.bytes(&packet); });
-  archive.kept(side.promised);
-  archive.kept(side.told);
 }
 
 Endpoint::Endpoint(const PacketNetwork& network, EndpointState& state, pdes::Context& ctx,
@@ -122,14 +122,21 @@ void Endpoint::on_port_event(const pdes::Event& event) {
     const auto wake = event.as<PortWake>();
     port = wake.port;
     if (port < state_.ports && wake.of_endpoint != 0) {
-      SendSide& side = parts_.sides[port];
-      if (side.wake_at != ctx_.now()) return;  // void: an earlier one was set since
-      ctx_.set(side.wake_at, Time{-1});
-    } else {
-      forwarder_.on_wake(port);
+      return settle();  // void where another one was set since
     }
+    forwarder_.on_wake(port);
   }
   if (port < state_.ports) pump(port);
+}
+
+void Endpoint::settle() {
+  for (std::uint32_t port = 0; port < state_.ports; ++port) {
+    SendSide& side = parts_.sides[port];
+    if (network_.trains()) catch_up(port);
+    if (side.wake_at != ctx_.now()) continue;
+    ctx_.set(side.wake_at, Time{-1});
+    pump(port);
+  }
 }
 
 void Endpoint::send(const OutgoingMessage& message) {
@@ -165,6 +172,9 @@ void Endpoint::send(const OutgoingMessage& message) {
   }
   s.endpoint_delay = network_.endpoint_delay({at().value}, message.to) + message.overhead;
   s.not_before = ctx_.now();
+  ctx_.check(parts_.sides[port].wake_at > ctx_.now() || parts_.sides[port].wake_at.ps < 0,
+             "a message came before what its line was given until then");
+  if (network_.trains()) part_trains(port);
   make_due(state_.sending.insert(ctx_, s));
   if (options().recovery != Recovery::none) set_timeout(s);
   pump(port);
@@ -223,7 +233,7 @@ bool Endpoint::may_send(const Sending& s) const {
 void Endpoint::pump(std::uint32_t port) {
   pump_control(port);
   pump_messages(port);
-  if (network_.trains()) promise_rest(port);
+  if (network_.trains()) outbox_.flush();
 }
 
 void Endpoint::pump_messages(std::uint32_t port) {
@@ -239,7 +249,10 @@ void Endpoint::pump_messages(std::uint32_t port) {
       pop_due(side);
       continue;
     }
-    if (line.free > limit || first.at > limit) return set_wake(port, line.free, first.at);
+    if (line.free > limit || first.at > limit) {
+      if (network_.trains()) promise_rest(port);
+      return set_wake(port, line.free, first.at);
+    }
     const bool behind_others =
         !side.control.empty() ||
         (network_.devices_forward() && network_.has_queues() &&
@@ -343,10 +356,15 @@ void Endpoint::pump_control(std::uint32_t port) {
 // Wakes when half of what was committed has left, and not long before the next one is due.
 void Endpoint::set_wake(std::uint32_t port, Time line_free, Time due_at) {
   SendSide& side = parts_.sides[port];
-  const Time half{network_.figures(parts_.ports[port].kind).commit.ps / 2};
-  const Time at = std::max(std::max(line_free, due_at) - half, ctx_.now() + Time{1});
+  const LinkFigures& figures = network_.figures(parts_.ports[port].kind);
+  Time at = std::max(std::max(line_free, due_at) - figures.commit_half(), ctx_.now() + Time{1});
   if (side.wake_at > ctx_.now() && side.wake_at <= at) return;
-  ctx_.set(side.wake_at, at);
+  if (network_.trains()) at = core::sum_to_end(at, rounds_left_out(port));
+  wake_at(port, at);
+}
+
+void Endpoint::wake_at(std::uint32_t port, Time at) {
+  ctx_.set(parts_.sides[port].wake_at, at);
   ctx_.send(ctx_.self(), at - ctx_.now(), kind_of(PacketEvent::wake), PortWake{port, 1});
 }
 

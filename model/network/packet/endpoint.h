@@ -3,8 +3,9 @@
 // packets come. State and functions for a logical process to embed:
 //
 //   Endpoint endpoint(network, state, ctx, listener);
-//   endpoint.send({.to = peer, .bytes = n, .body = ...});          // in a handler
-//   if (Endpoint::handles(event.kind)) endpoint.handle(event);     // events of its own
+//   if (Endpoint::handles(event.kind)) return endpoint.handle(event);  // events of its own
+//   endpoint.settle();                                                 // before any other
+//   endpoint.send({.to = peer, .bytes = n, .body = ...});
 //
 // Messages of a device share its lines packet by packet, in turn.
 #pragma once
@@ -52,6 +53,9 @@ class Endpoint {
 
   [[nodiscard]] static bool handles(pdes::EventKind kind) { return kind >= kFirstPacketEvent; }
   void handle(const pdes::Event& event);
+  // Gives lines what they are due until now. Calls the listener's left().
+  void settle();
+  // Requires handle() or settle() before, in the same event; or an event at time 0.
   void send(const OutgoingMessage& message);
 
  private:
@@ -88,18 +92,24 @@ class Endpoint {
   void make_due(Sending& s);
   void settle_next(Sending& s);
   void set_wake(std::uint32_t port, core::Time line_free, core::Time due_at);
+  void wake_at(std::uint32_t port, core::Time at);
   void push_due(SendSide& side, const Due& due);
   void replace_due(SendSide& side, const Due& due);
   void pop_due(SendSide& side);
   void on_port_event(const pdes::Event& event);
 
   // endpoint_trains.cc: sending, where the network has trains
+  struct Rotation;
+  struct Rounds;
   core::Time give_to_train(std::uint32_t port, const Sending& s, Packet packet,
                            core::Time eligible);
+  [[nodiscard]] Rotation rotation_of(std::uint32_t port) const;
   void promise_rest(std::uint32_t port);
-  [[nodiscard]] bool is_last_on_line(std::uint32_t port, const Sending& s,
-                                     const TrainOutbox::Segment& given) const;
-  void cut_promise(std::uint32_t port);
+  void part_trains(std::uint32_t port);
+  [[nodiscard]] Rounds rounds_of(std::uint32_t port, const Rotation& rotation) const;
+  [[nodiscard]] core::Time rounds_left_out(std::uint32_t port) const;
+  void catch_up(std::uint32_t port);
+  void turn(std::uint32_t port, const Rotation& rotation, std::uint32_t packets);
 
   // endpoint_receive.cc: receiving, acknowledging, repairing
   void on_packet(const Packet& packet);

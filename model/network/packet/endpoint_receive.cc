@@ -89,6 +89,7 @@ void Endpoint::deliver(Receiving& r, const Packet& last, std::uint64_t bytes) {
   if (options().trace_messages) {
     MessageTrace::received_packets(ctx_, {last.source}, last.message);
   }
+  settle();
   listener_.delivered({last.source}, body, bytes);
 }
 

@@ -38,6 +38,9 @@ struct Sending {
   std::uint16_t restart = 0;     // after a timeout: packets that may be under way; 0: any number
   core::Time endpoint_delay{};   // of both ends' interfaces
   core::Time not_before{};       // of the next packet, where a rate or small window paces it
+  core::Time told{};             // trains: when the first packet of the latest promise arrives
+  std::uint32_t promised = 0;    // trains: packets before this one have been given or promised
+  std::uint32_t unused = 0;
   CongestionState congestion{};
   PacketSet received{};          // selective repeat: acknowledged out of order
 };
@@ -66,10 +69,8 @@ struct SendSide {
   core::Time wake_at{-1};            // of the wake that counts; earlier ones are void
   pdes::UndoVector<Due> due;         // a binary heap, least first
   pdes::UndoRing<Packet> control;    // acknowledgements and the like that wait for the line
-  std::uint64_t promised = 0;        // number, plus 1, of the message whose rest goes as a train
-  core::Time told;                   // when the first packet of that train arrives
 };
-static_assert(sizeof(SendSide) == 64);
+static_assert(sizeof(SendSide) == 48);
 
 struct EndpointState {
   std::uint32_t vertex = 0;

@@ -31,6 +31,9 @@ struct LinkFigures {
   core::Time buffer;      // flow control none: depth of a queue that drops; max: unbounded
   core::Time kmin, kmax;  // marking; max: never
   std::int64_t headroom_bytes = 0;  // pfc: what may still come after Xoff
+
+  // An endpoint wakes when no more than this is left of what it gave to the line.
+  [[nodiscard]] core::Time commit_half() const { return core::Time{commit.ps / 2}; }
 };
 
 // Consecutive switches of one radix.

@@ -72,7 +72,7 @@ struct PacketOptions {
   GivenParameters parameters;        // of congestion controls and routing policies
   std::vector<LinkFaultSpec> link_faults{};
   LatencyJitterSpec latency_jitter{};  // of each packet, where it sets out
-  bool trains = false;               // packets that follow evenly are one event (train_forwarder.h)
+  bool trains = true;                // packets that follow evenly are one event (train_forwarder.h)
   bool count_ports = false;          // says what ports do over time (port_counters.h)
   bool trace_messages = false;       // says when each message was sent and came (message_trace.h)
 

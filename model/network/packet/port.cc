@@ -149,6 +149,21 @@ Time Ports::occupy(std::uint32_t p, std::uint32_t bytes, Time eligible) {
   return start;
 }
 
+void Ports::occupy_on(std::uint32_t p, std::uint32_t packets) {
+  PortState& port = ports_[p];
+  const auto bytes = static_cast<std::uint64_t>(network_.full_bytes());
+  const Time taken = network_.figures(port.kind).full_wire;
+  if (network_.options().count_ports) {
+    for (std::uint32_t i = 0; i < packets; ++i) {
+      const Time start = port.free + taken * i;
+      PortCounters::emit(ctx_, PortRecord::sent, p, bytes, start, start + taken);
+    }
+  }
+  ctx_.set(port.free, port.free + taken * packets);
+  ctx_.set(port.bytes, port.bytes + bytes * packets);
+  ctx_.set(port.packets, port.packets + packets);
+}
+
 void Ports::take_line(std::uint32_t p, std::uint32_t bytes, Time start, Time end) {
   PortState& port = ports_[p];
   ctx_.set(port.free, end);

@@ -154,6 +154,8 @@ class Ports {
                     core::Time extra_delay = core::Time{0});
   // The same without faults, and tells nobody. Returns when its head starts.
   core::Time occupy(std::uint32_t p, std::uint32_t bytes, core::Time eligible);
+  // The same for so many full packets, each of which starts when the line is free.
+  void occupy_on(std::uint32_t p, std::uint32_t packets);
 
  private:
   void take_line(std::uint32_t p, std::uint32_t bytes, core::Time start, core::Time end);

@@ -115,6 +115,7 @@ class PacketSender final : public Sender {
         endpoint_(traffic.packet_network(), state.endpoint(), ctx, *this) {}
   void handle(const pdes::Event& event) {
     if (Endpoint::handles(event.kind)) return endpoint_.handle(event);
+    endpoint_.settle();
     on_own_event(event);
   }
 

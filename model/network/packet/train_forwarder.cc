@@ -42,10 +42,6 @@ namespace {
 
 using core::Time;
 
-bool is_before(const PassingTrain& a, const PassingTrain& b) {
-  return a.next != b.next ? a.next < b.next : a.from < b.from;
-}
-
 // How many packets come before an event that `from` sent for `now`.
 std::uint32_t arrived(const PassingTrain& train, Time now, core::LpId from) {
   const Time until = train.from < from.value ? now : now - Time{1};
@@ -130,10 +126,8 @@ bool TrainForwarder::on_packet(Packet packet, core::LpId from) {
   if (!ends(out) || (packet.bits & Packet::kLastBit) != 0) {
     outbox_.send(line, packet, seen(out, start, ports_.wire(out, packet.bytes)));
   }
-  auto& passing = trains_[out].passing;
-  if (passing.size() == 1 && line.free > passing[0].next + passing[0].lag) {
-    retract(out, passing.at(0));
-  }
+  const auto& passing = trains_[out].passing;
+  if (!passing.empty() && line.free > passing[0].ready()) retract_all(out);
   go_on(out);
   return true;
 }
@@ -145,8 +139,7 @@ void TrainForwarder::on_train(const Train& train, core::LpId from) {
   ctx_.check(sane, "a train came that has no way, or is none");
   if (!sane) return;
   catch_up(out, from);
-  auto& passing = trains_[out].passing;
-  if (passing.size() == 1) retract(out, passing.at(0));
+  retract_all(out);
   const Time start = give(out, packet);
   if (!ends(out)) {
     const PortState& line = ports_.port(out);
@@ -193,6 +186,9 @@ void TrainForwarder::on_cut(const TrainCut& cut, core::LpId from) {
   }
   ctx_.set(train.left, stay);
   if (stay == 0) pdes::heap_erase(passing, ctx_, i, is_before);
+  for (std::uint32_t other = 0; other < passing.size(); ++other) {
+    if (other != i || stay == 0) retract(out, passing.at(other));
+  }
   go_on(out);
 }
 
@@ -304,56 +300,79 @@ void TrainForwarder::retract(std::uint32_t p, PassingTrain& train) {
   ctx_.set(train.promised, 0u);
 }
 
+void TrainForwarder::retract_all(std::uint32_t p) {
+  auto& passing = trains_[p].passing;
+  for (std::uint32_t i = 0; i < passing.size(); ++i) retract(p, passing.at(i));
+}
+
 // Tells of what has passed, promises what can be promised, and sees to it that the rest passes in
 // time.
 void TrainForwarder::go_on(std::uint32_t p) {
-  auto& passing = trains_[p].passing;
+  const auto& passing = trains_[p].passing;
   if (!passing.empty() && !ends(p)) {
-    PassingTrain& first = passing.at(0);
-    if (passing.size() == 1 && first.promised == 0) {
-      TrainOutbox::Segment* passed = outbox_.of(first.source, first.message);
-      if (passed != nullptr) promise(p, first, *passed);
-    }
-    set_wake(p);
+    const Time wire = ports_.wire(p, network_.full_bytes());
+    const TrainTurns turns({passing.begin(), passing.end()}, ports_.port(p).free, wire);
+    if (turns.even()) promise(p, turns);
+    set_wake(p, turns);
   }
   outbox_.flush();
 }
 
-// Promises what starts evenly behind the last packet that has passed, by the formula at the top.
-void TrainForwarder::promise(std::uint32_t p, PassingTrain& train, TrainOutbox::Segment& passed) {
+// Promises what starts evenly behind packets that have passed in this event.
+void TrainForwarder::promise(std::uint32_t p, const TrainTurns& turns) {
   const Time wire = ports_.wire(p, network_.full_bytes());
-  const Time free = ports_.port(p).free;
-  const Time own = train.next + train.lag;
-  const Time gap = seen(p, std::max(free, own), wire) - Time{passed.last_ps};
-  std::uint32_t even = 1;
-  if (train.spacing <= wire) {
-    if (gap == wire) even = train.left;
-  } else if (free <= own) {
-    if (gap == train.spacing) even = train.left;
-  } else if (gap == wire) {
-    const std::int64_t queued = (free - own).ps / (train.spacing - wire).ps + 1;
-    even = static_cast<std::uint32_t>(std::min<std::int64_t>(queued, train.left));
+  for (std::uint32_t turn = 0; turn < turns.trains(); ++turn) {
+    PassingTrain& train = trains_[p].passing.at(turns.train(turn));
+    if (train.promised != 0) continue;
+    TrainOutbox::Segment* passed = outbox_.of(train.source, train.message);
+    if (passed == nullptr) continue;
+    const Time gap = seen(p, turns.start(turn), wire) - Time{passed->last_ps};
+    const std::uint32_t even = gap == turns.period() ? turns.packets(turn) : 1;
+    if (even == 0 || (even == 1 && train.left > 1)) continue;
+    outbox_.extend(*passed, gap, even);
+    ctx_.set(train.promised, even);
+    ctx_.set(train.told, Time{passed->first_ps});
   }
-  if (even == 1 && train.left > 1) return;
-  outbox_.extend(passed, gap, even);
-  ctx_.set(train.promised, even);
-  ctx_.set(train.told, Time{passed.first_ps});
 }
 
 // Wakes when the first packet starts that the next vertex does not know of.
-void TrainForwarder::set_wake(std::uint32_t p) {
+void TrainForwarder::set_wake(std::uint32_t p, const TrainTurns& turns) {
   PortTrains& trains = trains_[p];
-  const PassingTrain& first = trains.passing[0];
-  if (first.promised == first.left) return;
-  const Time wire = ports_.wire(p, network_.full_bytes());
-  const Time behind =
-      core::sum_to_end(ports_.port(p).free, core::product_to_end(first.promised, wire));
-  const Time own = core::sum_to_end(
-      first.next + first.lag, core::product_to_end(first.promised, std::max(first.spacing, wire)));
-  const Time at = std::max(behind, own);
+  const Time at = first_untold(p, turns);
+  if (at == Time::max()) return;
   if (trains.wake_at > ctx_.now() && trains.wake_at <= at) return;
   ctx_.set(trains.wake_at, at);
   ctx_.send(ctx_.self(), at - ctx_.now(), kind_of(PacketEvent::wake), PortWake{p, 0});
+}
+
+// Not after that packet starts; Time::max(): all are known.
+Time TrainForwarder::first_untold(std::uint32_t p, const TrainTurns& turns) const {
+  const auto& passing = trains_[p].passing;
+  const Time free = ports_.port(p).free;
+  const Time wire = ports_.wire(p, network_.full_bytes());
+  Time least = Time::max();
+  const auto note = [&](const PassingTrain& train, Time start, std::int64_t before) {
+    if (train.promised == train.left) return;
+    const std::int64_t promised = train.promised;
+    const Time own = core::sum_to_end(start, core::product_to_end(promised, wire));
+    const Time ready =
+        core::sum_to_end(train.ready(), core::product_to_end(promised, train.spacing));
+    const Time behind = core::sum_to_end(free, core::product_to_end(before, wire));
+    least = std::min(least, std::max(own, std::max(ready, behind)));
+  };
+  if (!turns.even()) {
+    note(passing[0], std::max(free, passing[0].ready()), 0);
+    for (std::uint32_t i = 1; i < passing.size() && passing[0].promised != 0; ++i) {
+      note(passing[i], free, 0);
+    }
+    return least;
+  }
+  for (std::uint32_t turn = 0; turn < turns.trains(); ++turn) {
+    const PassingTrain& train = passing[turns.train(turn)];
+    const std::int64_t before = turn + std::int64_t{train.promised} * turns.trains();
+    note(train, turns.start(turn), std::min(before, turns.ends()));
+  }
+  return least;
 }
 
 }  // namespace exawarp::model

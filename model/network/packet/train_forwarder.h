@@ -4,28 +4,13 @@
 
 #include <cstdint>
 
+#include "model/network/packet/passing_train.h"
 #include "model/network/packet/port.h"
 #include "model/network/packet/train_outbox.h"
+#include "model/network/packet/train_turns.h"
 #include "pdes/undo_vector.h"
 
 namespace exawarp::model {
-
-// Packets that are to pass a port: the rest of a train that has begun to arrive. One cache line.
-struct PassingTrain {
-  core::Time next{};       // arrival of the next packet
-  core::Time spacing{};    // of arrivals
-  core::Time lag{};        // from arrival until it may start
-  core::Time told{};       // arrival, at the next vertex, of the latest promise's first packet
-  std::uint32_t from = 0;  // LP that sends it: of simultaneous arrivals the least comes first
-  std::uint32_t source = 0, destination = 0, message = 0;  // as in Packet
-  std::uint32_t number = 0;                                // of the next packet
-  std::uint32_t left = 0;                                  // packets
-  std::uint32_t promised = 0;  // of these, that the next vertex has been told of
-  std::uint8_t channel = 0;    // of the link that it leaves by
-  std::uint8_t bits = 0;
-  std::uint16_t unused = 0;
-};
-static_assert(sizeof(PassingTrain) == 64);
 
 struct PortTrains {
   core::Time wake_at{-1};                  // of the wake that counts; earlier ones are void
@@ -69,9 +54,11 @@ class TrainForwarder {
                       std::int64_t packet_bytes);
   core::Time give(std::uint32_t p, const Packet& packet);
   void retract(std::uint32_t p, PassingTrain& train);
+  void retract_all(std::uint32_t p);
   void go_on(std::uint32_t p);
-  void promise(std::uint32_t p, PassingTrain& train, TrainOutbox::Segment& passed);
-  void set_wake(std::uint32_t p);
+  void promise(std::uint32_t p, const TrainTurns& turns);
+  void set_wake(std::uint32_t p, const TrainTurns& turns);
+  [[nodiscard]] core::Time first_untold(std::uint32_t p, const TrainTurns& turns) const;
 
   const PacketNetwork& network_;
   VertexId at_;
