@@ -268,7 +268,7 @@ void link_pools(const std::vector<PlacedJob>& jobs, std::vector<ProgramTable>& p
     change_served(programs, jobs[j - 1], [&](ServedProgram& program) {
       program.keys = plan;
       program.keys_to = &jobs[j];
-      program.keys_to_devices = pool->layout.replica_devices();
+      program.keys_to_layout = pool->layout;
     });
   }
 }

@@ -144,6 +144,7 @@ struct CapacityArguments {
   std::uint32_t split = 0;  // devices of it, whose splits are tried; 0: the study's own
   std::string prompts, decodes;  // layouts to split them by; empty: the study's own
   std::uint32_t below = 0;       // loads below each capacity
+  std::string database;          // of the loads; empty: none
   std::string out_directory;     // of the results; empty: none
   bool json = false;
   bool force = false;  // replaces what another study left in the directory

@@ -39,6 +39,9 @@ void add_capacity(CLI::App& app, CapacityArguments& a) {
   app.add_option("--time-limit", a.options.time_limit_s,
                  "ends the program after this many host seconds, with what it has by then")
       ->check(CLI::Validator(real_in({.min = 0, .min_excluded = true}), ""));
+  app.add_option("-o,--output", a.database,
+                 "the database of the loads that are simulated; takes from one that is there what "
+                 "it has (default: none is kept)");
   app.add_option("--out", a.out_directory, "directory of the results (default: none are written)");
   app.add_flag("--json", a.json, "prints one JSON object on standard output");
   app.add_flag("--force", a.force,

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
+#include <optional>
 
 #include "core/error.h"
+#include "core/input_file.h"
 #include "io/life/agreement.h"
 #include "io/life/capacity_case.h"
+#include "io/life/kept_loads.h"
 #include "io/study/in_file.h"
 #include "io/study/served_job_config.h"
 
@@ -20,8 +24,10 @@ constexpr double kTimesMost = 1 << 20;  // the study's own rate: more would come
 
 class Search {
  public:
-  Search(std::unique_ptr<CapacityCase> of, const RunOptions& options, pdes::Transport& transport)
-      : case_(std::move(of)), options_(options), transport_(transport) {}
+  // `loads`: null where none are kept.
+  Search(std::unique_ptr<CapacityCase> of, const RunOptions& options, KeptLoads* loads,
+         pdes::Transport& transport)
+      : case_(std::move(of)), options_(options), loads_(loads), transport_(transport) {}
 
   CapacityRow run(CapacityRow row, const CapacityOptions& capacity) {
     capacity_ = &capacity;
@@ -36,7 +42,7 @@ class Search {
   // Below, the last request might come after the end of time. Who waits for nobody by then is as
   // well off as at any rate.
   [[nodiscard]] double least_rate() const {
-    return 16 * static_cast<double>(case_->requests()) / core::to_seconds(core::kEndOfTime);
+    return 16 * static_cast<double>(requests_) / core::to_seconds(core::kEndOfTime);
   }
 
   // All three: false if host time ran out.
@@ -69,24 +75,44 @@ class Search {
   }
 
   bool tried(double rate) {
-    const TimeLimit limit(options_.time_limit_s.value_or(0), options_.started);
-    std::array<std::uint64_t, 1> over{limit.is_over() ? std::uint64_t{1} : 0};
-    transport_.all_reduce_sum(over);  // clocks differ between ranks
-    is_stopped_ = over[0] != 0;
+    const std::optional<LoadRun> run = loads_ != nullptr ? kept(rate) : simulated(rate);
+    is_stopped_ = !run.has_value();
     if (is_stopped_) return false;
-    const std::optional<CapacityPoint> point = case_->at(rate, options_, transport_);
-    is_stopped_ = !point.has_value();
-    if (is_stopped_) return false;
-    row_.points.push_back(*point);
+    requests_ = run->requests;
+    row_.points.push_back(run->point);
     if (row_.points.back().is_kept && rate > row_.rate())
       row_.best = static_cast<int>(row_.points.size()) - 1;
     if (capacity_->progress) capacity_->progress(row_.setting, row_.points.back());
     return true;
   }
 
+  std::optional<LoadRun> simulated(double rate) {
+    const TimeLimit limit(options_.time_limit_s.value_or(0), options_.started);
+    std::array<std::uint64_t, 1> over{limit.is_over() ? std::uint64_t{1} : 0};
+    transport_.all_reduce_sum(over);  // clocks differ between ranks
+    if (over[0] != 0) return {};
+    return case_->at(rate, loads_ != nullptr ? LoadSummary::wanted : LoadSummary::left_out,
+                     options_, transport_);
+  }
+
+  // From the file, or else into it.
+  std::optional<LoadRun> kept(double rate) {
+    std::string study;
+    agree(transport_, [&] { study = case_->resolved_at(rate, options_).text; });
+    if (std::optional<LoadRun> known = loads_->find(study)) return known;
+    loads_->begin({.setting = row_.setting, .rate = rate}, study);
+    const TimeLimit::Clock::time_point started = TimeLimit::Clock::now();
+    std::optional<LoadRun> run = simulated(rate);
+    const std::chrono::duration<double> took = TimeLimit::Clock::now() - started;
+    loads_->end(run, took.count());
+    return run;
+  }
+
   std::unique_ptr<CapacityCase> case_;
   const RunOptions& options_;
+  KeptLoads* loads_;
   pdes::Transport& transport_;
+  std::uint64_t requests_ = 0;  // of a load, once there was one
   const CapacityOptions* capacity_ = nullptr;
   CapacityRow row_;
   bool is_stopped_ = false;
@@ -115,14 +141,11 @@ std::vector<CapacityRow> split_rows(const std::string& file,
   std::vector<SplitLayout> prompts = capacity.prompts, decodes = capacity.decodes;
   if (prompts.empty()) prompts.push_back(layout_of(serving.pool));
   if (decodes.empty()) decodes.push_back(layout_of(*serving.decode));
-  const auto in_file =
-      std::count_if(study.jobs.begin(), study.jobs.begin() + static_cast<std::ptrdiff_t>(job),
-                    [](const JobConfig& before) { return !before.decodes; });
   std::vector<CapacityRow> rows;
   for (const Split& split : splits_of(capacity.split, prompts, decodes)) {
     CapacityRow& row = rows.emplace_back();
     row.setting = split.name();
-    row.overrides = split.overrides(static_cast<std::size_t>(in_file));
+    row.overrides = split.overrides(place_in_file(study, job));
   }
   return rows;
 }
@@ -166,6 +189,10 @@ CapacityReport find_capacity(const std::string& file, const std::vector<std::str
   };
   std::vector<std::unique_ptr<CapacityCase>> cases;
   agree(transport, [&] {
+    if (!capacity.database.empty() && file == core::kStandardInput) {
+      throw core::InputError("-o", "needs a study that can be read at each load; expected a file, "
+                                   "not standard input");
+    }
     in_file(file, [&] {
       rows = rows_of(file, overrides, capacity);
       for (const CapacityRow& row : rows) cases.push_back(read(row));
@@ -173,8 +200,13 @@ CapacityReport find_capacity(const std::string& file, const std::vector<std::str
     report.study = cases.front()->name();
     if (capacity.ready) capacity.ready(cases.front()->resolved());
   });
+  std::optional<KeptLoads> loads;
+  if (!capacity.database.empty()) {
+    const LoadsOf of{.study = report.study, .rate_key = cases.front()->rate_key()};
+    loads.emplace(capacity.database, of, transport);
+  }
   for (std::size_t i = 0; i < rows.size() && !report.is_stopped; ++i) {
-    Search search(std::move(cases[i]), options, transport);
+    Search search(std::move(cases[i]), options, loads ? &*loads : nullptr, transport);
     report.rows.push_back(search.run(std::move(rows[i]), capacity));
     report.is_stopped = search.is_stopped();
   }

@@ -29,6 +29,8 @@ struct CapacityOptions {
   std::uint32_t split = 0;
   std::vector<SplitLayout> prompts = {}, decodes = {};
   std::uint32_t below = 0;  // loads below the capacity, each half of the one above it
+  // A file of loads: those that it has are not simulated again, others are added; empty: none.
+  std::string database = {};
   // After each rate that was simulated, on every rank; may be empty.
   std::function<void(const std::string& setting, const CapacityPoint& point)> progress = {};
   // On every rank when the input is known to be good, before the first event; may be empty.

@@ -29,6 +29,10 @@ void check_promises(const std::string& place, const Objectives& objectives,
   }
 }
 
+bool is_wanted(LoadSummary summary, const pdes::Transport& transport) {
+  return summary == LoadSummary::wanted && transport.rank().value == 0;
+}
+
 CapacityPoint point_of(const Asked& asked, double rate, core::Digest digest) {
   const Answers all = answers_of(asked);
   CapacityPoint out{.rate = rate,
@@ -49,9 +53,25 @@ CapacityPoint point_of(const Asked& asked, double rate, core::Digest digest) {
   return out;
 }
 
+// What a study is read from.
+struct StudySource {
+  std::string file;
+  std::vector<std::string> overrides;
+
+  // With what a load changes of it.
+  [[nodiscard]] std::vector<std::string> at(const std::string& rate_key, double rate,
+                                            const RunOptions& options) const {
+    std::vector<std::string> all = overrides;
+    if (options.seed) all.push_back(fmt::format("seed={}", *options.seed));
+    all.push_back(fmt::format("{}={}", rate_key, rate));
+    return all;
+  }
+};
+
 class OfServingStudy final : public CapacityCase {
  public:
-  explicit OfServingStudy(ServingStudy study) : study_(std::move(study)) {
+  explicit OfServingStudy(StudySource source)
+      : source_(std::move(source)), study_(read_serving_study(source_.file, source_.overrides)) {
     check_promises(study_.file, study_.objectives, study_.requests);
   }
   [[nodiscard]] double rate() const override { return study_.requests.arrivals.rate; }
@@ -59,30 +79,39 @@ class OfServingStudy final : public CapacityCase {
     return static_cast<double>(study_.spec.replicas) * study_.spec.stages *
            static_cast<double>(study_.iteration ? study_.iteration->spec.tensor : 1);
   }
-  std::optional<CapacityPoint> at(double rate, const RunOptions& options,
-                                  pdes::Transport& transport) override {
+  std::optional<LoadRun> at(double rate, LoadSummary summary, const RunOptions& options,
+                            pdes::Transport& transport) override {
     ServingStudy study = study_;
     study.requests.arrivals.rate = rate;
     const ServingReport report = simulate(study, options, transport);
     if (report.status == RunStatus::stopped) return {};
-    requests_ = report.serving->spec().requests.size();
-    return point_of(asked_of(report), rate, report.result.digest);
+    LoadRun out{.point = point_of(asked_of(report), rate, report.result.digest),
+                .requests = report.serving->spec().requests.size()};
+    if (is_wanted(summary, transport)) out.summary = serving_json(report);
+    return out;
   }
-  [[nodiscard]] std::size_t requests() const override { return requests_; }
   [[nodiscard]] const std::string& name() const override { return study_.name; }
   [[nodiscard]] const ResolvedYaml& resolved() const override { return study_.resolved; }
+  [[nodiscard]] const std::string& rate_key() const override { return rate_key_; }
+  [[nodiscard]] ResolvedYaml resolved_at(double rate, const RunOptions& options) const override {
+    return read_serving_study(source_.file, source_.at(rate_key_, rate, options)).resolved;
+  }
 
  private:
+  StudySource source_;
   ServingStudy study_;
-  std::size_t requests_ = 0;
+  std::string rate_key_ = "requests.rate";
 };
 
 class OfJob final : public CapacityCase {
  public:
-  OfJob(Study study, const std::string& name) : study_(std::move(study)) {
-    const JobConfig& job = study_.jobs[serving_job(study_, name)];
+  OfJob(StudySource source, const std::string& name)
+      : source_(std::move(source)), study_(read_study(source_.file, source_.overrides)) {
+    const std::size_t index = serving_job(study_, name);
+    const JobConfig& job = study_.jobs[index];
     check_promises(job.place, job.serving->objectives, job.serving->requests);
     serving_ = job.serving;
+    rate_key_ = fmt::format("jobs.{}.serving.requests.rate", place_in_file(study_, index));
   }
   [[nodiscard]] double rate() const override { return serving_->requests.arrivals.rate; }
   [[nodiscard]] double devices() const override {
@@ -90,8 +119,8 @@ class OfJob final : public CapacityCase {
     if (serving_->decode) all += serving_->decode->layout.devices();
     return all;
   }
-  std::optional<CapacityPoint> at(double rate, const RunOptions& options,
-                                  pdes::Transport& transport) override {
+  std::optional<LoadRun> at(double rate, LoadSummary summary, const RunOptions& options,
+                            pdes::Transport& transport) override {
     Study study = study_;
     auto serving = std::make_shared<ServedJobConfig>(*serving_);
     serving->requests.arrivals.rate = rate;
@@ -101,19 +130,30 @@ class OfJob final : public CapacityCase {
       study.jobs[j].serving = serving;
       job = j;  // in the end the one that has the requests
     }
-    const RunReport report = simulate(study, options, transport);
+    RunReport report = simulate(study, options, transport);
+    report.overrides = source_.at(rate_key_, rate, options);
+    report.command_line = {"run", source_.file};
+    for (const std::string& setting : report.overrides) {
+      report.command_line.insert(report.command_line.end(), {"--set", setting});
+    }
     if (report.status == RunStatus::stopped) return {};
-    requests_ = report.cluster->serving_of(job)->spec().requests.size();
-    return point_of(asked_of(report, job), rate, report.result.digest);
+    LoadRun out{.point = point_of(asked_of(report, job), rate, report.result.digest),
+                .requests = report.cluster->serving_of(job)->spec().requests.size()};
+    if (is_wanted(summary, transport)) out.summary = summary_json(report);
+    return out;
   }
-  [[nodiscard]] std::size_t requests() const override { return requests_; }
   [[nodiscard]] const std::string& name() const override { return study_.name; }
   [[nodiscard]] const ResolvedYaml& resolved() const override { return study_.resolved; }
+  [[nodiscard]] const std::string& rate_key() const override { return rate_key_; }
+  [[nodiscard]] ResolvedYaml resolved_at(double rate, const RunOptions& options) const override {
+    return read_study(source_.file, source_.at(rate_key_, rate, options)).resolved;
+  }
 
  private:
+  StudySource source_;
   Study study_;
   std::shared_ptr<const ServedJobConfig> serving_;
-  std::size_t requests_ = 0;
+  std::string rate_key_;
 };
 
 }  // namespace
@@ -146,14 +186,21 @@ std::size_t serving_job(const Study& study, const std::string& name) {
                                               study.file, did_you_mean(name, names)));
 }
 
+std::size_t place_in_file(const Study& study, std::size_t job) {
+  const auto end = study.jobs.begin() + static_cast<std::ptrdiff_t>(job);
+  return static_cast<std::size_t>(std::count_if(
+      study.jobs.begin(), end, [](const JobConfig& before) { return !before.decodes; }));
+}
+
 std::unique_ptr<CapacityCase> read_capacity_case(const std::string& file,
                                                  const std::vector<std::string>& overrides,
                                                  const std::string& job) {
-  if (has_jobs(file, overrides)) return std::make_unique<OfJob>(read_study(file, overrides), job);
+  StudySource source{file, overrides};
+  if (has_jobs(file, overrides)) return std::make_unique<OfJob>(std::move(source), job);
   if (!job.empty()) {
     throw core::InputError("--job", file + " has no jobs; expected a study with some, or no --job");
   }
-  return std::make_unique<OfServingStudy>(read_serving_study(file, overrides));
+  return std::make_unique<OfServingStudy>(std::move(source));
 }
 
 }  // namespace exawarp::io

@@ -20,13 +20,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kTables =
-    "CREATE TABLE sweep(name TEXT NOT NULL, file TEXT NOT NULL, identity TEXT NOT NULL,"
-    " share TEXT NOT NULL, keys TEXT NOT NULL);"
-    "CREATE TABLE point(number INTEGER PRIMARY KEY, state TEXT NOT NULL,"
-    " starts INTEGER NOT NULL DEFAULT 0, key_values TEXT NOT NULL, reason TEXT, exit_code INTEGER,"
-    " wall_s REAL, digest TEXT, study TEXT, summary TEXT);";
-
 // Far behind all bytes that SQLite locks.
 constexpr off_t kLockedByte = off_t{1} << 60;
 // A process that was killed this moment may have a child that has yet to notice.
@@ -154,7 +147,7 @@ void SweepDatabase::check_same(const std::string& path, const Sweep& sweep,
 
 void SweepDatabase::create(const Sweep& sweep, const SweepShare& share) {
   together(database_, [&] {
-    database_.run(kTables);
+    database_.run(kSweepTables);
     Json keys = Json::array();
     for (const SweepAxis& axis : sweep.axes) keys.push_back(axis.key);
     database_.prepare("INSERT INTO sweep VALUES (?, ?, ?, ?, ?)")

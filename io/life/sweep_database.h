@@ -16,6 +16,13 @@
 
 namespace exawarp::io {
 
+inline constexpr const char* kSweepTables =
+    "CREATE TABLE sweep(name TEXT NOT NULL, file TEXT NOT NULL, identity TEXT NOT NULL,"
+    " share TEXT NOT NULL, keys TEXT NOT NULL);"
+    "CREATE TABLE point(number INTEGER PRIMARY KEY, state TEXT NOT NULL,"
+    " starts INTEGER NOT NULL DEFAULT 0, key_values TEXT NOT NULL, reason TEXT, exit_code INTEGER,"
+    " wall_s REAL, digest TEXT, study TEXT, summary TEXT);";
+
 // Keeps other processes from filling a file, as long as it lives. The system ends it with the
 // process and those of its children that have not closed their descriptors. Why a lock of the open
 // file and not of the process: the latter ends when SQLite gives up its own.

@@ -97,6 +97,7 @@ Json pool_json(const RunReport& r, const Served& served, std::size_t job) {
   Json json{{"job", r.study->jobs[job].name},
             {"replicas", layout.replicas},
             {"tensor", layout.tensor},
+            {"attention_data", layout.attention_data},
             {"pipeline", layout.pipeline},
             {"policy", core::name_of(r.jobs->pools[job]->spec.policy)},
             {"batches", totals.batches},
@@ -116,9 +117,11 @@ std::string pool_text(const RunReport& r, const Served& served, std::size_t job)
   const PoolTotals& totals = r.pools[job];
   const PoolTime time = pool_time(r, served, job);
   return fmt::format(
-      "{} x (tensor {}, pipeline {}), {}: busy {:.1f} % (computing {:.1f}); {} batches of {:.4g} "
+      "{} x (tensor {}{}, pipeline {}), {}: busy {:.1f} % (computing {:.1f}); {} batches of {:.4g} "
       "tokens; {} restarts; {} of {} blocks at most",
-      core::format_grouped(layout.replicas), layout.tensor, layout.pipeline,
+      core::format_grouped(layout.replicas), layout.tensor,
+      layout.attention_data == 1 ? "" : fmt::format(" in {} groups", layout.attention_data),
+      layout.pipeline,
       core::name_of(r.jobs->pools[job]->spec.policy), 100 * time.busy(), 100 * time.computing,
       core::format_grouped(totals.batches), batch_tokens_mean(totals),
       core::format_grouped(totals.restarts), core::format_grouped(totals.blocks_most),

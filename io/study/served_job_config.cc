@@ -22,6 +22,9 @@ std::vector<typename Keys<S>::Key> layout_keys(Layout layout) {
   using K = Keys<S>;
   return {K::integer("tensor", [layout](S& s) -> auto& { return layout(s).tensor; }, {1, 1024},
                      "devices that split each layer"),
+          K::integer("attention_data", [layout](S& s) -> auto& { return layout(s).attention_data; },
+                     {1, 1024},
+                     "groups of these devices, each with requests of its own to attend to"),
           K::integer("pipeline", [layout](S& s) -> auto& { return layout(s).pipeline; },
                      {1, model::serving::kStagesMax}, "stages of a replica"),
           K::integer("replicas", [layout](S& s) -> auto& { return layout(s).replicas; },
@@ -114,6 +117,7 @@ void check_model(const YamlSection& section, const ServedJobConfig& job) {
     model::serving::IterationSpec spec;
     spec.model = job.model;
     spec.tensor = static_cast<std::int64_t>(pool.layout.tensor);
+    spec.attention_data = static_cast<std::int64_t>(pool.layout.attention_data);
     spec.expert = expert_parts(job, pool);
     spec.precision = job.precision;
     spec.host = job.host;
@@ -182,8 +186,10 @@ const Keys<ServedJobConfig>& served_job_keys() {
                 .only_if("experts", {"exchange"}),
             K::latency("host", &S::host, 0, "that an iteration waits for the host"),
             K::integer("all_reduces", &S::all_reduces, {0, 4096},
-                       "of a stage in an iteration, which share what a layer's two would carry")
-                .otherwise("two a layer, or one where `experts` are exchanged"),
+                       "of a stage in an iteration, which share what a layer's two would carry; "
+                       "with `attention_data` also the gathers, and the scatters")
+                .otherwise("two a layer, or one where `experts` are exchanged or attention is "
+                           "data-parallel"),
             K::flag("by_formula", [](S& s) -> auto& { return s.pool.by_formula; }, kByFormula),
             K::custom("scheduler", {ValueShape::mapping(serving_spec_keys().schema())},
                       "of each replica, and their router",

@@ -37,6 +37,7 @@ std::shared_ptr<const model::serving::IterationTime> iteration_time(
   model::serving::IterationSpec spec;
   spec.model = job.model;
   spec.tensor = static_cast<std::int64_t>(pool.layout.tensor);
+  spec.attention_data = static_cast<std::int64_t>(pool.layout.attention_data);
   spec.expert = expert_parts(job, pool);
   spec.precision = job.precision;
   spec.all_reduce = {.latency = core::Time{0},

@@ -62,11 +62,28 @@ void describe(StateArchive& archive, KeysToSend& keys) {
   if (keys.tokens != 0) archive.digest_word(keys.tokens);
 }
 
+// As above: the digest has the class of a group's tokens only where it is not the batch's.
+void describe(StateArchive& archive, IterationBegins& it) {
+  struct OfOneGroup {
+    std::int64_t compute_ps;
+    std::uint32_t batch;
+    std::uint16_t tokens, outputs;
+  } one{it.compute_ps, it.batch, it.tokens, it.outputs};
+  archive.bytes(&one);
+  it.compute_ps = one.compute_ps;
+  it.batch = one.batch;
+  it.tokens = one.tokens;
+  it.outputs = one.outputs;
+  archive.kept(it.group_below);
+  archive.kept(it.unused);
+  if (it.group_below != 0) archive.digest_word(it.group_below);
+}
+
 void describe(StateArchive& archive, ServedState& served) {
-  served.told.describe(archive, [&](IterationBegins& told) { archive.bytes(&told); });
+  served.told.describe(archive, [&](IterationBegins& told) { describe(archive, told); });
   served.transfers.describe(archive, [&](KeysToSend& keys) { describe(archive, keys); });
   served.by_layer.describe(archive, [&](KeysByLayer& keys) { archive.bytes(&keys); });
-  archive.bytes(&served.now);
+  describe(archive, served.now);
   for (std::uint32_t* word : {&served.begin, &served.end, &served.sent, &served.transfers_end}) {
     archive.word(*word);
   }

@@ -34,9 +34,9 @@ class ServedTaskReader {
 
 bool ServedTasks::add_transfers(DeviceFrame& frame, const TransferDue& due) const {
   if (program_.keys == nullptr) return false;
-  const auto& parts = program_.keys->parts[rank_in_replica(frame)];
+  const auto& parts = key_parts(frame);
   for (const serving::KvPart& part : parts) {
-    push_transfer(frame, {.to = key_device(due.replica, part.to),
+    push_transfer(frame, {.to = key_device(due.group, part.to),
                           .request = due.request,
                           .bytes = static_cast<std::int64_t>(part.bytes_per_token * due.tokens),
                           .tokens = 0,
@@ -50,7 +50,7 @@ bool ServedTasks::add_by_layer(DeviceFrame& frame, const KeysDue& due,
   if (program_.keys == nullptr) return false;
   KeysByLayer keys{.due = due, .sent = 0, .unused = 0};
   const bool any = add_layers(frame, keys, layers_computed(due, position));
-  if (keys.sent < program_.keys->parts[rank_in_replica(frame)].size()) {
+  if (keys.sent < key_parts(frame).size()) {
     state_.by_layer.push_back(frame.ctx, keys);
   }
   return any;
@@ -58,7 +58,7 @@ bool ServedTasks::add_by_layer(DeviceFrame& frame, const KeysDue& due,
 
 bool ServedTasks::add_computed(DeviceFrame& frame, std::uint32_t pieces) const {
   if (state_.by_layer.empty()) return false;
-  const std::size_t all = program_.keys->parts[rank_in_replica(frame)].size();
+  const std::size_t all = key_parts(frame).size();
   const std::uint32_t layers = program_.layers_after(pieces);
   bool any = false;
   for (std::uint32_t i = 0; i < state_.by_layer.size();) {
@@ -82,7 +82,7 @@ std::uint32_t ServedTasks::layers_computed(const KeysDue& due, std::uint32_t pos
   const bool has_begun = state_.end != 0 && due.batch <= now.batch;
   if (!has_begun) return 0;
   if (due.batch < now.batch) return program_.layers;
-  const std::uint32_t first = state_.begin + program_.receives.count(now.tokens);
+  const std::uint32_t first = state_.begin + program_.receives.count(group_class_of(now));
   if (position <= first) return 0;
   if (position - first >= program_.tasks_of_pieces(now)) return program_.layers;
   const ServedProgram::PieceTask at = program_.piece_task(position - first, now);
@@ -90,12 +90,12 @@ std::uint32_t ServedTasks::layers_computed(const KeysDue& due, std::uint32_t pos
 }
 
 bool ServedTasks::add_layers(DeviceFrame& frame, KeysByLayer& keys, std::uint32_t layers) const {
-  const auto& parts = program_.keys->parts[rank_in_replica(frame)];
+  const auto& parts = key_parts(frame);
   const std::uint32_t before = keys.sent;
   for (; keys.sent < parts.size() && parts[keys.sent].layers <= layers; ++keys.sent) {
     const serving::KvPart& part = parts[keys.sent];
     push_transfer(frame,
-                  {.to = key_device(keys.due.replica, part.to),
+                  {.to = key_device(keys.due.group, part.to),
                    .request = keys.due.request,
                    .bytes = static_cast<std::int64_t>(part.bytes_per_token * keys.due.tokens),
                    .tokens = keys.due.tokens,
@@ -114,12 +114,18 @@ ServedProgram served_program(const serving::Pool& pool, std::uint32_t stage,
   out.latency = pool.spec.latency;
   out.pieces = serving::pieces_of(pool);
   out.exchanges = serving::exchanges_of(pool);
-  out.sums = out.pieces - 2 * out.exchanges;
+  out.regroupings = serving::regroupings_of(pool);
+  out.sums = out.pieces - 2 * (out.exchanges + out.regroupings);
   out.layers = serving::layers_of(pool, stage);
   out.by_layer = pool.layers_per_message != 0;
   ServedTaskReader reader(table);
   if (stage != 0) out.receives = reader.read(tokens);
-  if (pool.layout.tensor > 1) out.all_reduces = reader.read(tokens);
+  if (pool.layout.attention_ranks() > 1) out.all_reduces = reader.read(tokens);
+  if (out.regroupings != 0) {
+    out.regathers = reader.read(tokens);
+    out.rescatters = reader.read(tokens);
+    out.regathers.of_batch = out.rescatters.of_batch = true;
+  }
   if (out.exchanges != 0) {
     out.dispatches = reader.read(tokens);
     out.combines = reader.read(tokens);

@@ -5,7 +5,8 @@
 //   receive, (compute, all-reduce) x pieces, gather, send       of a stage of a pipeline;
 //                                                               what a stage lacks is left out
 //
-// (some pieces end in a dispatch to experts, and as many in a combine, in place of an all-reduce);
+// (some pieces end in a dispatch to experts, and as many in a combine, in place of an all-reduce;
+// with data-parallel attention some in a gather of what groups have, and as many in a scatter);
 //   then, on the first device of the last stage, the scheduler hears
 //
 // Stream 1 sends keys and values to the devices of another pool's replica, whose schedulers hear of
@@ -31,23 +32,34 @@
 
 namespace exawarp::model {
 
+// Size classes of an iteration: of the tokens of a group of data-parallel attention.
+constexpr std::uint32_t group_class_of(const IterationBegins& it) {
+  return it.tokens - it.group_below;
+}
+
 // Tasks of a table, by size class: index of the first of each class, and of what comes behind the
 // last. Empty: there are none.
 struct TasksBySize {
   std::vector<std::uint32_t> first;
+  bool of_batch = false;  // classes are of a batch's tokens; else of a group's
 
   [[nodiscard]] std::uint32_t count(std::uint32_t size) const {
     return size + 1 < first.size() ? first[size + 1] - first[size] : 0;
+  }
+  [[nodiscard]] std::uint32_t class_of(const IterationBegins& it) const {
+    return of_batch ? it.tokens : group_class_of(it);
   }
 };
 
 // What is the same for all devices of a stage.
 struct ServedProgram {
-  TasksBySize receives, all_reduces, dispatches, combines, gathers, sends;
+  TasksBySize receives, all_reduces, regathers, rescatters, dispatches, combines, gathers, sends;
   // Of an iteration's compute time: `sums` that end in an all-reduce, and behind each share of them
-  // one that ends in a dispatch and one that ends in a combine.
+  // a pair: one that ends in a dispatch and one that ends in a combine, of which there are
+  // `exchanges`, or one that ends in a gather of what groups have and one that ends in a scatter,
+  // of which there are `regroupings`. The two kinds of pairs alternate by their shares.
   std::uint32_t pieces = 1;
-  std::uint32_t sums = 1, exchanges = 0;
+  std::uint32_t sums = 1, exchanges = 0, regroupings = 0;
   std::uint32_t layers = 1;
   bool by_layer = false;  // go keys and values: a mark follows each piece's computation
   std::uint32_t stage = 0;
@@ -58,23 +70,25 @@ struct ServedProgram {
   // Of a pool that another one continues; else null.
   std::shared_ptr<const serving::KvPlan> keys = nullptr;
   const PlacedJob* keys_to = nullptr;
-  std::uint32_t keys_to_devices = 0;  // of its replicas
+  serving::PoolLayout keys_to_layout;
 
-  // Tasks of a piece that ends in `message`, of the pieces before exchange `e`, and of all.
+  // Tasks of a piece that ends in `message`, of the pieces before pair `q`, and of all.
   [[nodiscard]] std::uint32_t tasks_of_piece(const TasksBySize& message,
                                              const IterationBegins& it) const {
-    return 1 + (by_layer ? 1 : 0) + message.count(it.tokens);
+    return 1 + (by_layer ? 1 : 0) + message.count(message.class_of(it));
   }
-  [[nodiscard]] std::uint32_t tasks_before(std::uint32_t e, const IterationBegins& it) const {
-    return sums_before(e) * tasks_of_piece(all_reduces, it) +
-           e * (tasks_of_piece(dispatches, it) + tasks_of_piece(combines, it));
+  [[nodiscard]] std::uint32_t tasks_before(std::uint32_t q, const IterationBegins& it) const {
+    const std::uint32_t sent = exchanges_before(q);
+    return sums_before(q) * tasks_of_piece(all_reduces, it) +
+           sent * (tasks_of_piece(dispatches, it) + tasks_of_piece(combines, it)) +
+           (q - sent) * (tasks_of_piece(regathers, it) + tasks_of_piece(rescatters, it));
   }
   [[nodiscard]] std::uint32_t tasks_of_pieces(const IterationBegins& it) const {
-    return exchanges == 0 ? sums * tasks_of_piece(all_reduces, it) : tasks_before(exchanges, it);
+    return pairs() == 0 ? sums * tasks_of_piece(all_reduces, it) : tasks_before(pairs(), it);
   }
   [[nodiscard]] std::uint32_t tasks_of(const IterationBegins& it) const {
-    return receives.count(it.tokens) + tasks_of_pieces(it) + gathers.count(it.outputs) +
-           sends.count(it.tokens) + 1;
+    return receives.count(receives.class_of(it)) + tasks_of_pieces(it) +
+           gathers.count(it.outputs) + sends.count(sends.class_of(it)) + 1;
   }
 
   // Where a task lies among those of pieces.
@@ -85,18 +99,20 @@ struct ServedProgram {
   // Requires i < tasks_of_pieces(it).
   [[nodiscard]] PieceTask piece_task(std::uint32_t i, const IterationBegins& it) const {
     const std::uint32_t of_sum = tasks_of_piece(all_reduces, it);
-    if (exchanges == 0) return {i / of_sum, i % of_sum, &all_reduces};
-    auto e = static_cast<std::uint32_t>(std::uint64_t{i} * exchanges / tasks_before(exchanges, it));
-    while (tasks_before(e, it) > i) --e;
-    while (tasks_before(e + 1, it) <= i) ++e;
-    i -= tasks_before(e, it);
-    const std::uint32_t first = sums_before(e) + 2 * e;
-    const std::uint32_t own = sums_before(e + 1) - sums_before(e);
+    if (pairs() == 0) return {i / of_sum, i % of_sum, &all_reduces};
+    auto q = static_cast<std::uint32_t>(std::uint64_t{i} * pairs() / tasks_before(pairs(), it));
+    while (tasks_before(q, it) > i) --q;
+    while (tasks_before(q + 1, it) <= i) ++q;
+    i -= tasks_before(q, it);
+    const std::uint32_t first = sums_before(q) + 2 * q;
+    const std::uint32_t own = sums_before(q + 1) - sums_before(q);
     if (i < own * of_sum) return {first + i / of_sum, i % of_sum, &all_reduces};
     i -= own * of_sum;
-    const std::uint32_t of_dispatch = tasks_of_piece(dispatches, it);
-    if (i < of_dispatch) return {first + own, i, &dispatches};
-    return {first + own + 1, i - of_dispatch, &combines};
+    const bool is_exchange = exchanges_before(q + 1) != exchanges_before(q);
+    const TasksBySize& there = is_exchange ? dispatches : regathers;
+    const std::uint32_t of_there = tasks_of_piece(there, it);
+    if (i < of_there) return {first + own, i, &there};
+    return {first + own + 1, i - of_there, is_exchange ? &combines : &rescatters};
   }
   // Whose keys are there once so many pieces are computed. A layer has them when half of it is:
   // attention comes first.
@@ -105,9 +121,13 @@ struct ServedProgram {
   }
 
  private:
-  // Sums before exchange `e`.
-  [[nodiscard]] std::uint32_t sums_before(std::uint32_t e) const {
-    return static_cast<std::uint32_t>(std::uint64_t{e} * sums / exchanges);
+  [[nodiscard]] std::uint32_t pairs() const { return exchanges + regroupings; }
+  // Sums, and exchanges, before pair `q`.
+  [[nodiscard]] std::uint32_t sums_before(std::uint32_t q) const {
+    return static_cast<std::uint32_t>(std::uint64_t{q} * sums / pairs());
+  }
+  [[nodiscard]] std::uint32_t exchanges_before(std::uint32_t q) const {
+    return static_cast<std::uint32_t>(std::uint64_t{q} * exchanges / pairs());
   }
 };
 
@@ -194,6 +214,13 @@ class ServedTasks {
   [[nodiscard]] std::uint32_t rank_in_replica(const DeviceFrame& frame) const {
     return frame.rank_in(table_).value % program_.layout.replica_devices();
   }
+  // What this device has of keys and values of its group's requests.
+  [[nodiscard]] const std::vector<serving::KvPart>& key_parts(const DeviceFrame& frame) const {
+    const serving::PoolLayout& layout = program_.layout;
+    const std::uint32_t ranks = layout.attention_ranks();
+    const std::uint32_t in_group = rank_in_replica(frame) % layout.tensor % ranks;
+    return program_.keys->parts[in_group + ranks * program_.stage];
+  }
   [[nodiscard]] core::LpId scheduler(const DeviceFrame& frame) const {
     return {program_.first_scheduler.value +
             frame.rank_in(table_).value / program_.layout.replica_devices()};
@@ -210,18 +237,19 @@ class ServedTasks {
   [[nodiscard]] const Task& iteration_task(std::uint32_t position) const {
     const IterationBegins& now = state_.now;
     std::uint32_t i = position - state_.begin;
-    if (const Task* task = find(program_.receives, now.tokens, i)) return *task;
+    if (const Task* task = find(program_.receives, group_class_of(now), i)) return *task;
     const std::uint32_t of_pieces = program_.tasks_of_pieces(now);
     if (i < of_pieces) {
       const ServedProgram::PieceTask at = program_.piece_task(i, now);
       if (at.task == 0) return compute_task(at.piece, position);
       const std::uint32_t marks = program_.by_layer ? 1 : 0;
       if (at.task == marks) return computed_task(at.piece + 1);
-      return table_.tasks[at.message->first[now.tokens] + at.task - marks - 1];
+      const std::uint32_t first = at.message->first[at.message->class_of(now)];
+      return table_.tasks[first + at.task - marks - 1];
     }
     i -= of_pieces;
     if (const Task* task = find(program_.gathers, now.outputs, i)) return *task;
-    if (const Task* task = find(program_.sends, now.tokens, i)) return *task;
+    if (const Task* task = find(program_.sends, group_class_of(now), i)) return *task;
     return end_;
   }
   // The first piece takes what does not divide.
@@ -244,8 +272,12 @@ class ServedTasks {
     state_.transfers.push_back(frame.ctx, keys);
     frame.ctx.set(state_.transfers_end, state_.transfers_end + 1);
   }
-  [[nodiscard]] std::uint32_t key_device(std::uint32_t replica, std::uint32_t rank) const {
-    return program_.keys_to->device_of({replica * program_.keys_to_devices + rank}).value;
+  // Of rank `rank` of a plan, in a group of a replica (TransferDue::group).
+  [[nodiscard]] std::uint32_t key_device(std::uint32_t group, std::uint32_t rank) const {
+    const serving::PoolLayout& to = program_.keys_to_layout;
+    const std::uint32_t replica = group / to.attention_data;
+    const std::uint32_t in_replica = serving::rank_of_group(to, group % to.attention_data, rank);
+    return program_.keys_to->device_of({replica * to.replica_devices() + in_replica}).value;
   }
   [[nodiscard]] const Task& transfer_task(std::uint32_t position) const {
     const KeysToSend& keys = state_.transfers[position - state_.sent];

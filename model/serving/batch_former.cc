@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "model/serving/on_devices.h"
+
 namespace exawarp::model::serving {
 namespace {
 
@@ -260,7 +262,7 @@ void BatchFormer::add(Live request, std::uint32_t tokens) {
 void BatchFormer::admit(Live request, std::uint32_t blocks, std::uint32_t tokens) {
   pop_head();
   // In a closed loop no request says when it comes; those that wait are taken as they came.
-  if (!spec_.turns.empty() && request.restarts == 0) {
+  if (counts_admissions(spec_) && request.restarts == 0) {
     request.admitted = s_.admissions;
     ctx_.add(s_.admissions, 1);
   }

@@ -21,8 +21,8 @@ std::uint32_t exchanges_of(const Pool& pool) {
 
 std::uint64_t exchange_bytes(const Pool& pool, std::uint64_t tokens) {
   const ModelSpec& model = pool.model;
-  const std::uint64_t of_layer =
-      kElementBytes * tokens * unsign(model.moe.top_k) * unsign(model.hidden);
+  const std::uint64_t of_layer = kElementBytes * tokens * pool.layout.attention_data *
+                                 unsign(model.moe.top_k) * unsign(model.hidden);
   const std::uint64_t parts = std::uint64_t{exchanges_of(pool)} * pool.layout.pipeline;
   return (expert_layers_of(model) * of_layer + parts - 1) / parts;
 }
@@ -60,7 +60,13 @@ std::vector<std::uint64_t> exchange_table(const Pool& pool,
 
 std::uint64_t sums_of_layers(const Pool& pool) {
   const std::uint64_t layers = unsign(pool.model.layers);
+  if (pool.layout.attention_data > 1) return layers;
   return 2 * layers - (exchanges(pool) ? expert_layers_of(pool.model) : 0);
+}
+
+std::uint64_t regrouped_layers(const Pool& pool) {
+  if (pool.layout.attention_data == 1) return 0;
+  return unsign(pool.model.layers) - (exchanges(pool) ? expert_layers_of(pool.model) : 0);
 }
 
 }  // namespace exawarp::model::serving

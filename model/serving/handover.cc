@@ -30,12 +30,16 @@ void offer(const Live& request, Context& ctx) {
                  .restarts = request.restarts});
 }
 
+// Those that have `request`'s keys and values.
 template <class Due>
-void tell_devices(const Spec& spec, DeviceEvent what, const Due& due, Context& ctx) {
+void tell_devices(const Spec& spec, const Live& request, DeviceEvent what, const Due& due,
+                  Context& ctx) {
   const std::uint32_t replica = ctx.model<Serving>().index_of(ctx.self());
-  const OnDevices& devices = *spec.devices;
-  for (std::uint32_t rank = 0; rank < devices.layout.replica_devices(); ++rank) {
-    ctx.send(devices.device(replica, rank), spec.latency, static_cast<pdes::EventKind>(what), due);
+  const PoolLayout& layout = spec.devices->layout;
+  const std::uint32_t group = group_of(spec, request);
+  for (std::uint32_t i = 0; i < layout.group_devices(); ++i) {
+    ctx.send(spec.devices->device(replica, rank_of_group(layout, group, i)), spec.latency,
+             static_cast<pdes::EventKind>(what), due);
   }
 }
 
@@ -51,7 +55,7 @@ void take(Replica::State& s, const Offer& offer, std::uint32_t blocks, const Spe
                .restarts = offer.restarts,
                .first_token_ps = offer.first_token_ps,
                .batch = offer.from};
-  if (spec.policy == Policy::vllm_v1 || !spec.turns.empty()) {
+  if (counts_admissions(spec)) {
     request.admitted = s.admissions;
     ctx.add(s.admissions, 1);
   }
@@ -60,9 +64,10 @@ void take(Replica::State& s, const Offer& offer, std::uint32_t blocks, const Spe
   s.arriving.push_back(ctx, request);
   // When it was asked for, until it comes.
   s.asked_ps.push_back(ctx, ctx.now().ps);
+  const std::uint32_t replica = serving.index_of(ctx.self()) - serving.spec().replicas;
   ctx.send(serving.replica(offer.from), spec.latency, kPull,
            PullEvent{.request = offer.request,
-                     .to = serving.index_of(ctx.self()) - serving.spec().replicas});
+                     .to = replica * groups_of(spec) + group_of(spec, request)});
 }
 
 // With vllm_v1 those that were preempted come first.
@@ -101,10 +106,10 @@ void send_ahead(Replica::State& s, std::uint32_t i, const Live& request, bool in
   KeysAhead ahead = s.ahead[i];
   const auto send_until = [&](std::uint32_t tokens, std::uint32_t batch) {
     if (tokens <= ahead.sent) return;
-    tell_devices(spec, DeviceEvent::keys_due,
+    tell_devices(spec, request, DeviceEvent::keys_due,
                  KeysDue{.request = ahead.request,
                          .tokens = tokens - ahead.sent,
-                         .replica = ahead.to,
+                         .group = ahead.to,
                          .batch = batch},
                  ctx);
     ahead.sent = tokens;
@@ -114,15 +119,17 @@ void send_ahead(Replica::State& s, std::uint32_t i, const Live& request, bool in
   s.ahead.assign(ctx, i, ahead);
 }
 
+// To the replica that has group `to`.
 void say_prompted(const Live& request, std::uint32_t to, const Spec& spec, Context& ctx) {
   const auto& serving = ctx.model<Serving>();
-  ctx.send(serving.replica(serving.spec().replicas + to), spec.latency, kPrompted,
+  const std::uint32_t replica = to / groups_of(*serving.decoding());
+  ctx.send(serving.replica(serving.spec().replicas + replica), spec.latency, kPrompted,
            PromptedEvent{.request = request.request,
                          .restarts = request.restarts,
                          .first_token_ps = request.first_token_ps});
 }
 
-// A replica `to` of the other pool has room for a request whose keys go layer by layer.
+// The other pool has room for a request whose keys go layer by layer.
 void begin_ahead(Replica::State& s, const PullEvent& pull, const Spec& spec, Context& ctx) {
   const std::uint32_t i = find(s.ahead, pull.request);
   ctx.check(i != kNowhere, "serving: there is room for a request that was not offered");
@@ -196,13 +203,14 @@ void send_keys_of_batch(Replica::State& s, const Spec& spec, Context& ctx) {
 
 void take_pull(Replica::State& s, const PullEvent& pull, const Spec& spec, Context& ctx) {
   if (spec.keys_by_layer) return begin_ahead(s, pull, spec, ctx);
-  const bool is_here = find(s.leaving, pull.request) != kNowhere && spec.devices != nullptr;
+  const std::uint32_t at = find(s.leaving, pull.request);
+  const bool is_here = at != kNowhere && spec.devices != nullptr;
   ctx.check(is_here, "serving: keys and values were asked for that are not here");
   if (!is_here) return;
-  tell_devices(spec, DeviceEvent::transfer_due,
+  tell_devices(spec, s.leaving[at], DeviceEvent::transfer_due,
                TransferDue{.request = pull.request,
                            .tokens = spec.requests[pull.request].prefill,
-                           .replica = pull.to,
+                           .group = pull.to,
                            .unused = 0},
                ctx);
 }

@@ -284,6 +284,17 @@ void check(const IterationSpec& spec) {
   }
 }
 
+GroupWork busiest_group(const IterationWork& work, std::uint64_t groups) {
+  const auto share = [](std::uint64_t all, std::uint64_t among) {
+    return among == 0 ? 0 : (all + among - 1) / among;
+  };
+  const std::uint64_t with_prompts = std::min(groups, work.prompts);
+  return {.tokens = share(work.prompt_tokens, with_prompts) +
+                    share(work.tokens - work.prompt_tokens, groups),
+          .decodes = share(work.decodes, groups),
+          .with_prompts = with_prompts};
+}
+
 void TimeCurve::add(std::uint64_t x, std::int64_t ps) {
   EXAWARP_CHECK(x_.empty() || x > x_.back(), x);
   x_.push_back(x);
@@ -356,18 +367,15 @@ core::Time IterationTime::of(const IterationWork& work) const {
   return core::time_to_end(ps + work.prompt_core_ps);
 }
 
-// Of the group that has most, where requests are dealt evenly and a prompt is one group's.
 core::WidePs IterationTime::grouped_ps(const IterationWork& work) const {
-  const auto share = [](std::uint64_t all, std::uint64_t groups) {
-    return groups == 0 ? 0 : (all + groups - 1) / groups;
-  };
-  const std::uint64_t with_prompts = std::min(groups_, work.prompts);
-  const std::uint64_t decodes = share(work.decodes, groups_);
-  const std::uint64_t tokens =
-      share(work.prompt_tokens, with_prompts) + share(work.tokens - work.prompt_tokens, groups_);
-  core::WidePs ps = tokens == 0 ? 0 : grouped_.at(tokens);
-  if (decodes != 0) ps += decode_core_ps(decodes, work.decode_context * decodes / work.decodes);
-  if (with_prompts != 0) ps += work.prompt_core_ps / static_cast<std::int64_t>(with_prompts);
+  const GroupWork most = busiest_group(work, groups_);
+  core::WidePs ps = most.tokens == 0 ? 0 : grouped_.at(most.tokens);
+  if (most.decodes != 0) {
+    ps += decode_core_ps(most.decodes, work.decode_context * most.decodes / work.decodes);
+  }
+  if (most.with_prompts != 0) {
+    ps += work.prompt_core_ps / static_cast<std::int64_t>(most.with_prompts);
+  }
   return ps;
 }
 

@@ -76,6 +76,14 @@ struct IterationWork {
   std::int64_t prompt_core_ps = 0;   // sum of IterationTime::prompt_core_ps() over prompts
 };
 
+// What the group that has most has of it, where requests are dealt evenly to so many groups with
+// requests of their own and a prompt is one group's.
+struct GroupWork {
+  std::uint64_t tokens = 0, decodes = 0;
+  std::uint64_t with_prompts = 0;  // groups
+};
+[[nodiscard]] GroupWork busiest_group(const IterationWork& work, std::uint64_t groups);
+
 class IterationTime {
  public:
   // Throws as check(), and core::InputError without a place where the accelerator has no rate for

@@ -15,7 +15,22 @@
 namespace exawarp::model::serving {
 namespace {
 
-constexpr std::uint8_t kTensorAxis = 0, kPipelineAxis = 1;
+// Axes of a pool's graph. Both splits of tensor ranks, within a group of data-parallel attention
+// and into groups, are along an axis of their own, where there are groups.
+struct PoolAxes {
+  std::vector<std::uint8_t> group, tensor;  // a group's ranks; all of them
+  std::uint8_t pipeline = 0;
+};
+PoolAxes add_axes(const PoolLayout& layout, WorkloadBuilder& workload) {
+  PoolAxes axes;
+  axes.group = axes.tensor = {workload.add_axis("tensor", layout.attention_ranks())};
+  if (layout.attention_data > 1) {
+    axes.tensor.push_back(workload.add_axis("tensor", layout.attention_data));
+  }
+  axes.pipeline = workload.add_axis("pipeline", layout.pipeline);
+  workload.add_axis("replica", layout.replicas);
+  return axes;
+}
 
 // Parts that keys and values of a layer can be split into, and bytes of one for a token.
 struct KvUnits {
@@ -56,22 +71,26 @@ std::uint32_t sender_of(std::uint64_t units, std::uint64_t unit, std::uint32_t t
 class KvPlanner {
  public:
   KvPlanner(const ModelSpec& model, const PoolLayout& from, const PoolLayout& to)
-      : units_(units_of(model)), layers_(unsign(model.layers)), from_(from), to_(to) {
-    plan_.parts.resize(from.replica_devices());
+      : units_(units_of(model)),
+        layers_(unsign(model.layers)),
+        from_ranks_(from.attention_ranks()),
+        to_ranks_(to.attention_ranks()),
+        to_stages_(to.pipeline) {
+    plan_.parts.resize(std::size_t{from_ranks_} * from.pipeline);
   }
 
   // Layers `sent` of stage `p`, whose first is `first`.
   void add(std::uint32_t p, const Interval& sent, std::uint64_t first) {
-    for (std::uint32_t stage = 0; stage < to_.pipeline; ++stage) {
-      const Interval common = sent.common_with(fair_share(layers_, stage, to_.pipeline));
+    for (std::uint32_t stage = 0; stage < to_stages_; ++stage) {
+      const Interval common = sent.common_with(fair_share(layers_, stage, to_stages_));
       if (common.end <= common.first) continue;
       KvPart part{.layers = static_cast<std::uint32_t>(common.end - first),
                   .bytes_per_token = (common.end - common.first) * units_.bytes};
-      for (std::uint32_t t = 0; t < to_.tensor; ++t) {
-        part.to = t + to_.tensor * stage;
-        const Interval wanted = fair_share(units_.count, t, to_.tensor);
+      for (std::uint32_t t = 0; t < to_ranks_; ++t) {
+        part.to = t + to_ranks_ * stage;
+        const Interval wanted = fair_share(units_.count, t, to_ranks_);
         for (std::uint64_t unit = wanted.first; unit < wanted.end; ++unit) {
-          add_unit(plan_.parts[sender_of(units_.count, unit, from_.tensor, t) + from_.tensor * p],
+          add_unit(plan_.parts[sender_of(units_.count, unit, from_ranks_, t) + from_ranks_ * p],
                    part);
         }
       }
@@ -91,7 +110,8 @@ class KvPlanner {
 
   KvUnits units_;
   std::uint64_t layers_;
-  PoolLayout from_, to_;
+  std::uint32_t from_ranks_, to_ranks_;  // of a group in a stage
+  std::uint32_t to_stages_;
   KvPlan plan_;
 };
 
@@ -114,8 +134,18 @@ std::uint64_t logit_bytes(const Pool& pool, std::uint64_t outputs) {
 }
 
 struct PoolGroups {
-  std::uint16_t tensor = 0, expert = 0;
+  std::uint16_t attention = 0, tensor = 0, expert = 0;  // attention: behind it, a group's ranks
 };
+
+std::uint64_t regrouping_share(const Pool& pool, std::uint64_t tokens) {
+  return (regrouping_bytes(pool, tokens) + pool.layout.tensor - 1) / pool.layout.tensor;
+}
+
+// Of what layers have, over all of them, a stage's share.
+std::uint32_t per_stage(std::uint64_t of_all_layers, const Pool& pool) {
+  const std::uint64_t stages = pool.layout.pipeline;
+  return static_cast<std::uint32_t>((of_all_layers + stages - 1) / stages);
+}
 
 // To experts, and back.
 void add_exchanges(const Pool& pool, NodeFields node, WorkloadBuilder& workload,
@@ -145,22 +175,29 @@ void add_exchanges(const Pool& pool, NodeFields node, WorkloadBuilder& workload,
 }
 
 void add_stage(const Pool& pool, std::uint32_t stage, const PoolGroups& groups,
-               WorkloadBuilder& workload) {
+               std::uint8_t pipeline, WorkloadBuilder& workload) {
   ProgramBuilder& program = workload.add_program(fmt::format("stage {}", stage));
   const std::uint8_t stream = program.add_stream("iterations", schema::StreamKind::COMPUTE);
   program.add_stream("transfers", schema::StreamKind::COMMUNICATION);
   const std::uint64_t tokens = batch_tokens_bound(pool.spec);
-  NodeFields pass{.stream = stream, .peer_axis = kPipelineAxis};
+  NodeFields pass{.stream = stream, .peer_axis = pipeline};
   if (stage != 0) {
     pass.kind = schema::NodeKind::RECEIVE;
     pass.peer = -1;
     add_classes(program, pass, tokens, activation_bytes, pool);
   }
   NodeFields collective{
-      .kind = schema::NodeKind::COLLECTIVE, .stream = stream, .group = groups.tensor};
-  if (pool.layout.tensor > 1) {
+      .kind = schema::NodeKind::COLLECTIVE, .stream = stream, .group = groups.attention};
+  if (pool.layout.attention_ranks() > 1) {
     collective.collective = schema::CollectiveType::ALL_REDUCE;
     add_classes(program, collective, tokens, all_reduce_bytes, pool);
+  }
+  collective.group = groups.tensor;
+  if (regroupings_of(pool) != 0) {
+    collective.collective = schema::CollectiveType::ALL_GATHER;
+    add_classes(program, collective, tokens, regrouping_share, pool);
+    collective.collective = schema::CollectiveType::REDUCE_SCATTER;
+    add_classes(program, collective, tokens, regrouping_bytes, pool);
   }
   if (exchanges_of(pool) != 0) {
     add_exchanges(pool, {.kind = collective.kind, .stream = stream, .group = groups.expert},
@@ -176,7 +213,7 @@ void add_stage(const Pool& pool, std::uint32_t stage, const PoolGroups& groups,
     pass.peer = 1;
     add_classes(program, pass, tokens, activation_bytes, pool);
   }
-  workload.bind_range(program.index(), {.axis = kPipelineAxis, .first = stage, .count = 1});
+  workload.bind_range(program.index(), {.axis = pipeline, .first = stage, .count = 1});
 }
 
 }  // namespace
@@ -200,12 +237,11 @@ std::uint64_t batch_outputs_bound(const Spec& spec) {
 
 std::uint32_t all_reduces_of(const Pool& pool) {
   if (pool.layout.tensor == 1) return 1;
+  if (pool.layout.attention_ranks() == 1) return 0;
   if (pool.all_reduces != 0) return pool.all_reduces;
-  const std::uint64_t stages = pool.layout.pipeline;
-  if (exchanges_of(pool) == 0) {
-    return static_cast<std::uint32_t>(2 * ((unsign(pool.model.layers) + stages - 1) / stages));
-  }
-  return static_cast<std::uint32_t>((sums_of_layers(pool) + stages - 1) / stages);
+  const bool is_two_a_layer = exchanges_of(pool) == 0 && pool.layout.attention_data == 1;
+  if (is_two_a_layer) return 2 * per_stage(unsign(pool.model.layers), pool);
+  return per_stage(sums_of_layers(pool), pool);
 }
 
 std::uint64_t all_reduce_bytes(const Pool& pool, std::uint64_t tokens) {
@@ -215,6 +251,17 @@ std::uint64_t all_reduce_bytes(const Pool& pool, std::uint64_t tokens) {
   return (all + parts - 1) / parts;
 }
 
+std::uint32_t regroupings_of(const Pool& pool) {
+  const std::uint64_t layers = regrouped_layers(pool);
+  if (layers == 0 || pool.all_reduces != 0) return layers == 0 ? 0 : pool.all_reduces;
+  return per_stage(layers, pool);
+}
+
+std::uint64_t regrouping_bytes(const Pool& pool, std::uint64_t tokens) {
+  const std::uint64_t parts = std::uint64_t{regroupings_of(pool)} * pool.layout.pipeline;
+  return (regrouped_layers(pool) * activation_bytes(pool, tokens) + parts - 1) / parts;
+}
+
 std::uint32_t layers_of(const Pool& pool, std::uint32_t stage) {
   const Interval has = fair_share(unsign(pool.model.layers), stage, pool.layout.pipeline);
   return static_cast<std::uint32_t>(has.end - has.first);
@@ -222,7 +269,9 @@ std::uint32_t layers_of(const Pool& pool, std::uint32_t stage) {
 
 std::uint32_t pieces_of(const Pool& pool) {
   const std::uint32_t each = pool.layers_per_message;
-  if (pool.layout.tensor > 1 || each == 0) return all_reduces_of(pool) + 2 * exchanges_of(pool);
+  if (pool.layout.tensor > 1 || each == 0) {
+    return all_reduces_of(pool) + 2 * (regroupings_of(pool) + exchanges_of(pool));
+  }
   const std::uint64_t layers = unsign(pool.model.layers);
   const std::uint64_t most = (layers + pool.layout.pipeline - 1) / pool.layout.pipeline;
   return static_cast<std::uint32_t>((most + each - 1) / each);
@@ -239,22 +288,31 @@ void check(const Pool& pool) {
     throw core::InputError(fmt::format("tensor: \"{}\"; expected a divisor of the experts, {}",
                                        layout.tensor, m.moe.experts));
   }
-  if (layout.tensor > unsign(m.heads) || unsign(m.heads) % layout.tensor != 0) {
-    throw core::InputError(fmt::format("tensor: \"{}\"; expected a divisor of the heads, {}",
-                                       layout.tensor, m.heads));
+  if (layout.attention_data < 1 || layout.tensor % layout.attention_data != 0) {
+    throw core::InputError(fmt::format("attention_data: \"{}\"; expected a divisor of tensor, {}",
+                                       layout.attention_data, layout.tensor));
+  }
+  const std::uint32_t ranks = layout.attention_ranks();
+  if (ranks > unsign(m.heads) || unsign(m.heads) % ranks != 0) {
+    throw core::InputError(
+        layout.attention_data == 1
+            ? fmt::format("tensor: \"{}\"; expected a divisor of the heads, {}", ranks, m.heads)
+            : fmt::format("tensor: \"{}\" in groups of {}; expected groups that divide the heads, "
+                          "{}",
+                          layout.tensor, ranks, m.heads));
   }
 }
 
 WorkloadGraph pool_graph(const Pool& pool) {
   check(pool);
   WorkloadBuilder workload("serving");
-  workload.add_axis("tensor", pool.layout.tensor);
-  workload.add_axis("pipeline", pool.layout.pipeline);
-  workload.add_axis("replica", pool.layout.replicas);
-  PoolGroups groups{.tensor = workload.add_group("tensor", {kTensorAxis})};
-  if (exchanges_of(pool) != 0) groups.expert = workload.add_group("expert", {kTensorAxis});
+  const PoolAxes axes = add_axes(pool.layout, workload);
+  PoolGroups groups;
+  groups.attention = groups.tensor = workload.add_group("tensor", axes.tensor);
+  if (pool.layout.attention_data > 1) groups.attention = workload.add_group("tensor", axes.group);
+  if (exchanges_of(pool) != 0) groups.expert = workload.add_group("expert", axes.tensor);
   for (std::uint32_t stage = 0; stage < pool.layout.pipeline; ++stage) {
-    add_stage(pool, stage, groups, workload);
+    add_stage(pool, stage, groups, axes.pipeline, workload);
   }
   WorkloadGraph graph = workload.build();
   validate(graph);

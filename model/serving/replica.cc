@@ -15,8 +15,8 @@ namespace {
 
 using pdes::Context;
 
-// Of the batch formed last, by measured kernels.
-core::Time iteration_of(const Replica::State& s, const IterationTime& time) {
+// Of the batch formed last; without attention cores where no kernels were measured.
+IterationWork work_of(const Replica::State& s, const IterationTime* time) {
   IterationWork work;
   for (const Live& r : s.flight) {
     if (r.batch != s.batches) continue;
@@ -26,20 +26,21 @@ core::Time iteration_of(const Replica::State& s, const IterationTime& time) {
       work.outputs += r.tokens;
       work.decode_context += r.processed;
     } else {
-      work.prompt_core_ps += time.prompt_core_ps(r.tokens, r.processed);
+      if (time != nullptr) work.prompt_core_ps += time->prompt_core_ps(r.tokens, r.processed);
       ++work.prompts;
       work.prompt_tokens += r.tokens;
       if (r.processed + r.tokens == r.prefill) ++work.outputs;
     }
   }
-  return time.of(work);
+  return work;
 }
 
 // In each stage of the pipeline.
 std::int64_t batch_ps(const Replica::State& s, const Spec& spec) {
   const core::WidePs extra_ps = ps_beside_model(s, spec);
   if (spec.iteration) {
-    const core::WidePs ps = iteration_of(s, *spec.iteration).ps + extra_ps;
+    const IterationTime& time = *spec.iteration;
+    const core::WidePs ps = time.of(work_of(s, &time)).ps + extra_ps;
     return std::max(core::time_to_end(ps / spec.stages), kBatchTimeMin).ps;
   }
   const BatchTime& time = spec.time;
@@ -66,18 +67,10 @@ void start_on_devices(Replica::State& s, const Spec& spec, Context& ctx) {
   IterationBegins begins;
   begins.compute_ps = batch_ps(s, spec);
   begins.batch = s.batches;
-  std::uint64_t tokens = 0, outputs = 0;
-  for (const Live& r : s.flight) {
-    if (r.batch != s.batches) continue;
-    tokens += r.tokens;
-    if (r.prompt_done())
-      outputs += r.tokens;
-    else if (r.processed + r.tokens == r.prefill)
-      ++outputs;
-  }
+  const IterationWork work = work_of(s, nullptr);
   ctx.add(s.busy_ps, static_cast<std::uint64_t>(begins.compute_ps));
-  ctx.add(s.tokens, tokens);
-  begin_on_devices(spec, tokens, outputs, begins, ctx);
+  ctx.add(s.tokens, work.tokens);
+  begin_on_devices(spec, work, begins, ctx);
   if (spec.hands_over && spec.keys_by_layer) send_keys_of_batch(s, spec, ctx);
 }
 

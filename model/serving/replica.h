@@ -34,7 +34,7 @@ struct Live {
   std::uint32_t batch = 0;          // in flight: number of the batch
   std::uint32_t tokens = 0;         // in flight: of the batch
   std::uint32_t cached = 0;         // of its blocks, the first ones: those that others may find
-  std::uint32_t admitted = 0;       // vllm_v1: how many entered before it
+  std::uint32_t admitted = 0;       // how many entered before it (counts_admissions())
   std::int64_t token_ps = 0;        // when its last token came; 0: none yet
 
   [[nodiscard]] bool prompt_done() const { return processed > prefill; }
@@ -54,7 +54,7 @@ struct Offer {
 constexpr std::uint32_t kNowhere = 0xffffffff;
 struct KeysAhead {
   std::uint32_t request = 0;
-  std::uint32_t to = kNowhere;  // replica of the other pool, once that has room
+  std::uint32_t to = kNowhere;  // group of the other pool (PullEvent), once that has room
   std::uint32_t sent = 0;       // tokens that devices were told of
   std::uint32_t unused = 0;
 };
@@ -86,9 +86,9 @@ struct LeftEvent {  // so many requests no longer count (RouterProcess); fewer t
   std::int32_t requests;
 };
 
-struct PullEvent {  // the keys and values of a request, to a replica of the other pool
+struct PullEvent {  // the keys and values of a request, to a group of a replica of the other pool
   std::uint32_t request;
-  std::uint32_t to;
+  std::uint32_t to;  // replica * groups + group
 };
 struct KeysCameEvent {  // a message of them
   std::uint32_t request;

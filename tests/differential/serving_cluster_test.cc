@@ -55,16 +55,19 @@ Pool pool_of(const PoolLayout& layout, Policy policy, std::uint32_t requests = 8
   return pool;
 }
 
-// A training job, a pool of one layout, one pool that hands over to another of another layout, and
-// one that does so layer by layer, of a model with experts that are not equally busy.
+// A training job, a pool of one layout, one that hands over to another of another layout, whose
+// attention is data-parallel, and one that does so layer by layer, of a model with experts that are
+// not equally busy, from groups of one device.
 class ServingCluster : public testing::Test {
  protected:
   ServingCluster() {
     pools_.push_back(pool_of({.tensor = 2, .pipeline = 2, .replicas = 2}, Policy::sarathi));
     pools_.push_back(pool_of({.tensor = 2, .pipeline = 1, .replicas = 2}, Policy::vllm));
-    pools_.push_back(pool_of({.tensor = 4, .pipeline = 2, .replicas = 1}, Policy::sarathi));
+    pools_.push_back(
+        pool_of({.tensor = 4, .pipeline = 2, .replicas = 1, .attention_data = 2}, Policy::sarathi));
     pools_[2].continues = true;
-    pools_.push_back(pool_of({.tensor = 2, .pipeline = 2, .replicas = 2}, Policy::sarathi));
+    pools_.push_back(
+        pool_of({.tensor = 2, .pipeline = 2, .replicas = 2, .attention_data = 2}, Policy::sarathi));
     pools_[3].layers_per_message = 1;
     pools_[3].spec.chunk_tokens = 32;
     pools_.push_back(pool_of({.tensor = 1, .pipeline = 2, .replicas = 2}, Policy::vllm));

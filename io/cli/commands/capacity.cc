@@ -44,7 +44,8 @@ CapacityOptions capacity_of(const CapacityArguments& a) {
                       .values = {},
                       .job = a.job,
                       .split = a.split,
-                      .below = a.below};
+                      .below = a.below,
+                      .database = a.database};
   if (!a.over.empty()) add_over(a, out);
   const auto layouts = [&](const std::string& option, const std::string& text) {
     if (text.empty()) return std::vector<SplitLayout>{};

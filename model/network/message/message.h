@@ -70,13 +70,17 @@ struct IterationBegins {
   // Size classes (serving/size_classes.h): tokens of the batch, and sequences that give one.
   std::uint16_t tokens = 0;
   std::uint16_t outputs = kNoOutputs;
+  // That the class of a group's tokens is below that of the batch's (serving/pool.h).
+  std::uint32_t group_below = 0;
+  std::uint32_t unused = 0;
 };
 
-// The keys and values of a prompt that it has, for a replica of the pool that continues.
+// The keys and values of a prompt that it has, for a group of a replica of the pool that continues:
+// replica * groups + group.
 struct TransferDue {
   std::uint32_t request = 0;
   std::uint32_t tokens = 0;
-  std::uint32_t replica = 0;
+  std::uint32_t group = 0;
   std::uint32_t unused = 0;
 };
 // The same of some of its tokens, each layer as soon as it is computed: by an iteration that the
@@ -85,7 +89,7 @@ constexpr std::uint32_t kComputedBefore = 0xffffffff;
 struct KeysDue {
   std::uint32_t request = 0;
   std::uint32_t tokens = 0;
-  std::uint32_t replica = 0;
+  std::uint32_t group = 0;  // as TransferDue has it
   std::uint32_t batch = kComputedBefore;
 };
 // In tags of their messages, beside the request's number.

@@ -104,45 +104,79 @@ TEST(ExpertExchange, RefusesDevicesThatDoNotDivideExperts) {
   EXPECT_THROW(pool_graph(pool), core::InputError);
 }
 
-// Whatever their numbers, all pieces come in turn, an exchange behind its share of the sums.
-TEST(ServedProgram, HasItsPiecesInOrder) {
+// Sums in two stages, and messages of each kind of which some have two tasks.
+ServedProgram program_of(std::uint32_t sums, std::uint32_t exchanges, std::uint32_t regroupings) {
+  ServedProgram program;
+  program.all_reduces.first = {0, 2};
+  program.dispatches.first = {2, 3};
+  program.combines.first = {3, 4};
+  program.regathers.first = {4, 6};
+  program.rescatters.first = {6, 7};
+  program.sums = sums;
+  program.exchanges = exchanges;
+  program.regroupings = regroupings;
+  program.pieces = sums + 2 * (exchanges + regroupings);
+  return program;
+}
+
+// All pieces come in turn, a pair behind its share of the sums, and an exchange behind its share of
+// the pairs.
+void expect_pieces_in_order(const ServedProgram& program) {
   const IterationBegins it{.compute_ps = 1, .batch = 0, .tokens = 0, .outputs = 0};
+  const std::uint32_t pairs = program.exchanges + program.regroupings;
+  std::uint32_t i = 0, reduced = 0, sent = 0, back = 0, gathered = 0, scattered = 0;
+  for (std::uint32_t piece = 0; piece < program.pieces; ++piece) {
+    const auto first = program.piece_task(i, it);
+    const std::uint32_t tasks = program.tasks_of_piece(*first.message, it);
+    for (std::uint32_t task = 0; task < tasks; ++task, ++i) {
+      const auto at = program.piece_task(i, it);
+      ASSERT_EQ(at.piece, piece);
+      ASSERT_EQ(at.task, task);
+      ASSERT_EQ(at.message, first.message);
+    }
+    reduced += first.message == &program.all_reduces ? 1 : 0;
+    sent += first.message == &program.dispatches ? 1 : 0;
+    back += first.message == &program.combines ? 1 : 0;
+    gathered += first.message == &program.regathers ? 1 : 0;
+    scattered += first.message == &program.rescatters ? 1 : 0;
+    ASSERT_LE((sent - back) + (gathered - scattered), 1u);
+    const std::uint32_t done = back + scattered;
+    if (pairs == 0 || sent + gathered != done) continue;
+    ASSERT_GE(reduced, done * program.sums / pairs);
+    ASSERT_EQ(back, done * program.exchanges / pairs);
+  }
+  ASSERT_EQ(i, program.tasks_of_pieces(it));
+  EXPECT_EQ(reduced, program.sums);
+  EXPECT_EQ(sent, program.exchanges);
+  EXPECT_EQ(back, program.exchanges);
+  EXPECT_EQ(gathered, program.regroupings);
+  EXPECT_EQ(scattered, program.regroupings);
+}
+
+TEST(ServedProgram, HasItsPiecesInOrder) {
   for (const bool marks : {false, true}) {
     for (std::uint32_t sums = 0; sums < 8; ++sums) {
       for (std::uint32_t exchanges = 0; exchanges < 8; ++exchanges) {
-        ServedProgram program;
-        program.all_reduces.first = {0, 2};  // in two stages
-        program.dispatches.first = {2, 3};
-        program.combines.first = {3, 4};
-        program.sums = sums;
-        program.exchanges = exchanges;
-        program.pieces = sums + 2 * exchanges;
-        program.by_layer = marks;
-        std::uint32_t i = 0, reduced = 0, sent = 0, back = 0;
-        for (std::uint32_t piece = 0; piece < program.pieces; ++piece) {
-          const auto first = program.piece_task(i, it);
-          const std::uint32_t tasks = program.tasks_of_piece(*first.message, it);
-          for (std::uint32_t task = 0; task < tasks; ++task, ++i) {
-            const auto at = program.piece_task(i, it);
-            ASSERT_EQ(at.piece, piece);
-            ASSERT_EQ(at.task, task);
-            ASSERT_EQ(at.message, first.message);
-          }
-          reduced += first.message == &program.all_reduces ? 1 : 0;
-          sent += first.message == &program.dispatches ? 1 : 0;
-          back += first.message == &program.combines ? 1 : 0;
-          ASSERT_TRUE(sent == back || sent == back + 1);
-          if (exchanges != 0 && sent == back) {
-            ASSERT_GE(reduced, back * sums / exchanges);
-          }
+        for (std::uint32_t regroupings = 0; regroupings < 8; ++regroupings) {
+          ServedProgram program = program_of(sums, exchanges, regroupings);
+          program.by_layer = marks;
+          expect_pieces_in_order(program);
         }
-        ASSERT_EQ(i, program.tasks_of_pieces(it));
-        EXPECT_EQ(reduced, sums);
-        EXPECT_EQ(sent, exchanges);
-        EXPECT_EQ(back, exchanges);
       }
     }
   }
+}
+
+// Gathers and scatters are of all that a batch has, other messages of what a group has.
+TEST(ServedProgram, TellsTheTokensOfAGroupFromThoseOfABatch) {
+  const IterationBegins it{
+      .compute_ps = 1, .batch = 0, .tokens = 1, .outputs = 0, .group_below = 1};
+  ServedProgram program = program_of(1, 0, 1);
+  program.all_reduces.first = {0, 1, 4};
+  program.regathers.first = program.rescatters.first = {0, 1, 6};
+  program.regathers.of_batch = program.rescatters.of_batch = true;
+  EXPECT_EQ(program.tasks_of_pieces(it), (1u + 1) + 2 * (1 + 5));
+  EXPECT_EQ(program.piece_task(2, it).message, &program.regathers);
 }
 
 }  // namespace

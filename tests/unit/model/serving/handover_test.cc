@@ -118,8 +118,8 @@ TEST(Handover, IsNeverLaterByLayerWhereNothingIsInTheWay) {
   networks[1].analytical_network = true;
   networks[2].packets.emplace();
   for (const ClusterOptions& network : networks) {
-    for (const PoolLayout from : {PoolLayout{1, 1}, {4, 1}, {2, 3}}) {
-      for (const PoolLayout to : {PoolLayout{1, 1}, {8, 1}, {1, 4}}) {
+    for (const PoolLayout from : {PoolLayout{1, 1}, {4, 1}, {2, 3}, {4, 2, 1, 2}}) {
+      for (const PoolLayout to : {PoolLayout{1, 1}, {8, 1}, {1, 4}, {4, 1, 1, 4}}) {
         for (const Policy policy : {Policy::vllm, Policy::sarathi, Policy::vllm_v1}) {
           Pool whole = prompts_of(from, 0), by_layer = prompts_of(from, 1);
           for (Pool* pool : {&whole, &by_layer}) {
@@ -138,7 +138,7 @@ TEST(Handover, IsNeverLaterByLayerWhereNothingIsInTheWay) {
 }
 
 // Pools with room for two requests or three: decodes hold up prompts, and lose blocks.
-TEST(Handover, LeavesNoBlockAndNoRequestAtAnyReplica) {
+void expect_nothing_left(std::uint32_t groups) {
   const auto requests = poisson_requests({.requests = 30,
                                           .mean_interval = 300_us,
                                           .prefill = {.least = 1, .most = 100},
@@ -149,7 +149,11 @@ TEST(Handover, LeavesNoBlockAndNoRequestAtAnyReplica) {
   for (const core::Named<Policy>& policy : kPolicyNames) {
     const bool single = policy.value == Policy::lightllm;
     for (const std::uint32_t layers : {0u, 1u, 3u}) {
-      Pool prompts = prompts_of({.tensor = 2, .pipeline = single ? 1u : 2u, .replicas = 2}, layers);
+      Pool prompts = prompts_of({.tensor = 2,
+                                 .pipeline = single ? 1u : 2u,
+                                 .replicas = 2,
+                                 .attention_data = groups},
+                                layers);
       prompts.spec.policy = policy.value;
       prompts.spec.requests = requests;
       prompts.spec.chunk_tokens = 32;
@@ -160,7 +164,8 @@ TEST(Handover, LeavesNoBlockAndNoRequestAtAnyReplica) {
         prompts.spec.block_tokens = 1;
         prompts.spec.blocks = 200;
       }
-      Pool decodes = decodes_of({.tensor = 1, .pipeline = 2, .replicas = 2});
+      Pool decodes = decodes_of(
+          {.tensor = groups * groups, .pipeline = 2, .replicas = 2, .attention_data = groups});
       decodes.spec.blocks = 12;
       const Handed out = hand(prompts, decodes);
       EXPECT_EQ(out.done, requests.size()) << policy.name << layers;
@@ -169,6 +174,10 @@ TEST(Handover, LeavesNoBlockAndNoRequestAtAnyReplica) {
     }
   }
 }
+
+TEST(Handover, LeavesNoBlockAndNoRequestAtAnyReplica) { expect_nothing_left(1); }
+
+TEST(Handover, LeavesNothingWhereAttentionIsDataParallel) { expect_nothing_left(2); }
 
 }  // namespace
 }  // namespace exawarp::tests
