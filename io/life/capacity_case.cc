@@ -131,15 +131,16 @@ class OfJob final : public CapacityCase {
       job = j;  // in the end the one that has the requests
     }
     RunReport report = simulate(study, options, transport);
+    if (report.status == RunStatus::stopped) return {};
+    LoadRun out{.point = point_of(asked_of(report, job), rate, report.result.digest),
+                .requests = report.cluster->serving_of(job)->spec().requests.size()};
+    if (!is_wanted(summary, transport)) return out;
     report.overrides = source_.at(rate_key_, rate, options);
     report.command_line = {"run", source_.file};
     for (const std::string& setting : report.overrides) {
       report.command_line.insert(report.command_line.end(), {"--set", setting});
     }
-    if (report.status == RunStatus::stopped) return {};
-    LoadRun out{.point = point_of(asked_of(report, job), rate, report.result.digest),
-                .requests = report.cluster->serving_of(job)->spec().requests.size()};
-    if (is_wanted(summary, transport)) out.summary = summary_json(report);
+    out.summary = summary_json(report);
     return out;
   }
   [[nodiscard]] const std::string& name() const override { return study_.name; }

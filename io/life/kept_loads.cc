@@ -112,17 +112,20 @@ std::optional<LoadRun> KeptLoads::find(const std::string& study) {
 
 void KeptLoads::begin(const LoadKeys& keys, const std::string& study) {
   agree(transport_, [&] {
-    if (database_) running_ = database_->begin(keys, study);
+    if (!database_) return;
+    running_ = {.number = database_->row_of(keys, study), .study = study};
+    database_->begin(running_.number);
   });
 }
 
 void KeptLoads::end(const std::optional<LoadRun>& run, double wall_s) {
   agree(transport_, [&] {
     if (!database_) return;
-    if (!run) return database_->put_back(running_);
-    database_->finish(running_, {.wall_s = wall_s,
-                                 .digest = run->point.digest,
-                                 .summary = with_figures(*run)});
+    if (!run) return database_->put_back(running_.number);
+    database_->finish(running_.number, {.wall_s = wall_s,
+                                        .digest = run->point.digest,
+                                        .study = running_.study,
+                                        .summary = with_figures(*run)});
   });
 }
 

@@ -26,7 +26,10 @@ class KeptLoads {
  private:
   pdes::Transport& transport_;
   std::optional<LoadDatabase> database_;  // on rank 0
-  std::int64_t running_ = 0;              // row
+  struct Running {
+    std::int64_t number = 0;  // of its row
+    std::string study;
+  } running_;
 };
 
 }  // namespace exawarp::io

@@ -1,5 +1,5 @@
-// Loads that `exawarp capacity` simulated, in a file like a sweep's (sweep_database.h), so that a
-// search goes on where it was however it ended. A row is a load: `study` as it resolves at that
+// Loads that `exawarp capacity` simulated, in a database of points (point_database.h). A row is a
+// load: `study` as it resolves at that
 // load, `summary` with what the search wants of it under the key "load". Rows are added as loads
 // are tried; which one comes next follows from those before it.
 #pragma once
@@ -9,9 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "io/life/database.h"
-#include "io/life/sweep_database.h"
-#include "io/report/sweep_results.h"
+#include "io/life/point_database.h"
 
 namespace exawarp::io {
 
@@ -27,7 +25,7 @@ struct LoadKeys {
 };
 
 // What fills it. Owner: one thread.
-class LoadDatabase {
+class LoadDatabase : public PointDatabase {
  public:
   // Makes the file, or goes on with one that has loads of the same. Throws core::InputError for
   // another database, and core::SystemError.
@@ -35,20 +33,14 @@ class LoadDatabase {
 
   // The summary of that study, resolved; nothing if it was not simulated to its end.
   [[nodiscard]] std::optional<std::string> find(std::string_view study);
-  // A load is begun, again if it was before and has not ended, and ends, or does not. The number of
-  // its row.
-  std::int64_t begin(const LoadKeys& keys, std::string_view study);
-  void finish(std::int64_t number, const PointOutcome& outcome);
-  void put_back(std::int64_t number);
+  // The row of a load, which is pending: it has to be simulated. Requires that find() has nothing.
+  std::int64_t row_of(const LoadKeys& keys, std::string_view study);
 
  private:
-  void create();
   void check_same(const std::string& path);
   std::int64_t add(const LoadKeys& keys, std::string_view study);
 
   LoadsOf of_;
-  FillLock lock_;
-  Database database_;
 };
 
 }  // namespace exawarp::io

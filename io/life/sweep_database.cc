@@ -1,17 +1,11 @@
 #include "io/life/sweep_database.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
 #include <nlohmann/json.hpp>
-#include <thread>
 
-#include "core/check.h"
 #include "core/error.h"
 #include "io/study/suggest.h"
 
@@ -19,20 +13,6 @@ namespace exawarp::io {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Far behind all bytes that SQLite locks.
-constexpr off_t kLockedByte = off_t{1} << 60;
-// A process that was killed this moment may have a child that has yet to notice.
-constexpr int kLockAttempts = 20;
-constexpr std::chrono::milliseconds kLockPause{20};
-
-// In one transaction: all of it or nothing.
-template <class Work>
-void together(Database& database, const Work& work) {
-  database.run("BEGIN IMMEDIATE");
-  work();
-  database.run("COMMIT");
-}
 
 std::string key_values(const Sweep& sweep, const std::vector<std::string>& point) {
   Json out = Json::object();
@@ -42,10 +22,6 @@ std::string key_values(const Sweep& sweep, const std::vector<std::string>& point
 
 bool has_tables(Database& database) {
   return database.prepare("SELECT 1 FROM sqlite_schema WHERE name IN ('sweep', 'point')").next();
-}
-
-bool is_empty(Database& database) {
-  return !database.prepare("SELECT 1 FROM sqlite_schema").next();
 }
 
 [[noreturn]] void refuse_foreign(const std::string& path) {
@@ -95,42 +71,28 @@ void require_file(const std::string& path) {
 
 }  // namespace
 
-FillLock::FillLock(const std::string& path)
-    : descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
-  if (descriptor_ < 0) {
-    throw core::SystemError(path + ": cannot write: " + core::system_text(errno));
-  }
-  struct flock lock {
-    .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = kLockedByte, .l_len = 1, .l_pid = 0
-  };
-  for (int attempt = 0; fcntl(descriptor_, F_OFD_SETLK, &lock) != 0; ++attempt) {
-    const int error = errno;
-    const bool taken = error == EACCES || error == EAGAIN;
-    if (taken && attempt < kLockAttempts) {
-      std::this_thread::sleep_for(kLockPause);
-      continue;
-    }
-    close(descriptor_);
-    throw core::SystemError(path + (taken ? ": another process is filling it; one at a time can"
-                                          : ": cannot lock: " + core::system_text(error)));
-  }
-}
-
-FillLock::~FillLock() { close(descriptor_); }
-
 std::string SweepShare::text() const { return fmt::format("{}/{}", part, of); }
 
 SweepDatabase::SweepDatabase(const std::string& path, const Sweep& sweep, SweepShare share)
-    : lock_(path), database_(path, Database::Use::fill) {
-  if (is_empty(database_)) create(sweep, share);
+    : PointDatabase(path) {
+  if (is_empty()) {
+    Json keys = Json::array();
+    for (const SweepAxis& axis : sweep.axes) keys.push_back(axis.key);
+    create({.name = sweep.name,
+            .file = sweep.text,
+            .identity = sweep.identity,
+            .share = share.text(),
+            .keys = keys.dump(-1, ' ', false, Json::error_handler_t::replace)},
+           [&] { add_points(sweep, share); });
+  }
   check_same(path, sweep, share);
-  database_.run("UPDATE point SET state = 'pending' WHERE state = 'running'");
+  resume();
 }
 
 void SweepDatabase::check_same(const std::string& path, const Sweep& sweep,
                                const SweepShare& share) {
-  if (!has_tables(database_)) refuse_foreign(path);
-  Statement known = database_.prepare("SELECT name, identity, share FROM sweep");
+  if (!has_tables(database())) refuse_foreign(path);
+  Statement known = database().prepare("SELECT name, identity, share FROM sweep");
   if (!known.next()) refuse_foreign(path);
   if (known.text(1) != sweep.identity) {
     throw core::InputError(
@@ -145,75 +107,29 @@ void SweepDatabase::check_same(const std::string& path, const Sweep& sweep,
   }
 }
 
-void SweepDatabase::create(const Sweep& sweep, const SweepShare& share) {
-  together(database_, [&] {
-    database_.run(kSweepTables);
-    Json keys = Json::array();
-    for (const SweepAxis& axis : sweep.axes) keys.push_back(axis.key);
-    database_.prepare("INSERT INTO sweep VALUES (?, ?, ?, ?, ?)")
-        .bind(1, sweep.name)
-        .bind(2, sweep.text)
-        .bind(3, sweep.identity)
-        .bind(4, share.text())
-        .bind(5, keys.dump(-1, ' ', false, Json::error_handler_t::replace))
+void SweepDatabase::add_points(const Sweep& sweep, const SweepShare& share) {
+  Statement insert =
+      database().prepare("INSERT INTO point(number, state, key_values) VALUES (?, 'pending', ?)");
+  for (std::size_t number = 1; number <= sweep.points.size(); ++number) {
+    if (!share.has(number)) continue;
+    insert.bind(1, static_cast<std::int64_t>(number))
+        .bind(2, key_values(sweep, sweep.points[number - 1]))
         .run();
-    Statement insert =
-        database_.prepare("INSERT INTO point(number, state, key_values) VALUES (?, 'pending', ?)");
-    for (std::size_t number = 1; number <= sweep.points.size(); ++number) {
-      if (!share.has(number)) continue;
-      insert.bind(1, static_cast<std::int64_t>(number))
-          .bind(2, key_values(sweep, sweep.points[number - 1]))
-          .run();
-    }
-  });
+  }
 }
 
 std::vector<std::int64_t> SweepDatabase::pending() {
   std::vector<std::int64_t> numbers;
   Statement rows =
-      database_.prepare("SELECT number FROM point WHERE state = 'pending' ORDER BY number");
+      database().prepare("SELECT number FROM point WHERE state = 'pending' ORDER BY number");
   while (rows.next()) numbers.push_back(rows.integer(0));
   return numbers;
 }
 
 std::int64_t SweepDatabase::count(PointState state) {
-  Statement rows = database_.prepare("SELECT count(*) FROM point WHERE state = ?");
+  Statement rows = database().prepare("SELECT count(*) FROM point WHERE state = ?");
   rows.bind(1, core::name_of(state));
   return rows.next() ? rows.integer(0) : 0;
-}
-
-// From the one state that the statement asks for, so that nothing is run or recorded twice.
-void SweepDatabase::move(Statement& change) {
-  change.run();
-  EXAWARP_CHECK(database_.changes() == 1, database_.changes());
-}
-
-void SweepDatabase::begin(std::int64_t number) {
-  Statement change = database_.prepare(
-      "UPDATE point SET state = 'running', starts = starts + 1 WHERE number = ? AND state = "
-      "'pending'");
-  move(change.bind(1, number));
-}
-
-void SweepDatabase::put_back(std::int64_t number) {
-  Statement change = database_.prepare(
-      "UPDATE point SET state = 'pending' WHERE number = ? AND state = 'running'");
-  move(change.bind(1, number));
-}
-
-void SweepDatabase::finish(std::int64_t number, const PointOutcome& outcome) {
-  Statement change = database_.prepare(
-      "UPDATE point SET state = ?, reason = ?, exit_code = ?, wall_s = ?, digest = ?, study = ?, "
-      "summary = ? WHERE number = ? AND state = 'running'");
-  const PointState state = outcome.reason.empty() ? PointState::done : PointState::failed;
-  move(change.bind(1, core::name_of(state))
-           .bind(2, outcome.reason)
-           .bind(3, std::int64_t{outcome.exit_code})
-           .bind(4, outcome.wall_s)
-           .bind(5, outcome.digest)
-           .bind(6, outcome.study)
-           .bind(7, outcome.summary)
-           .bind(8, number));
 }
 
 SweepResults read_sweep_results(const std::vector<std::string>& paths,
