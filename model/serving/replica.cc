@@ -16,7 +16,7 @@ namespace {
 using pdes::Context;
 
 // Of the batch formed last; without attention cores where no kernels were measured.
-IterationWork work_of(const Replica::State& s, const IterationTime* time) {
+IterationWork work_of(const Replica::State& s, const Spec& spec) {
   IterationWork work;
   for (const Live& r : s.flight) {
     if (r.batch != s.batches) continue;
@@ -26,7 +26,8 @@ IterationWork work_of(const Replica::State& s, const IterationTime* time) {
       work.outputs += r.tokens;
       work.decode_context += r.processed;
     } else {
-      if (time != nullptr) work.prompt_core_ps += time->prompt_core_ps(r.tokens, r.processed);
+      if (spec.iteration)
+        work.prompt_core_ps += spec.iteration->prompt_core_ps(r.tokens, r.processed);
       ++work.prompts;
       work.prompt_tokens += r.tokens;
       if (r.processed + r.tokens == r.prefill) ++work.outputs;
@@ -36,11 +37,10 @@ IterationWork work_of(const Replica::State& s, const IterationTime* time) {
 }
 
 // In each stage of the pipeline.
-std::int64_t batch_ps(const Replica::State& s, const Spec& spec) {
+std::int64_t batch_ps(const Replica::State& s, const IterationWork& work, const Spec& spec) {
   const core::WidePs extra_ps = ps_beside_model(s, spec);
   if (spec.iteration) {
-    const IterationTime& time = *spec.iteration;
-    const core::WidePs ps = time.of(work_of(s, &time)).ps + extra_ps;
+    const core::WidePs ps = spec.iteration->of(work).ps + extra_ps;
     return std::max(core::time_to_end(ps / spec.stages), kBatchTimeMin).ps;
   }
   const BatchTime& time = spec.time;
@@ -64,10 +64,10 @@ const Spec& spec_here(Context& ctx) {
 
 // The batch formed last goes to the devices, which say when it is over.
 void start_on_devices(Replica::State& s, const Spec& spec, Context& ctx) {
+  const IterationWork work = work_of(s, spec);
   IterationBegins begins;
-  begins.compute_ps = batch_ps(s, spec);
+  begins.compute_ps = batch_ps(s, work, spec);
   begins.batch = s.batches;
-  const IterationWork work = work_of(s, nullptr);
   ctx.add(s.busy_ps, static_cast<std::uint64_t>(begins.compute_ps));
   ctx.add(s.tokens, work.tokens);
   begin_on_devices(spec, work, begins, ctx);
@@ -76,7 +76,8 @@ void start_on_devices(Replica::State& s, const Spec& spec, Context& ctx) {
 
 // The batch formed last goes through the stages, each of which has one batch at a time.
 void start_here(Replica::State& s, const Spec& spec, Context& ctx) {
-  const std::int64_t stage_ps = batch_ps(s, spec);
+  const IterationWork work = work_of(s, spec);
+  const std::int64_t stage_ps = batch_ps(s, work, spec);
   std::int64_t at_ps = ctx.now().ps - 1;  // the instant that this one belongs to
   for (std::uint32_t stage = 0; stage < s.stage_free_ps.size(); ++stage) {
     const core::Time begin{std::max(at_ps, s.stage_free_ps[stage])};
@@ -84,8 +85,7 @@ void start_here(Replica::State& s, const Spec& spec, Context& ctx) {
     s.stage_free_ps.assign(ctx, stage, at_ps);
   }
   ctx.add(s.busy_ps, static_cast<std::uint64_t>(stage_ps));
-  for (const Live& r : s.flight)
-    if (r.batch == s.batches) ctx.add(s.tokens, r.tokens);
+  ctx.add(s.tokens, work.tokens);
   ctx.send(ctx.self(), core::Time{at_ps} - ctx.now(), kBatchEnd, BatchEndEvent{s.batches});
 }
 
