@@ -4,6 +4,9 @@
 #include "model/device/device.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -46,37 +49,29 @@ void describe(StateArchive& archive, SteppedState& stepped) {
 
 void describe(StateArchive& archive, PassAccount& passes) { archive.bytes(&passes); }
 
-// The digest has the tokens of messages of some layers alone, so that of whole keys is what it was
-// before there were others.
-void describe(StateArchive& archive, KeysToSend& keys) {
-  struct WholeKeys {
-    std::uint32_t to, request;
-    std::int64_t bytes;
-  } whole{keys.to, keys.request, keys.bytes};
-  archive.bytes(&whole);
-  keys.to = whole.to;
-  keys.request = whole.request;
-  keys.bytes = whole.bytes;
-  archive.kept(keys.tokens);
-  archive.kept(keys.unused);
-  if (keys.tokens != 0) archive.digest_word(keys.tokens);
+// The digest has `later`, a field of a record that came to it, only where it is not 0: so that of
+// records without it is what it was. The two words before it are all that there was.
+template <class Record>
+void describe(StateArchive& archive, Record& record, std::uint32_t& later) {
+  std::array<std::uint64_t, 2> before;
+  std::memcpy(before.data(), &record, sizeof before);
+  archive.bytes(before.data(), before.size());
+  std::memcpy(static_cast<void*>(&record), before.data(), sizeof before);
+  archive.kept(later);
+  archive.kept(record.unused);
+  if (later != 0) archive.digest_word(later);
 }
 
-// As above: the digest has the class of a group's tokens only where it is not the batch's.
+// Of keys of some layers, their tokens.
+void describe(StateArchive& archive, KeysToSend& keys) {
+  static_assert(offsetof(KeysToSend, tokens) == 16);
+  describe(archive, keys, keys.tokens);
+}
+
+// Of a group of data-parallel attention, the class of its tokens.
 void describe(StateArchive& archive, IterationBegins& it) {
-  struct OfOneGroup {
-    std::int64_t compute_ps;
-    std::uint32_t batch;
-    std::uint16_t tokens, outputs;
-  } one{it.compute_ps, it.batch, it.tokens, it.outputs};
-  archive.bytes(&one);
-  it.compute_ps = one.compute_ps;
-  it.batch = one.batch;
-  it.tokens = one.tokens;
-  it.outputs = one.outputs;
-  archive.kept(it.group_below);
-  archive.kept(it.unused);
-  if (it.group_below != 0) archive.digest_word(it.group_below);
+  static_assert(offsetof(IterationBegins, group_below) == 16);
+  describe(archive, it, it.group_below);
 }
 
 void describe(StateArchive& archive, ServedState& served) {
