@@ -47,11 +47,10 @@ void check_changes(const Study& past, const Study& now, core::Time at) {
 // Where packets travel as trains, what is under way are promises, which a change would break. The
 // network knows whether they do; this is what a study tells of it.
 void check_trains(const Study& past) {
-  const model::PacketOptions& o = past.packets;
-  const bool lossless = o.flow_control == model::FlowControl::none && o.buffer_bytes == 0 &&
-                        o.recovery == model::Recovery::none && past.link_faults.empty();
-  const bool may_have = past.network_fidelity == NetworkFidelity::packet && past.changes.empty() &&
-                        o.trains && lossless && o.transport == "plain" && o.ecn.kmax_bytes == 0;
+  const model::PacketOptions& packets = past.packets;
+  const bool may_have = past.network_fidelity == NetworkFidelity::packet && packets.trains &&
+                        packets.queues_without_answer() && packets.transport == "plain" &&
+                        past.changes.empty() && past.link_faults.empty();
   if (!may_have) return;
   throw core::InputError("--set",
                          "changes a network whose packets travel as trains; expected a checkpoint "

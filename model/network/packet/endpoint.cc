@@ -250,8 +250,8 @@ void Endpoint::pump_messages(std::uint32_t port) {
       continue;
     }
     if (line.free > limit || first.at > limit) {
-      if (network_.trains()) promise_rest(port);
-      return set_wake(port, line.free, first.at);
+      const Time left_out = network_.trains() ? promise_rest(port) : Time{0};
+      return set_wake(port, std::max(line.free, first.at), left_out);
     }
     const bool behind_others =
         !side.control.empty() ||
@@ -342,7 +342,7 @@ void Endpoint::pump_control(std::uint32_t port) {
       const PortState& line = parts_.ports[port];
       const bool line_is_busy = options().flow_control == FlowControl::pfc &&
                                 (line.paused >> packet.channel & 1) == 0;
-      if (line_is_busy) set_wake(port, line.free, ctx_.now());
+      if (line_is_busy) set_wake(port, std::max(line.free, ctx_.now()));
       return;
     }
     side.control.pop_front(ctx_);
@@ -353,14 +353,14 @@ void Endpoint::pump_control(std::uint32_t port) {
   }
 }
 
-// Wakes when half of what was committed has left, and not long before the next one is due.
-void Endpoint::set_wake(std::uint32_t port, Time line_free, Time due_at) {
+// Wakes when half of what was committed has left, and not long before the next packet may start;
+// by `left_out` later where wakes until then are left out.
+void Endpoint::set_wake(std::uint32_t port, Time may_start, Time left_out) {
   SendSide& side = parts_.sides[port];
   const LinkFigures& figures = network_.figures(parts_.ports[port].kind);
-  Time at = std::max(std::max(line_free, due_at) - figures.commit_half(), ctx_.now() + Time{1});
+  const Time at = std::max(may_start - figures.commit_half(), ctx_.now() + Time{1});
   if (side.wake_at > ctx_.now() && side.wake_at <= at) return;
-  if (network_.trains()) at = core::sum_to_end(at, rounds_left_out(port));
-  wake_at(port, at);
+  wake_at(port, core::sum_to_end(at, left_out));
 }
 
 void Endpoint::wake_at(std::uint32_t port, Time at) {

@@ -91,7 +91,7 @@ class Endpoint {
   [[nodiscard]] Packet packet_of(const Sending& s, std::uint32_t number) const;
   void make_due(Sending& s);
   void settle_next(Sending& s);
-  void set_wake(std::uint32_t port, core::Time line_free, core::Time due_at);
+  void set_wake(std::uint32_t port, core::Time may_start, core::Time left_out = core::Time{0});
   void wake_at(std::uint32_t port, core::Time at);
   void push_due(SendSide& side, const Due& due);
   void replace_due(SendSide& side, const Due& due);
@@ -104,10 +104,9 @@ class Endpoint {
   core::Time give_to_train(std::uint32_t port, const Sending& s, Packet packet,
                            core::Time eligible);
   [[nodiscard]] Rotation rotation_of(std::uint32_t port) const;
-  void promise_rest(std::uint32_t port);
+  core::Time promise_rest(std::uint32_t port);
   void part_trains(std::uint32_t port);
   [[nodiscard]] Rounds rounds_of(std::uint32_t port, const Rotation& rotation) const;
-  [[nodiscard]] core::Time rounds_left_out(std::uint32_t port) const;
   void catch_up(std::uint32_t port);
   void turn(std::uint32_t port, const Rotation& rotation, std::uint32_t packets);
 

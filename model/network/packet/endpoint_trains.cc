@@ -83,7 +83,8 @@ Endpoint::Rotation Endpoint::rotation_of(std::uint32_t port) const {
 }
 
 // Promises the packets of messages that have given some to the line in this event, in their turn.
-void Endpoint::promise_rest(std::uint32_t port) {
+// Returns how long wakes are left out.
+Time Endpoint::promise_rest(std::uint32_t port) {
   const Rotation rotation = rotation_of(port);
   const PortState& line = parts_.ports[port];
   const Time wire = network_.figures(line.kind).full_wire;
@@ -99,6 +100,8 @@ void Endpoint::promise_rest(std::uint32_t port) {
     ctx_.set(s.promised, s.next + packets);
     ctx_.set(s.told, Time{given->first_ps});
   }
+  const Rounds rounds = rounds_of(port, rotation);
+  return core::product_to_end(rounds.left_out, rounds.spacing);
 }
 
 // Another message is to come: takes promises back, and sets the next wake as it would be if none
@@ -137,11 +140,6 @@ Endpoint::Rounds Endpoint::rounds_of(std::uint32_t port, const Rotation& rotatio
           .spacing = figures.full_wire * packets,
           .packets = static_cast<std::uint32_t>(packets),
           .left_out = rotation.ends / packets};
-}
-
-Time Endpoint::rounds_left_out(std::uint32_t port) const {
-  const Rounds rounds = rounds_of(port, rotation_of(port));
-  return core::product_to_end(rounds.left_out, rounds.spacing);
 }
 
 // Gives the line what wakes until now would have given it, but for the last one.

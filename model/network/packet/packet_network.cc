@@ -271,14 +271,12 @@ bool has_parallel_links(const Topology& topology) {
 // Where a packet's departure follows from the arrivals at its port alone, its way from its message,
 // and switches take some time to pass it on: train_forwarder.cc says what each is needed for.
 bool PacketNetwork::trains_allowed() const {
-  const PacketOptions& o = options_;
   const bool plain = !congestion_traits_.has_state && !congestion_traits_.acknowledged &&
-                     congestion_traits_.notify_every.ps < 0 && o.ecn.kmax_bytes == 0;
-  const bool lossless = o.flow_control == FlowControl::none && o.buffer_bytes == 0 &&
-                        o.recovery == Recovery::none && faulty_ == nullptr;
+                     congestion_traits_.notify_every.ps < 0 && options_.queues_without_answer();
   const bool one_way = routing_traits_.keeps_order && !routing_traits_.takes_waypoints;
   const bool devices_end = !devices_forward_ && !topology_->devices_forward();
-  if (!plain || !lossless || !one_way || !devices_end || !latency_jitter_.off()) return false;
+  const bool as_built = faulty_ == nullptr && latency_jitter_.off();
+  if (!plain || !as_built || !one_way || !devices_end) return false;
   for (std::uint32_t s = 0; s < topology_->switches(); ++s) {
     if (topology_->forwarding_latency(topology_->vertex_of_switch(s)).ps < 1) return false;
   }

@@ -76,6 +76,12 @@ struct PacketOptions {
   bool count_ports = false;          // says what ports do over time (port_counters.h)
   bool trace_messages = false;       // says when each message was sent and came (message_trace.h)
 
+  // Whether queues take all that comes and nothing answers to what they hold, but for congestion
+  // control.
+  [[nodiscard]] bool queues_without_answer() const {
+    return flow_control == FlowControl::none && buffer_bytes == 0 && recovery == Recovery::none &&
+           ecn.kmax_bytes == 0;
+  }
   // Whether a message is of fewer than kPacketsMax packets.
   [[nodiscard]] bool can_carry(std::int64_t message_bytes) const {
     return message_bytes / packet_bytes < kPacketsMax;

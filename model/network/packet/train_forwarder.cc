@@ -6,16 +6,14 @@
 //
 // What the next vertex is told depends on who else uses the port.
 //
-//   alone      The departures of all that is to come follow (below), and are promised as a train.
+//   in turns   One train, or several at one distance: the departures of what is to come follow
+//              (train_turns.h), and each is promised as a train when a packet of it has passed.
 //   disturbed  A packet comes in between and takes the line. If that delays the promised ones, the
-//              promise is cut: no packet from there on comes as it said. At the next departure the
-//              switch wakes, and promises the rest anew.
-//   together   While several trains pass, nothing is promised. The switch wakes when the next
-//              packet starts, and tells of all that arrived until then: they can no longer change.
-//              Behind a queue these are many, and go as trains again.
-//
-// Of a train that arrives every `s` from `a` on, whose packets take `w` of a line that is free at
-// `f`, packet i starts at max(f + i w, a + lag + i max(s, w)): behind the queue, or at its pace.
+//              promises are cut: no packet from there on comes as they said. At the next departure
+//              the switch wakes, and promises the rest anew.
+//   uneven     While trains of several distances pass, nothing is promised. The switch wakes when
+//              the next packet starts, and tells of all that arrived until then: they can no longer
+//              change. Behind a queue these are many, and go as trains again.
 //
 // Why a cut is never late: it is sent at a time t at which the packet concerned has not arrived. So
 // that packet starts at t + 1 ps or later, as switches take time to pass packets on, and would be
