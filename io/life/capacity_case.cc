@@ -77,7 +77,7 @@ class OfServingStudy final : public CapacityCase {
   [[nodiscard]] double rate() const override { return study_.requests.arrivals.rate; }
   [[nodiscard]] double devices() const override {
     return static_cast<double>(study_.spec.replicas) * study_.spec.stages *
-           static_cast<double>(study_.iteration ? study_.iteration->spec.tensor : 1);
+           static_cast<double>(study_.tensor());
   }
   std::optional<LoadRun> at(double rate, LoadSummary summary, const RunOptions& options,
                             pdes::Transport& transport) override {

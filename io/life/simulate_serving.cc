@@ -21,11 +21,45 @@ using model::serving::Request;
 using model::serving::Serving;
 using model::serving::Spec;
 
-void load(const TimeLimit& limit, ServingReport& report) {
+Setting fingerprint_of(const model::serving::Profile& profile) {
+  core::Hasher hash;
+  const auto add = [&](const model::serving::MeasuredTimes& times) {
+    for (const auto& [size, ps] : times) {
+      hash.word(size);
+      hash.word(static_cast<std::uint64_t>(ps));
+    }
+  };
+  for (const auto* rows : {&profile.decodes, &profile.prompts}) {
+    for (const auto& [row, times] : *rows) {
+      hash.word(row);
+      add(times);
+    }
+  }
+  for (const auto* times :
+       {&profile.tokens, &profile.keys_saved, &profile.all_reduce, &profile.send})
+    add(*times);
+  hash.word(profile.token_bytes << 1 | static_cast<std::uint64_t>(profile.grouped_queries));
+  return {"profile", std::to_string(hash.value())};
+}
+
+void load_profile(const ServingStudy& study, Spec& spec, Settings& read) {
+  if (!study.profile) return;
+  const ProfileStudy& p = *study.profile;
+  const std::uint64_t send_in_node = p.stages_across_nodes ? 1 : 2;
+  const model::serving::Profile profile = read_vidur_profile(
+      p.files,
+      {.tensor = p.tensor, .block_tokens = spec.block_tokens, .send_in_node = send_in_node});
+  spec.profile = std::make_shared<const model::serving::ProfileTime>(profile, p.layers);
+  read.push_back(fingerprint_of(profile));
+}
+
+// Adds to `read` what files say, for ranks to compare.
+void load(const TimeLimit& limit, ServingReport& report, Settings& read) {
   const ServingStudy& study = *report.study;
   limit.check(study.file, "when the study was read");
   Spec spec = study.spec;
   add_requests(study, spec);
+  load_profile(study, spec, read);
   if (study.iteration) {
     spec.iteration = std::make_shared<const model::serving::IterationTime>(
         study.iteration->spec, study.iteration->accelerator);
@@ -115,8 +149,8 @@ ServingReport simulate(const ServingStudy& study, const RunOptions& options,
   if (options.seed) own->seed = *options.seed;
   report.study = std::move(own);
   const TimeLimit limit(options.time_limit_s.value_or(0), options.started);
-  agree(transport, [&] { in_file(study.file, [&] { load(limit, report); }); });
   Settings settings = study.settings;
+  agree(transport, [&] { in_file(study.file, [&] { load(limit, report, settings); }); });
   settings.push_back(fingerprint_of(report.serving->spec()));
   require_same(transport, settings);
   const Placeable what{.atoms = report.serving->processes(),

@@ -29,6 +29,7 @@ void EngineTotals::add(const model::serving::Replica::State& replica) {
   swaps += replica.swaps;
   drafted += replica.drafted;
   accepted += replica.accepted;
+  beyond_profile += replica.beyond_profile;
   count_gaps(replica, gaps);
 }
 
@@ -40,7 +41,8 @@ void sum_over_ranks(std::span<std::uint64_t* const> fields, pdes::Transport& tra
 }
 
 void EngineTotals::combine(pdes::Transport& transport) {
-  const std::array fields{&prompt_tokens, &found_tokens, &forgotten, &swaps, &drafted, &accepted};
+  const std::array fields{&prompt_tokens, &found_tokens, &forgotten,     &swaps,
+                          &drafted,       &accepted,     &beyond_profile};
   sum_over_ranks(fields, transport);
   gaps.combine(transport);
 }
@@ -67,6 +69,7 @@ void add_engine(const Spec& spec, const EngineTotals& totals, Json& json) {
                            {"accepted", totals.accepted},
                            {"accepted_share", engine_share(totals.accepted, totals.drafted)}};
   }
+  if (spec.profile) json["batches_beyond_profile"] = totals.beyond_profile;
 }
 
 ReportLines engine_lines(const Spec& spec, const EngineTotals& totals) {
@@ -86,6 +89,10 @@ ReportLines engine_lines(const Spec& spec, const EngineTotals& totals) {
     out.emplace_back(
         "drafts", fmt::format("{} tokens, {:.1f} % accepted", core::format_grouped(totals.drafted),
                               100 * engine_share(totals.accepted, totals.drafted)));
+  }
+  if (spec.profile) {
+    out.emplace_back("beyond profile", fmt::format("{} batches, whose times are in proportion",
+                                                   core::format_grouped(totals.beyond_profile)));
   }
   return out;
 }

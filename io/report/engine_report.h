@@ -28,6 +28,7 @@ struct EngineTotals {
   std::uint64_t forgotten = 0;              // cached blocks
   std::uint64_t swaps = 0;                  // of requests, to the host
   std::uint64_t drafted = 0, accepted = 0;  // tokens
+  std::uint64_t beyond_profile = 0;         // batches larger than what was profiled
   model::serving::TokenGaps gaps;
 
   void add(const model::serving::Replica::State& replica);

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "io/study/file_kinds.h"
+#include "io/study/profile_config.h"
 #include "io/study/quantities.h"
 #include "io/study/system_config.h"
 #include "io/study/transformer_config.h"
@@ -383,7 +384,15 @@ const Keys<ServingStudy>& serving_study_keys() {
                      out.iteration = read_iteration(*inside);
                    }
                  })
-           .otherwise("none: `serving.batch_time`"),
+           .otherwise("none"),
+       K::custom("profile", {ValueShape::mapping(profile_keys().schema())},
+                 "a batch's time by a profile of the model's operations, in place of both",
+                 [](const YamlSection& section, S& out, const KeySchema& key) {
+                   if (const auto inside = section.optional_section(key.name)) {
+                     out.profile = profile_keys().read(*inside);
+                   }
+                 })
+           .otherwise("none: `iteration`, or else `serving.batch_time`"),
        K::section("objectives", &S::objectives, objective_keys(), "what a request is promised"),
        K::integer("seed", &S::seed, {}, "of every random number")});
   return keys;
@@ -406,6 +415,7 @@ ServingStudy read_serving_study(const std::string& path,
   out = serving_study_keys().read(root, std::move(out));
   document.finish();
   check_source(out.requests, path);
+  check_profile(out, path);
   for (const RequestClass& c : out.requests.classes) out.spec.priorities.push_back(c.priority);
   out.settings = document.settings();
   out.resolved = document.resolved();

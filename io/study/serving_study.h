@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/names.h"
+#include "io/formats/kernels/vidur_profile.h"
 #include "io/study/keys.h"
 #include "io/study/yaml.h"
 #include "model/compute/accelerator.h"
@@ -81,16 +82,30 @@ struct IterationStudy {
   model::Accelerator accelerator;
 };
 
+// A model whose operations were profiled (io/formats/kernels/vidur_profile.h): what a batch takes.
+struct ProfileStudy {
+  VidurProfileFiles files;
+  std::uint32_t layers = 1;
+  std::uint32_t tensor = 1;        // devices that split each layer
+  bool stages_across_nodes = false;
+};
+
 struct ServingStudy {
   std::string file;
   std::string name;
   model::serving::Spec spec;                // without requests
-  std::optional<IterationStudy> iteration;  // none: spec.time
+  std::optional<IterationStudy> iteration;
+  std::optional<ProfileStudy> profile;      // neither: spec.time
   RequestSource requests;
   Objectives objectives;
   std::uint64_t seed = 1;
   Settings settings;  // all of it as written, to compare ranks by
   ResolvedYaml resolved;
+
+  // That split each layer of a replica.
+  [[nodiscard]] std::int64_t tensor() const {
+    return iteration ? iteration->spec.tensor : profile ? profile->tensor : 1;
+  }
 };
 
 constexpr double kObjectiveShare = 0.99;

@@ -295,24 +295,6 @@ GroupWork busiest_group(const IterationWork& work, std::uint64_t groups) {
           .with_prompts = with_prompts};
 }
 
-void TimeCurve::add(std::uint64_t x, std::int64_t ps) {
-  EXAWARP_CHECK(x_.empty() || x > x_.back(), x);
-  x_.push_back(x);
-  ps_.push_back(ps);
-}
-
-std::int64_t TimeCurve::at(std::uint64_t x) const {
-  if (x_.size() == 1) return ps_.front();
-  const auto above = std::ranges::lower_bound(x_, x);
-  auto i = static_cast<std::size_t>(above - x_.begin());
-  if (i < x_.size() && x_[i] == x) return ps_[i];
-  i = std::clamp<std::size_t>(i, 1, x_.size() - 1);
-  const core::WidePs rise = ps_[i] - ps_[i - 1];
-  const core::WidePs run = static_cast<core::WidePs>(x_[i]) - x_[i - 1];
-  const core::WidePs along = static_cast<core::WidePs>(x) - x_[i - 1];
-  return static_cast<std::int64_t>(std::max<core::WidePs>(0, ps_[i - 1] + rise * along / run));
-}
-
 IterationTime::IterationTime(const IterationSpec& spec, const Accelerator& accelerator)
     : host_(spec.host) {
   check(spec);
@@ -327,8 +309,7 @@ IterationTime::IterationTime(const IterationSpec& spec, const Accelerator& accel
   }
   for (const std::uint64_t n : quarter_octaves(kDecodesGridMax)) head_.add(n, prices.head(n));
   for (std::uint64_t n = 1; n <= kDecodesGridMax; n *= 2) {
-    decode_counts_.push_back(n);
-    TimeCurve& curve = decode_.emplace_back();
+    TimeCurve& curve = decodes_.add_row(n);
     for (std::uint64_t context = 64; context <= kContextGridMax; context *= 2) {
       curve.add(context, prices.decode_core(n, context));
     }
@@ -344,18 +325,7 @@ std::int64_t IterationTime::prompt_core_ps(std::uint64_t tokens, std::uint64_t p
 
 std::int64_t IterationTime::decode_core_ps(std::uint64_t decodes, std::uint64_t context) const {
   if (decodes == 0) return 0;
-  const std::uint64_t mean = std::max<std::uint64_t>(1, context / decodes);
-  const auto above = std::ranges::lower_bound(decode_counts_, decodes);
-  if (above == decode_counts_.end()) {
-    return static_cast<std::int64_t>(core::WidePs{decode_.back().at(mean)} * decodes /
-                                     decode_counts_.back());
-  }
-  const auto i = static_cast<std::size_t>(above - decode_counts_.begin());
-  const core::WidePs high = decode_[i].at(mean);
-  if (*above == decodes) return static_cast<std::int64_t>(high);
-  const core::WidePs low = decode_[i - 1].at(mean);
-  const std::uint64_t from = decode_counts_[i - 1];
-  return static_cast<std::int64_t>(low + (high - low) * (decodes - from) / (*above - from));
+  return decodes_.at(decodes, std::max<std::uint64_t>(1, context / decodes));
 }
 
 core::Time IterationTime::of(const IterationWork& work) const {

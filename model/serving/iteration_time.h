@@ -20,11 +20,12 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/time.h"
 #include "model/compute/accelerator.h"
 #include "model/generate/transformer_spec.h"
+#include "model/serving/iteration_work.h"
+#include "model/serving/time_curve.h"
 
 namespace exawarp::model {
 class ComputeModels;
@@ -54,28 +55,6 @@ struct IterationSpec {
 // Throws SpecProblem (model/generate/spec.h) naming the first field that cannot be.
 void check(const IterationSpec& spec);
 
-// Points (x, ps), straight between them and beyond the last two.
-class TimeCurve {
- public:
-  void add(std::uint64_t x, std::int64_t ps);  // requires x above the last one
-  [[nodiscard]] std::int64_t at(std::uint64_t x) const;  // requires a point
-
- private:
-  std::vector<std::uint64_t> x_;
-  std::vector<std::int64_t> ps_;
-};
-
-// What a batch holds.
-struct IterationWork {
-  std::uint64_t tokens = 0;          // all: of prompts, and one a decode
-  std::uint64_t outputs = 0;         // sequences that give a token
-  std::uint64_t decodes = 0;         // decoding requests
-  std::uint64_t decode_context = 0;  // tokens that these have so far, together
-  std::uint64_t prompts = 0;         // requests with tokens of their prompts
-  std::uint64_t prompt_tokens = 0;   // these tokens
-  std::int64_t prompt_core_ps = 0;   // sum of IterationTime::prompt_core_ps() over prompts
-};
-
 // What the group that has most has of it, where requests are dealt evenly to so many groups with
 // requests of their own and a prompt is one group's.
 struct GroupWork {
@@ -104,8 +83,7 @@ class IterationTime {
   TimeCurve grouped_;                         // by a group's tokens: the rest; if groups_ > 1
   TimeCurve head_;                            // by outputs
   TimeCurve prompt_;                          // by tokens of one prompt, without past
-  std::vector<std::uint64_t> decode_counts_;  // of decode_, ascending
-  std::vector<TimeCurve> decode_;             // by mean context, for so many decodes
+  TimePlane decodes_;                         // by decodes, then their mean context
 };
 
 }  // namespace exawarp::model::serving

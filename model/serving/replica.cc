@@ -7,6 +7,7 @@
 #include "model/serving/handover.h"
 #include "model/serving/iteration_time.h"
 #include "model/serving/on_devices.h"
+#include "model/serving/profile_time.h"
 #include "model/serving/token_gaps.h"
 #include "pdes/context.h"
 
@@ -30,6 +31,8 @@ IterationWork work_of(const Replica::State& s, const Spec& spec) {
         work.prompt_core_ps += spec.iteration->prompt_core_ps(r.tokens, r.processed);
       ++work.prompts;
       work.prompt_tokens += r.tokens;
+      work.prompt_squares += std::uint64_t{r.tokens} * r.tokens;
+      work.prompt_past += context_up(r.processed);
       if (r.processed + r.tokens == r.prefill) ++work.outputs;
     }
   }
@@ -41,6 +44,10 @@ std::int64_t batch_ps(const Replica::State& s, const IterationWork& work, const 
   const core::WidePs extra_ps = ps_beside_model(s, spec);
   if (spec.iteration) {
     const core::WidePs ps = spec.iteration->of(work).ps + extra_ps;
+    return std::max(core::time_to_end(ps / spec.stages), kBatchTimeMin).ps;
+  }
+  if (spec.profile) {
+    const core::WidePs ps = spec.profile->of(work).ps + extra_ps;
     return std::max(core::time_to_end(ps / spec.stages), kBatchTimeMin).ps;
   }
   const BatchTime& time = spec.time;
@@ -78,12 +85,16 @@ void start_on_devices(Replica::State& s, const Spec& spec, Context& ctx) {
 void start_here(Replica::State& s, const Spec& spec, Context& ctx) {
   const IterationWork work = work_of(s, spec);
   const std::int64_t stage_ps = batch_ps(s, work, spec);
+  // A stage is busy until what it computed is sent on.
+  const std::int64_t send_ps = spec.profile ? spec.profile->send(work).ps : 0;
   std::int64_t at_ps = ctx.now().ps - 1;  // the instant that this one belongs to
   for (std::uint32_t stage = 0; stage < s.stage_free_ps.size(); ++stage) {
+    const bool last = stage + 1 == s.stage_free_ps.size();
     const core::Time begin{std::max(at_ps, s.stage_free_ps[stage])};
-    at_ps = core::sum_to_end(begin, core::Time{stage_ps}).ps;
+    at_ps = core::sum_to_end(begin, core::Time{stage_ps + (last ? 0 : send_ps)}).ps;
     s.stage_free_ps.assign(ctx, stage, at_ps);
   }
+  if (spec.profile && !spec.profile->covers(work)) ctx.add(s.beyond_profile, 1);
   ctx.add(s.busy_ps, static_cast<std::uint64_t>(stage_ps));
   ctx.add(s.tokens, work.tokens);
   ctx.send(ctx.self(), core::Time{at_ps} - ctx.now(), kBatchEnd, BatchEndEvent{s.batches});
@@ -279,7 +290,7 @@ void Replica::describe(State& s, pdes::StateArchive& archive) {
     archive.word(*word);
   archive.word(s.changed_ps);
   for (std::uint64_t* word : {&s.gap_sum_ps, &s.gap_most_ps}) archive.word(*word);
-  for (std::uint32_t* word : {&s.gap_bin, &s.gaps_of_bin}) archive.word(*word);
+  for (std::uint32_t* word : {&s.gap_bin, &s.gaps_of_bin, &s.beyond_profile}) archive.word(*word);
   s.gaps.describe(archive, [&](std::uint64_t& count) { archive.word(count); });
   for (auto* lives : {&s.leaving, &s.arriving})
     lives->describe(archive, [&](Live& r) { describe_live(archive, r); });

@@ -135,6 +135,7 @@ struct Replica {
     std::uint32_t decodes_since_prefill = 0;
     std::uint32_t batches = 0;  // formed so far
     std::uint32_t restarts = 0;
+    std::uint32_t beyond_profile = 0;  // batches that no size of the profile covers
     std::uint32_t held_most = 0;
     std::uint32_t arrived = 0;
     std::uint32_t finished = 0;

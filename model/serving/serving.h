@@ -87,6 +87,7 @@ struct BatchTime {
 };
 
 class IterationTime;
+class ProfileTime;
 struct OnDevices;
 
 // To host memory and back, where preemption is `swap`.
@@ -138,6 +139,8 @@ struct Spec {
   // Measured kernels in place of `time` (iteration_time.h); a stage takes an equal share as well.
   // Null: `time`.
   std::shared_ptr<const IterationTime> iteration = {};
+  // Or a profile of the model (profile_time.h), by whose rules stages take their shares.
+  std::shared_ptr<const ProfileTime> profile = {};
   // Devices of a cluster, which compute the batches (on_devices.h). Null: a batch takes its time.
   std::shared_ptr<const OnDevices> devices = {};
   // Once a prompt is computed, a replica of another pool decodes (handover.h).

@@ -161,6 +161,29 @@ std::vector<std::string> single_gpu_words() {
           "optimizer", "weight", "18446744073709551616", "OperatorID", "stage", "[]", "0"};
 }
 
+std::vector<std::string> vidur_profile_seeds() {
+  const std::string mlp =
+      "num_tokens,num_tensor_parallel_workers,n_embd,time_stats.attn_pre_proj.median,"
+      "time_stats.attn_post_proj.median,time_stats.attn_rope.median,"
+      "time_stats.input_layernorm.median,time_stats.post_attention_layernorm.median,"
+      "time_stats.add.median,time_stats.mlp_up_proj.median,time_stats.mlp_act.median,"
+      "time_stats.mlp_down_proj.median\n8,2,64,1,1,1,1,,1,1,1,1\n16,2,64,,2,2,2,,2,2,2,2\n";
+  const std::string attention =
+      "num_tensor_parallel_workers,block_size,n_embd,n_q_head,n_kv_head,batch_size,"
+      "prefill_chunk_size,kv_cache_size,time_stats.attn_kv_cache_save.median,"
+      "time_stats.attn_prefill.median,time_stats.attn_decode.median\n"
+      "2,16,64,8,2,1,64,0,0.1,1.5,0\n2,16,64,8,2,1,0,64,0.1,0,1\n2,16,64,8,2,3,0,64,0.1,0,1\n";
+  const std::string reduce =
+      "num_workers,devices_per_node,size,time_stats.all_reduce.median\n2,2,1024,0.03\n"
+      "2,2,2048,0.04\n16,8,1024,7\n";
+  return {mlp + kSeparator + attention, mlp + kSeparator + attention + kSeparator + reduce};
+}
+
+std::vector<std::string> vidur_profile_words() {
+  return {",", "\n", "\"", "-1", "nan", "1e6", "1e400", "1048576", "17592186044416",
+          "num_tokens", "time_stats.add.median", "block_size", "0", ",,"};
+}
+
 std::vector<std::string> goal_words() {
   return {"rank ", "num_ranks ", "}", "{", "/*", "*/", "//", "-1", "irequires ", "requires ",
           "99999999999999999999", "tag ", "cpu 255", "nic ", ":", "l1", "b",

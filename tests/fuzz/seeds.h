@@ -38,6 +38,8 @@ std::vector<std::string> request_trace_words();
 // A trace and its tensors.
 std::vector<std::string> single_gpu_seeds();
 std::vector<std::string> single_gpu_words();
+std::vector<std::string> vidur_profile_seeds();
+std::vector<std::string> vidur_profile_words();
 std::vector<std::string> unit_seeds();
 std::vector<std::string> expression_seeds();
 std::vector<std::string> command_line_seeds();

@@ -24,6 +24,7 @@
 #include "io/formats/requests/request_trace.h"
 #include "io/formats/kernels/import.h"
 #include "io/formats/kernels/scale_sim.h"
+#include "io/formats/kernels/vidur_profile.h"
 #include "io/formats/pytorch/import.h"
 #include "io/formats/single_gpu/trace.h"
 #include "io/formats/stablehlo/import.h"
@@ -448,6 +449,29 @@ bool run_request_trace(std::string_view bytes) {
   });
 }
 
+// Operations, attention and all-reduces; what is read is asked for the time of a batch.
+bool run_vidur_profile(std::string_view bytes) {
+  static const InputFile mlp("mlp.csv"), attention("attention.csv"), reduce("reduce.csv");
+  const std::vector<std::string> parts = split(bytes);
+  io::VidurProfileFiles files{.mlp = mlp.holding(parts[0]),
+                              .attention = attention.holding(parts.size() > 1 ? parts[1] : ""),
+                              .all_reduce = "",
+                              .send_recv = ""};
+  if (parts.size() > 2) files.all_reduce = reduce.holding(parts[2]);
+  return accepts([&] {
+    const model::serving::ProfileTime time(io::read_vidur_profile(files, {.tensor = 2}), 100'000);
+    for (const std::uint64_t n : {1, 7, 1'000, 1 << 24}) {
+      const model::serving::IterationWork work{.tokens = 2 * n,
+                                               .decodes = n,
+                                               .decode_context = n * n,
+                                               .prompts = 1,
+                                               .prompt_tokens = n,
+                                               .prompt_squares = n * n};
+      EXAWARP_CHECK(time.of(work).ps >= 0 && time.send(work).ps >= 0, n);
+    }
+  });
+}
+
 // A trace and its tensors; what is read becomes every graph, and is timed by every rule.
 bool run_single_gpu(std::string_view bytes) {
   static const InputFile trace("trace.csv"), tensors("tensors.csv");
@@ -543,6 +567,7 @@ constexpr Target kTargets[] = {
     {"flow_list", run_flow_list, flow_list_seeds, flow_list_words},
     {"request_trace", run_request_trace, request_trace_seeds, request_trace_words},
     {"single_gpu", run_single_gpu, single_gpu_seeds, single_gpu_words},
+    {"vidur_profile", run_vidur_profile, vidur_profile_seeds, vidur_profile_words},
     {"units", run_units, unit_seeds, unit_words},
     {"expression", run_expression, expression_seeds, expression_words},
     {"command_line", run_command_line, command_line_seeds, command_line_words},

@@ -28,8 +28,8 @@ struct Target {
 };
 
 // study, workload_spec, system, traffic, xwg, xwg_fields, chakra, trace_json, pytorch,
-// text_workload, astra_files, goal, stablehlo, kernel_table, kernel_import, single_gpu, units,
-// expression, command_line.
+// text_workload, astra_files, goal, stablehlo, kernel_table, kernel_import, flow_list,
+// request_trace, single_gpu, vidur_profile, units, expression, command_line.
 std::span<const Target> targets();
 // Null where there is none of that name.
 const Target* find_target(std::string_view name);
