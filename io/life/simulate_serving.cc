@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "core/digest.h"
+#include "io/formats/kernels/vidur_profile.h"
 #include "io/life/agreement.h"
 #include "io/life/prepared.h"
 #include "io/life/serving_requests.h"

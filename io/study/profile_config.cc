@@ -13,24 +13,25 @@ constexpr IntegerRange kTensor{1, 1'024};
 const Keys<ProfileStudy>& profile_keys() {
   using S = ProfileStudy;
   using K = Keys<S>;
-  const auto file = [](const char* name, std::string VidurProfileFiles::*member, const char* what) {
+  const auto file = [](const char* name, std::string ProfileFiles::*member, const char* what) {
     return K::custom(name, {ValueShape::text()}, what,
                      [member](const YamlSection& section, S& out, const KeySchema& key) {
                        if (section.has(key.name)) out.files.*member = section.path(key.name);
                      });
   };
   static const K keys(
-      "serving.profile", "A model whose operations were profiled, by Vidur's profiler or as it does.",
-      {file("mlp", &VidurProfileFiles::mlp,
+      "serving.profile",
+      "A model whose operations were profiled, by Vidur's profiler or as it does.",
+      {file("mlp", &ProfileFiles::mlp,
             "table of operations on tokens: projections, rotary, norms, sum, block")
            .required(),
-       file("attention", &VidurProfileFiles::attention,
+       file("attention", &ProfileFiles::attention,
             "table of attention, and of keys and values saved")
            .required(),
-       file("all_reduce", &VidurProfileFiles::all_reduce,
+       file("all_reduce", &ProfileFiles::all_reduce,
             "table of all-reduces, with `tensor` above 1")
            .otherwise("none"),
-       file("send_recv", &VidurProfileFiles::send_recv,
+       file("send_recv", &ProfileFiles::send_recv,
             "table of messages between two devices, with `serving.stages` above 1")
            .otherwise("none"),
        K::integer("layers", &S::layers, kLayers, "of the model, all stages").required(),

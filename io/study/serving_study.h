@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/names.h"
-#include "io/formats/kernels/vidur_profile.h"
 #include "io/study/keys.h"
+#include "io/study/profile_study.h"
 #include "io/study/yaml.h"
 #include "model/compute/accelerator.h"
 #include "model/serving/arrivals.h"
@@ -80,14 +80,6 @@ struct RequestSource {
 struct IterationStudy {
   model::serving::IterationSpec spec;
   model::Accelerator accelerator;
-};
-
-// A model whose operations were profiled (io/formats/kernels/vidur_profile.h): what a batch takes.
-struct ProfileStudy {
-  VidurProfileFiles files;
-  std::uint32_t layers = 1;
-  std::uint32_t tensor = 1;        // devices that split each layer
-  bool stages_across_nodes = false;
 };
 
 struct ServingStudy {

@@ -86,8 +86,8 @@ TEST_F(ServeCommand, GivesVidursSchedules) {
   }
 }
 
-// Vidur's times are a random forest's, ours straight lines between the same measurements: what users
-// see agrees within 5 %, though batches differ.
+// Vidur's times are a random forest's, ours straight lines between the same measurements: what
+// users see agrees within 5 %, though batches differ.
 TEST_F(ServeCommand, AgreesWithVidursForestsOnItsProfile) {
   const std::string study = EXAWARP_SOURCE_DIR "/configs/serving/qwen2_7b_a30.yaml";
   const auto cases = rows_without_head(workspace.read(kGolden + "forests.csv"));

@@ -453,10 +453,10 @@ bool run_request_trace(std::string_view bytes) {
 bool run_vidur_profile(std::string_view bytes) {
   static const InputFile mlp("mlp.csv"), attention("attention.csv"), reduce("reduce.csv");
   const std::vector<std::string> parts = split(bytes);
-  io::VidurProfileFiles files{.mlp = mlp.holding(parts[0]),
-                              .attention = attention.holding(parts.size() > 1 ? parts[1] : ""),
-                              .all_reduce = "",
-                              .send_recv = ""};
+  io::ProfileFiles files{.mlp = mlp.holding(parts[0]),
+                         .attention = attention.holding(parts.size() > 1 ? parts[1] : ""),
+                         .all_reduce = "",
+                         .send_recv = ""};
   if (parts.size() > 2) files.all_reduce = reduce.holding(parts[2]);
   return accepts([&] {
     const model::serving::ProfileTime time(io::read_vidur_profile(files, {.tensor = 2}), 100'000);

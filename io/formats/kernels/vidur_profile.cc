@@ -240,7 +240,7 @@ MeasuredTimes read_network(const std::string& path, std::string_view operation,
 
 }  // namespace
 
-Profile read_vidur_profile(const VidurProfileFiles& files, const VidurProfileRows& rows) {
+Profile read_vidur_profile(const ProfileFiles& files, const VidurProfileRows& rows) {
   Profile out;
   read_mlp(files.mlp, rows, out);
   read_attention(files.attention, rows, out);

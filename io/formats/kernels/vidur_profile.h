@@ -4,19 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
+#include "io/study/profile_study.h"
 #include "model/serving/profile_time.h"
 
 namespace exawarp::io {
-
-// Paths.
-struct VidurProfileFiles {
-  std::string mlp;         // operations on tokens
-  std::string attention;   // attention, and keys and values saved
-  std::string all_reduce;  // empty: none
-  std::string send_recv;   // empty: none
-};
 
 // Which rows count.
 struct VidurProfileRows {
@@ -28,7 +20,7 @@ struct VidurProfileRows {
 
 // Equal sizes count with their mean; a row without a value says nothing. Throws core::InputError at
 // the file, and where it can at the line.
-[[nodiscard]] model::serving::Profile read_vidur_profile(const VidurProfileFiles& files,
+[[nodiscard]] model::serving::Profile read_vidur_profile(const ProfileFiles& files,
                                                          const VidurProfileRows& rows);
 
 }  // namespace exawarp::io
