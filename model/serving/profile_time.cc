@@ -63,7 +63,7 @@ ProfileTime::ProfileTime(const Profile& profile, std::uint64_t layers)
   }
   for (const auto& [tokens, by_past] : profile.prompts) {
     // Pairs of a token and one that it attends to, twice.
-    const auto pairs = [&](std::uint64_t past) { return tokens + 2 * past; };
+    const auto pairs = [own = tokens](std::uint64_t past) { return own + 2 * past; };
     draw(by_past, pairs, prompts_.add_row(tokens));
     prompt_end_max_ = std::max(prompt_end_max_, tokens + by_past.rbegin()->first);
   }
