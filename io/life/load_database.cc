@@ -15,8 +15,8 @@ using LoadJson = nlohmann::ordered_json;
 
 constexpr const char* kSettingKey = "setting";
 
-std::string dumped(const LoadJson& json) {
-  return json.dump(-1, ' ', false, LoadJson::error_handler_t::replace);
+std::string dumped(const LoadJson& load) {
+  return load.dump(-1, ' ', false, LoadJson::error_handler_t::replace);
 }
 
 // All loads of a study are one search, whatever they were tried for.

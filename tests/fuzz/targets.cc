@@ -460,7 +460,7 @@ bool run_vidur_profile(std::string_view bytes) {
   if (parts.size() > 2) files.all_reduce = reduce.holding(parts[2]);
   return accepts([&] {
     const model::serving::ProfileTime time(io::read_vidur_profile(files, {.tensor = 2}), 100'000);
-    for (const std::uint64_t n : {1, 7, 1'000, 1 << 24}) {
+    for (const std::uint64_t n : {1U, 7U, 1'000U, 1U << 24}) {
       const model::serving::IterationWork work{.tokens = 2 * n,
                                                .decodes = n,
                                                .decode_context = n * n,

@@ -17,12 +17,12 @@ Profile profile() {
             .all_reduce = {},
             .send = {},
             .token_bytes = 100};
-  for (const std::uint64_t n : {1, 2, 4}) {
-    for (const std::uint64_t context : {64, 128, 256})
+  for (const std::uint64_t n : {1U, 2U, 4U}) {
+    for (const std::uint64_t context : {64U, 128U, 256U})
       p.decodes[n][context] = static_cast<std::int64_t>(10 * n * context);
   }
-  for (const std::uint64_t n : {10, 20, 40}) {
-    for (const std::uint64_t past : {0, 64, 128})
+  for (const std::uint64_t n : {10U, 20U, 40U}) {
+    for (const std::uint64_t past : {0U, 64U, 128U})
       p.prompts[n][past] = static_cast<std::int64_t>(n * (n + 2 * past));
   }
   return p;
