@@ -63,7 +63,8 @@ const CLI::Validator kShareRange(real_in({.min = 0, .max = 1}), "");
 const CLI::Validator kSeedRange(unsigned_up_to(std::numeric_limits<std::uint64_t>::max()), "");
 
 void add_sync_options(CLI::App& app, RawOptions& raw, RunOptions& options) {
-  app.add_option("--sync", raw.sync, "sequential, conservative or optimistic (default)");
+  app.add_option("--sync", raw.sync,
+                 "sequential, conservative or optimistic (default: by what is simulated)");
   app.add_option("--threads", options.threads, "workers of a rank (default: every core it may use)")
       ->check(kThreadRange);
   app.add_option("--partitions", options.partitions,

@@ -27,6 +27,12 @@ std::uint32_t rehearsed_ranks(const RunOptions& options) {
   return options.rehearsal == nullptr ? 0 : options.rehearsal->ranks();
 }
 
+bool leaves_mode_open(const pdes::EngineOptions& engine, const RunOptions& options) {
+  return !options.sync && !options.threads && options.rehearsal == nullptr &&
+         engine.sync == pdes::Sync::optimistic && engine.audit_probability == 0 &&
+         engine.window.ps == 0;
+}
+
 // The partitions stay as they are.
 void bring_to_one_rank(core::Placement& placement) {
   placement.partitions_per_rank = placement.partitions();
@@ -38,7 +44,13 @@ void bring_to_one_rank(core::Placement& placement) {
 Prepared prepare(const Placeable& what, const pdes::EngineOptions& engine,
                  std::uint32_t partitions_per_rank, const RunOptions& options,
                  pdes::Transport& transport) {
-  const Workers workers = choose_workers({.sync = engine.sync,
+  Prepared out;
+  out.engine = engine;
+  if (!what.threads_pay && transport.ranks() == 1 && partitions_per_rank == 0 &&
+      leaves_mode_open(engine, options)) {
+    out.engine.sync = pdes::Sync::sequential;
+  }
+  const Workers workers = choose_workers({.sync = out.engine.sync,
                                           .threads = options.threads,
                                           .partitions_per_rank = partitions_per_rank,
                                           .partitions_per_thread = what.partitions_per_thread,
@@ -47,8 +59,6 @@ Prepared prepare(const Placeable& what, const pdes::EngineOptions& engine,
                                          options.notify, transport);
   const bool rehearses = options.rehearsal != nullptr;
   const std::uint32_t ranks = rehearses ? rehearsed_ranks(options) : transport.ranks();
-  Prepared out;
-  out.engine = engine;
   out.engine.threads = rehearses ? 1 : workers.threads;
   agree(transport, [&] {
     Placed placed = what.place({.atoms = what.atoms,

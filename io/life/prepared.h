@@ -21,6 +21,8 @@ struct Placed {
 struct Placeable {
   std::uint32_t atoms = 1;
   std::uint32_t partitions_per_thread = 1;  // where there are several threads
+  // Whether several threads are faster than a sequential run (docs/laboratory/threads.md).
+  bool threads_pay = true;
   std::function<Placed(const partition::PlacementRequest&)> place;
 };
 
@@ -32,7 +34,8 @@ struct Prepared {
 // `engine` as a study has it, but for what the options say instead.
 pdes::EngineOptions with_options(pdes::EngineOptions engine, const RunOptions& options);
 
-// `partitions_per_rank` as a study has it; 0: by the workers. Collective.
+// `partitions_per_rank` as a study has it; 0: by the workers. Where threads do not pay, and nothing
+// that the user says asks for them, one rank runs sequentially. Collective.
 Prepared prepare(const Placeable& what, const pdes::EngineOptions& engine,
                  std::uint32_t partitions_per_rank, const RunOptions& options,
                  pdes::Transport& transport);

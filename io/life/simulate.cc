@@ -73,6 +73,20 @@ std::uint32_t partitions_per_thread(const Study& study) {
   return study.placement == PlacementMethod::block ? 1 : 4;
 }
 
+bool is_microbenchmark(const JobConfig& job) {
+  const auto* generated = std::get_if<WorkloadSpec>(&job.workload);
+  return generated != nullptr && std::holds_alternative<model::MicrobenchmarkSpec>(*generated);
+}
+
+// A router waits for every replica, and what trains leave of packets are few events that wait for
+// each other, unless all devices send at once.
+bool threads_pay(const Study& study, const model::Cluster& cluster) {
+  const auto serves = [](const JobConfig& job) { return job.serving != nullptr; };
+  if (std::ranges::any_of(study.jobs, serves)) return false;
+  return study.network_fidelity != NetworkFidelity::packet ||
+         !cluster.packet_network().trains() || std::ranges::all_of(study.jobs, is_microbenchmark);
+}
+
 // What all ranks must have in common: the study, and what its workload files hold.
 Settings settings_of(const Study& study) {
   Settings all = study.settings;
@@ -131,6 +145,7 @@ Prepared prepared(const RunOptions& options, const TimeLimit& limit, RunReport& 
   const Placeable what{
       .atoms = report.cluster->atom_count(),
       .partitions_per_thread = partitions_per_thread(study),
+      .threads_pay = threads_pay(study, *report.cluster),
       .place =
           [&](const partition::PlacementRequest& request) {
             return in_file(study.file, [&] { return place(request, limit, report); });

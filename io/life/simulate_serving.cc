@@ -156,6 +156,7 @@ ServingReport simulate(const ServingStudy& study, const RunOptions& options,
   require_same(transport, settings);
   const Placeable what{.atoms = report.serving->processes(),
                        .partitions_per_thread = 1,
+                       .threads_pay = false,
                        .place = [](const partition::PlacementRequest& request) {
                          return Placed{partition::place_in_blocks(request)};
                        }};

@@ -193,6 +193,24 @@ TEST_F(Run, QuietPrintsNothingAndStillWrites) {
   EXPECT_TRUE(workspace.has("results/tiny/summary.json"));
 }
 
+TEST_F(Run, TrainsOfPacketsRunSequentiallyUnlessAskedOtherwise) {
+  const auto sync = [&](std::vector<std::string> more) { return summary(std::move(more))["sync"]; };
+  EXPECT_EQ(sync({}), "optimistic");
+  const std::string packets = "network.fidelity=packet";
+  EXPECT_EQ(sync({"--set", packets}), "sequential");
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--set", "network.packet.trains=false"},
+        {"--threads", "1"},
+        {"--sync", "optimistic"},
+        {"--partitions", "2"},
+        {"--audit", "0.1"},
+        {"--window", "1 us"}}) {
+    std::vector<std::string> all{"--set", packets};
+    all.insert(all.end(), more.begin(), more.end());
+    EXPECT_EQ(sync(all), "optimistic") << more[0] << " " << more[1];
+  }
+}
+
 TEST_F(Run, EveryModePlacementAndPartitioningHasTheSameDigestAndFigures) {
   const json reference = summary({"--sync", "sequential"});
   for (const std::vector<std::string>& arguments :

@@ -113,6 +113,11 @@ TEST_F(ServeCommand, AgreesWithVidursForestsOnItsProfile) {
   }
 }
 
+TEST_F(ServeCommand, RunsSequentiallyUnlessAskedOtherwise) {
+  EXPECT_EQ(result({})["sync"], "sequential");
+  EXPECT_EQ(result({}, {"--json", "--threads", "2"})["sync"], "optimistic");
+}
+
 TEST_F(ServeCommand, GivesOneDigestInEveryMode) {
   for (const char* policy : {"vllm", "sarathi", "orca", "faster_transformer"}) {
     std::set<std::string> digests;
