@@ -10,6 +10,7 @@
 #include "model/collective/algorithm.h"
 #include "model/collective/cost.h"
 #include "model/device/group_run.h"
+#include "model/device/ring_run.h"
 
 namespace exawarp::model {
 namespace {
@@ -179,7 +180,9 @@ Time group_time(const Collective& c, const Choice& choice, std::uint32_t connect
   const std::uint64_t messages = collective_messages(c);
   const bool is_large = messages > kGroupMessagesWhole;
   const std::uint32_t period = is_large && turns(c) ? group.period(c.node_members) : c.members;
-  if (messages / c.members * period <= messages_max) return GroupRun(use, period).last_end();
+  if (messages / c.members * period <= messages_max) {
+    return runs_round(c) ? RingRun(use, period).last_end() : GroupRun(use, period).last_end();
+  }
   if (runs_on_tree(c)) return time_on(use, group.span());
   return runs_round(c) ? ring_time(use) : exchange_time(use);
 }
