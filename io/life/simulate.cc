@@ -21,6 +21,7 @@
 #include "io/report/memory_report.h"
 #include "io/report/served_report.h"
 #include "io/study/in_file.h"
+#include "model/device/device.h"
 #include "model/generate/transformer.h"
 #include "partition/quality.h"
 
@@ -78,11 +79,12 @@ bool is_microbenchmark(const JobConfig& job) {
   return generated != nullptr && std::holds_alternative<model::MicrobenchmarkSpec>(*generated);
 }
 
-// A router waits for every replica, and what trains leave of packets are few events that wait for
-// each other, unless all devices send at once.
+// A router waits for every replica, what trains leave of packets are few events that wait for each
+// other, unless all devices send at once, and where devices are folded few are left.
 bool threads_pay(const Study& study, const model::Cluster& cluster) {
   const auto serves = [](const JobConfig& job) { return job.serving != nullptr; };
   if (std::ranges::any_of(study.jobs, serves)) return false;
+  if (cluster.devices().fold != nullptr) return false;
   return study.network_fidelity != NetworkFidelity::packet ||
          !cluster.packet_network().trains() || std::ranges::all_of(study.jobs, is_microbenchmark);
 }

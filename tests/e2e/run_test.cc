@@ -193,11 +193,14 @@ TEST_F(Run, QuietPrintsNothingAndStillWrites) {
   EXPECT_TRUE(workspace.has("results/tiny/summary.json"));
 }
 
-TEST_F(Run, TrainsOfPacketsRunSequentiallyUnlessAskedOtherwise) {
+TEST_F(Run, WhereThreadsDoNotPayItRunsSequentiallyUnlessAskedOtherwise) {
   const auto sync = [&](std::vector<std::string> more) { return summary(std::move(more))["sync"]; };
   EXPECT_EQ(sync({}), "optimistic");
   const std::string packets = "network.fidelity=packet";
   EXPECT_EQ(sync({"--set", packets}), "sequential");
+  const std::string analytical = "network.fidelity=analytical";
+  EXPECT_EQ(sync({"--set", analytical}), "optimistic");
+  EXPECT_EQ(sync({"--set", analytical, "--set", "fold=replicas"}), "sequential");
   for (const std::vector<std::string>& more :
        {std::vector<std::string>{"--set", "network.packet.trains=false"},
         {"--threads", "1"},
