@@ -155,6 +155,10 @@ PacketNetwork::PacketNetwork(const Topology& topology, const PacketOptions& opti
   }
   check_routing();
   look_at_faults();
+  has_one_rate_ = faults() == nullptr &&
+                  std::ranges::all_of(figures_, [this](const LinkFigures& f) {
+                    return f.bytes_per_s == figures_.front().bytes_per_s;
+                  });
   check_queues();
   check_timeout();
   trains_ = options.trains && trains_allowed();

@@ -80,6 +80,8 @@ class PacketNetwork {
     const LinkFigures& f = figures_[kind];
     return bytes == full_bytes() ? f.full_wire : core::transfer_time(bytes, f.bytes_per_s);
   }
+  // Whether all links have one rate and none is ever slow or down.
+  [[nodiscard]] bool has_one_rate() const { return has_one_rate_; }
   // Of the fastest link.
   [[nodiscard]] std::int64_t most_bytes_per_s() const {
     std::int64_t most = 1;
@@ -145,6 +147,7 @@ class PacketNetwork {
   std::uint32_t lp_count_ = 0;
   bool devices_forward_ = false;
   bool trains_ = false;
+  bool has_one_rate_ = false;
   core::Time lookahead_;
   std::shared_ptr<const Faulty> faulty_;
   LatencyJitter latency_jitter_;

@@ -97,7 +97,8 @@ Time Ports::time_on_line(std::uint32_t p, std::int64_t bytes, Time start) const 
 // of a packet that comes by a slower link than it leaves by.
 Time Ports::eligible_at(const Packet& packet, std::uint32_t out) const {
   const Time at = ctx_.now() + network_.topology().forwarding_latency(at_);
-  if (!network_.options().cut_through) return at;
+  // Most networks: without a look at the ports, which are seldom in cache.
+  if (!network_.options().cut_through || network_.has_one_rate()) return at;
   const PortState& in = ports_[packet.in_port];
   if (in.kind == ports_[out].kind && !faulty(packet.in_port)) return at;
   const Time set_out = std::max(Time{0}, ctx_.now() - network_.figures(in.kind).latency);
