@@ -23,7 +23,7 @@ STUDIES = ["llama2_7b_8", "llama2_7b_64", "llama2_7b_64_dragonfly", "llama2_7b_6
 # The engine's and the host's, and what says that steps repeat.
 APART = {"committed_events", "processed_events", "rolled_back_events", "rollbacks", "gvt_rounds",
          "events_per_s", "setup_s", "run_s", "peak_rss_bytes", "digest", "engine", "provenance",
-         "placement_quality", "repetition", "partitions", "threads"}
+         "placement_quality", "repetition", "partitions", "sync", "threads"}
 
 
 def differences(a, b, apart=frozenset(APART), path=""):
