@@ -13,7 +13,8 @@
 //                    a turn by p positions changes no distance (whole nodes, whole leaves), members
 //                    p apart do the same at the same time, and p of them stand for all, up to
 //                    kGroupMessagesMax; exact but for messages that come at one time, which
-//                    devices receive in the order of their senders' ids: 2 % at most where tested
+//                    devices receive in the order of their senders' ids: 2 % at most where tested.
+//                    Of rings what repeats is skipped (ring_run.h)
 //   by nodes         (AlgorithmDescription::by_nodes) always carried out; above kGroupMessagesMax
 //                    with fewer lanes
 //   above that       ring with lanes: as one lane, with the lanes of an interface one after the
