@@ -12,6 +12,13 @@ namespace exawarp::model {
 
 using core::Time;
 
+// The receiver's stand-in gets it from the member that is as far before it.
+StandIn stand_in(const GroupTask& use, std::uint32_t period, std::uint32_t from, std::uint32_t to) {
+  const std::uint32_t receiver = to % period, n = use.c.members;
+  const std::uint64_t sender = (std::uint64_t{from} + n - (to - receiver)) % n;
+  return {receiver, use.group.device(static_cast<std::uint32_t>(sender)).value};
+}
+
 GroupRun::GroupRun(const GroupTask& use, std::uint32_t period)
     : use_(use),
       period_(period),
@@ -29,7 +36,7 @@ Time GroupRun::last_end() {
   while (!arrivals_.empty()) {
     const Arrival next = arrivals_.top();
     arrivals_.pop();
-    end_ = std::max(end_, next.time);
+    end_ = std::max(end_, next.due.time);
     if (next.waited) {
       take(next);
     } else {
@@ -87,15 +94,13 @@ void GroupRun::send(std::uint32_t position, std::uint32_t lane, const Transfer& 
   const Time taken = is_notice                     ? Time{0}
                      : t.bytes_received == t.bytes ? wire
                                                    : use_.wire(t.bytes_received, side);
-  // Whoever stands for the receiver gets it from the member that is as far before it.
-  const std::uint32_t to = t.peer % period_, n = use_.c.members;
-  const std::uint64_t from = (std::uint64_t{position} + n - (t.peer - to)) % n;
-  arrivals_.push({.time = core::sum_to_end(sent, travel),
-                  .order = group.device(static_cast<std::uint32_t>(from)).value,
-                  .to = to,
+  const StandIn there = stand_in(use_, period_, position, t.peer);
+  arrivals_.push({.due = {.time = core::sum_to_end(sent, travel),
+                          .order = there.sender,
+                          .number = sends_++},
+                  .to = there.receiver,
                   .lane = lane,
                   .phase = t.peer_phase,
-                  .number = sends_++,
                   .wire = taken,
                   .interface = ends.in,
                   .waited = false});
@@ -104,11 +109,9 @@ void GroupRun::send(std::uint32_t position, std::uint32_t lane, const Transfer& 
 void GroupRun::receive(Arrival arrival) {
   if (arrival.wire.ps > 0) {
     Time& busy = clock(received_, arrival.to, arrival.interface);
-    busy = received_at(arrival.time, busy, arrival.wire);
-    if (busy > arrival.time) {
-      arrival.time = busy;
-      arrival.order = use_.group.device(arrival.to).value;
-      arrival.number = sends_++;
+    busy = received_at(arrival.due.time, busy, arrival.wire);
+    if (busy > arrival.due.time) {
+      arrival.due = {busy, use_.group.device(arrival.to).value, sends_++};
       arrival.waited = true;
       return arrivals_.push(arrival);
     }
@@ -130,7 +133,7 @@ void GroupRun::take(const Arrival& arrival) {
   }
   if (++lane.arrived < phase_of(use_.c, arrival.to, arrival.lane, lane.phase).receives) return;
   ++lane.phase;
-  advance(arrival.to, arrival.lane, arrival.time);
+  advance(arrival.to, arrival.lane, arrival.due.time);
 }
 
 }  // namespace exawarp::model

@@ -31,6 +31,24 @@ struct GroupTask {
   }
 };
 
+// When a message comes to its receiver, and in which order at one time.
+struct MessageDue {
+  core::Time time;
+  std::uint32_t order;   // of messages at one time: the sender's device
+  std::uint64_t number;  // in the order of sending
+  friend bool operator>(const MessageDue& a, const MessageDue& b) {
+    if (a.time != b.time) return a.time > b.time;
+    return a.order != b.order ? a.order > b.order : a.number > b.number;
+  }
+};
+
+// Where the first positions stand for all: who of them gets what a member sends, and from whom.
+struct StandIn {
+  std::uint32_t receiver;  // a position
+  std::uint32_t sender;    // a device
+};
+StandIn stand_in(const GroupTask& use, std::uint32_t period, std::uint32_t from, std::uint32_t to);
+
 class GroupRun {
  public:
   // The first `period` positions stand for all: GroupNetwork::period(), or the number of members.
@@ -44,17 +62,12 @@ class GroupRun {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> early;  // phase, messages
   };
   struct Arrival {
-    core::Time time;
-    std::uint32_t order;  // of messages at one time: the sender's device
+    MessageDue due;
     std::uint32_t to, lane, phase;
-    std::uint64_t number;  // in the order of sending
     core::Time wire;
     Interface interface;
     bool waited;
-    friend bool operator>(const Arrival& a, const Arrival& b) {
-      if (a.time != b.time) return a.time > b.time;
-      return a.order != b.order ? a.order > b.order : a.number > b.number;
-    }
+    friend bool operator>(const Arrival& a, const Arrival& b) { return a.due > b.due; }
   };
 
   [[nodiscard]] Lane& lane_of(std::uint32_t position, std::uint32_t lane) {

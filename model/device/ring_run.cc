@@ -15,12 +15,11 @@ using core::Time;
 RingRun::RingRun(const GroupTask& use, std::uint32_t period)
     : use_(use),
       period_(period),
-      lanes_(use.c.lanes),
       interfaces_(kInterfaceCount + use.group.network().further_interfaces()),
       phases_(phase_count(use.c, 0, 0)),
       hops_(std::size_t{period} * use.c.lanes) {
   for (std::uint32_t p = 0; p < period_; ++p) {
-    for (std::uint32_t lane = 0; lane < lanes_; ++lane) prepare(p, lane);
+    for (std::uint32_t lane = 0; lane < use_.c.lanes; ++lane) prepare(p, lane);
   }
   state_.progress.resize(hops_.size());
   state_.clocks.resize(std::size_t{2} * period_ * interfaces_);
@@ -34,20 +33,19 @@ void RingRun::prepare(std::uint32_t position, std::uint32_t lane) {
   const Time wire = use_.wire(t.bytes, side);
   const Ends ends = group.network().ends_of(side, group.device(position), group.device(t.peer),
                                             use_.connection + lane);
-  // Whoever stands for the receiver gets it from the member that is as far before it.
-  const std::uint32_t receiver = t.peer % period_, n = use_.c.members;
-  const std::uint64_t from = (std::uint64_t{position} + n - (t.peer - receiver)) % n;
-  const std::uint32_t to = receiver * lanes_ + lane;
-  Hop& here = hops_[std::size_t{position} * lanes_ + lane];
+  const StandIn next = stand_in(use_, period_, position, t.peer);
+  const std::uint32_t to = next.receiver * use_.c.lanes + lane;
+  Hop& here = hops_[std::size_t{position} * use_.c.lanes + lane];
   here.to = to;
   here.sent_clock = position * interfaces_ + static_cast<std::uint32_t>(ends.out);
   here.sends = wire;
   here.travel = use_.travel(tier, wire);
   Hop& there = hops_[to];
-  there.received_clock = (period_ + receiver) * interfaces_ + static_cast<std::uint32_t>(ends.in);
+  there.received_clock =
+      (period_ + next.receiver) * interfaces_ + static_cast<std::uint32_t>(ends.in);
   there.receives = wire;
-  there.order = group.device(static_cast<std::uint32_t>(from)).value;
-  there.waited_order = group.device(receiver).value;
+  there.order = next.sender;
+  there.waited_order = group.device(next.receiver).value;
   longest_wire_ = std::max(longest_wire_, wire);
 }
 
@@ -55,7 +53,7 @@ Time RingRun::last_end() {
   for (std::uint32_t at = 0; at < hops_.size(); ++at) advance(at);
   while (!state_.arrivals.empty()) {
     const Arrival next = pop();
-    state_.now = next.time;
+    state_.now = next.due.time;
     const std::uint32_t phase = state_.progress[0].phase;
     if (next.waited) {
       take(next.to);
@@ -80,20 +78,16 @@ void RingRun::send(std::uint32_t at) {
   const Hop& hop = hops_[at];
   Time& busy = state_.clocks[hop.sent_clock];
   busy = sent_at(state_.now, busy, hop.sends);
-  push({.time = core::sum_to_end(busy, hop.travel),
-        .order = hops_[hop.to].order,
-        .to = hop.to,
-        .number = state_.next_number++,
-        .waited = false});
+  push(core::sum_to_end(busy, hop.travel), hops_[hop.to].order, hop.to, false);
 }
 
-void RingRun::push(Arrival arrival) {
-  state_.arrivals.push_back(arrival);
-  std::ranges::push_heap(state_.arrivals, std::greater<>());
+void RingRun::push(Time time, std::uint32_t order, std::uint32_t to, bool waited) {
+  state_.arrivals.push_back({{time, order, next_number_++}, to, waited});
+  std::ranges::push_heap(state_.arrivals, std::greater<>(), &Arrival::due);
 }
 
 RingRun::Arrival RingRun::pop() {
-  std::ranges::pop_heap(state_.arrivals, std::greater<>());
+  std::ranges::pop_heap(state_.arrivals, std::greater<>(), &Arrival::due);
   const Arrival next = state_.arrivals.back();
   state_.arrivals.pop_back();
   return next;
@@ -103,14 +97,8 @@ void RingRun::receive(const Arrival& arrival) {
   const Hop& hop = hops_[arrival.to];
   if (hop.receives.ps > 0) {
     Time& busy = state_.clocks[hop.received_clock];
-    busy = received_at(arrival.time, busy, hop.receives);
-    if (busy > arrival.time) {
-      return push({.time = busy,
-                   .order = hop.waited_order,
-                   .to = arrival.to,
-                   .number = state_.next_number++,
-                   .waited = true});
-    }
+    busy = received_at(state_.now, busy, hop.receives);
+    if (busy > state_.now) return push(busy, hop.waited_order, arrival.to, true);
   }
   take(arrival.to);
 }
@@ -126,35 +114,36 @@ void RingRun::take(std::uint32_t at) {
 
 void RingRun::look_back() {
   const std::uint32_t phase = state_.progress[0].phase;
-  if (!before_.progress.empty() && repeats(before_)) {
+  if (!before_.progress.empty() && repeats()) {
     looks_back_ = false;
     return skip(phase - before_.progress[0].phase, state_.now - before_.now);
   }
   if (phase < remember_at_) return;
   remember_at_ = 2 * phase;
   before_ = state_;
+  std::ranges::sort(before_.arrivals, std::greater<>(), &Arrival::due);
 }
 
-bool RingRun::repeats(const State& before) const {
-  const Time since = state_.now - before.now;
-  const std::uint32_t phases = state_.progress[0].phase - before.progress[0].phase;
+bool RingRun::repeats() const {
+  const Time since = state_.now - before_.now;
+  const std::uint32_t phases = state_.progress[0].phase - before_.progress[0].phase;
   // A clock counts as long as something that comes now could have to wait for it.
   const auto busy_for = [this](const State& state, std::size_t clock) {
     return std::max(state.clocks[clock] - state.now, Time{0} - longest_wire_);
   };
   for (std::size_t i = 0; i < state_.clocks.size(); ++i) {
-    if (busy_for(state_, i) != busy_for(before, i)) return false;
+    if (busy_for(state_, i) != busy_for(before_, i)) return false;
   }
   for (std::size_t i = 0; i < state_.progress.size(); ++i) {
-    const Progress& then = before.progress[i];
+    const Progress& then = before_.progress[i];
     if (state_.progress[i] != Progress{then.phase + phases, then.arrived + phases}) return false;
   }
-  if (state_.arrivals.size() != before.arrivals.size()) return false;
-  std::vector<Arrival> now = state_.arrivals, then = before.arrivals;
-  std::ranges::sort(now, std::greater<>());
-  std::ranges::sort(then, std::greater<>());
-  return std::ranges::equal(now, then, [since](const Arrival& a, const Arrival& b) {
-    return a.time == b.time + since && a.order == b.order && a.to == b.to && a.waited == b.waited;
+  if (state_.arrivals.size() != before_.arrivals.size()) return false;
+  std::vector<Arrival> now = state_.arrivals;
+  std::ranges::sort(now, std::greater<>(), &Arrival::due);
+  return std::ranges::equal(now, before_.arrivals, [since](const Arrival& a, const Arrival& b) {
+    return a.due.time == b.due.time + since && a.due.order == b.due.order && a.to == b.to &&
+           a.waited == b.waited;
   });
 }
 
@@ -172,7 +161,7 @@ void RingRun::skip(std::uint32_t phases, Time time) {
   const auto shift = [by](Time& t) { t = core::sum_to_end(t, by); };
   shift(state_.now);
   std::ranges::for_each(state_.clocks, shift);
-  for (Arrival& arrival : state_.arrivals) shift(arrival.time);
+  for (Arrival& arrival : state_.arrivals) shift(arrival.due.time);
 }
 
 }  // namespace exawarp::model

@@ -30,50 +30,45 @@ class RingRun {
  private:
   // What goes to a member on a lane, and what it does in turn. Clocks are numbered.
   struct Hop {
-    std::uint32_t to = 0;                          // the next one on this lane
+    std::uint32_t to = 0;  // the next one on this lane
     std::uint32_t sent_clock = 0, received_clock = 0;
-    std::uint32_t order = 0, waited_order = 0;     // of messages at one time: a device
-    core::Time sends, travel;                      // how long a message keeps the interface
-    core::Time receives;
+    std::uint32_t order = 0, waited_order = 0;  // MessageDue::order of what comes, and has waited
+    core::Time sends, receives;                 // how long a message keeps the interface
+    core::Time travel;
   };
   struct Progress {
     std::uint32_t phase = 0, arrived = 0;
     friend bool operator==(const Progress&, const Progress&) = default;
   };
   struct Arrival {
-    core::Time time;
-    std::uint32_t order, to;
-    std::uint64_t number;  // in the order of sending
+    MessageDue due;
+    std::uint32_t to;
     bool waited;
-    friend bool operator>(const Arrival& a, const Arrival& b) {
-      if (a.time != b.time) return a.time > b.time;
-      return a.order != b.order ? a.order > b.order : a.number > b.number;
-    }
   };
   struct State {
     core::Time now;
-    std::vector<Progress> progress;     // by member and lane
-    std::vector<core::Time> clocks;     // by member and interface: sending; then receiving
-    std::vector<Arrival> arrivals;      // a heap, the next one first
-    std::uint64_t next_number = 0;
+    std::vector<Progress> progress;  // by member and lane
+    std::vector<core::Time> clocks;  // by member and interface: sending; then receiving
+    std::vector<Arrival> arrivals;   // a heap, the next one first
   };
 
   void prepare(std::uint32_t position, std::uint32_t lane);
   void advance(std::uint32_t at);
   void send(std::uint32_t at);
-  void push(Arrival arrival);
+  void push(core::Time time, std::uint32_t order, std::uint32_t to, bool waited);
   Arrival pop();
   void receive(const Arrival& arrival);
   void take(std::uint32_t at);
   void look_back();
   void skip(std::uint32_t phases, core::Time time);
-  [[nodiscard]] bool repeats(const State& before) const;
+  [[nodiscard]] bool repeats() const;
 
   GroupTask use_;
-  std::uint32_t period_, lanes_, interfaces_, phases_;
+  std::uint32_t period_, interfaces_, phases_;
   std::vector<Hop> hops_;  // by member and lane
   core::Time longest_wire_;
-  State state_, before_;
+  State state_, before_;   // before_: its arrivals are sorted, the next one last
+  std::uint64_t next_number_ = 0;
   std::uint32_t remember_at_ = 8;  // the phase whose state is looked for next
   bool looks_back_ = true;
   std::uint32_t skipped_ = 0;
