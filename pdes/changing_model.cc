@@ -50,7 +50,10 @@ ChangingModel::ChangingModel(const Model& first, std::vector<Change> changes)
     }
     lookahead_ = std::min(lookahead_, change.model->lookahead());
   }
-  for (LpType& type : types_) type.handle = handle_by_time;
+  for (LpType& type : types_) {
+    type.handle = handle_by_time;
+    type.foresee = nullptr;  // it would take this for its own model
+  }
 }
 
 void ChangingModel::initialise(LpId lp, void* state, Context& context) const {

@@ -22,7 +22,7 @@ Payload& Context::schedule(LpId to, Time delay, EventKind kind) {
   event.kind = kind;
   event.flags = 0;
   event.incarnation = header_->incarnation;
-  event.reserved = 0;
+  event.foreseen = 0;
   if (stays)
     partition_->schedule_here(event);
   else

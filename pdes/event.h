@@ -35,7 +35,7 @@ struct alignas(64) Event {
   std::uint16_t flags = 0;  // the engine's, see EventFlag
   Payload payload{};
   std::uint32_t incarnation = 0;  // the engine's: rollbacks of the source before this send
-  std::uint32_t reserved = 0;
+  std::uint32_t foreseen = 0;     // what LpType::foresee said of it; 0: nothing
 
   // Requires that the sender stored a P.
   template <class P>

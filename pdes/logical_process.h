@@ -30,6 +30,12 @@ struct LpType {
   void (*handle)(void* state, const Event&, Context&);
   // The state's one description: digest, audit and what is written out follow from it.
   void (*describe)(void* state, StateArchive&);  // pdes/state_archive.h
+  // Optional: asks the processor for what `handle` will touch beyond the state's first lines. It is
+  // called a few events early, at another event's time, and not for each; it may see another state
+  // than `handle` will. So it changes nothing, and the context is not its own. What it found out
+  // and returns is in Event::foreseen then: it has to follow from the event, and from what never
+  // changes.
+  std::uint32_t (*foresee)(void* state, const Event&, Context&) = nullptr;
 
   // Hash of what the description says.
   [[nodiscard]] std::uint64_t digest(const void* state) const {
@@ -49,7 +55,8 @@ LpType make_lp_type(const char* name) {
           },
           [](void* state, StateArchive& archive) {
             Lp::describe(*static_cast<State*>(state), archive);
-          }};
+          },
+          nullptr};
 }
 
 // `count` logical processes of one type with consecutive ids. Ids between ranges may stay unused.

@@ -39,7 +39,9 @@ Partition::Partition(const PartitionSetup& setup, const Model& model, const Dire
       directory_(directory),
       mailboxes_(mailboxes),
       sink_(sink),
-      context_(*this, model, setup.seed) {}
+      context_(*this, model, setup.seed),
+      types_foresee_(std::ranges::any_of(
+          directory.types(), [](const LpType& type) { return type.foresee != nullptr; })) {}
 
 void Partition::initialise(const Model& model) {
   const AtWork at_work(*this);
@@ -150,7 +152,7 @@ Event* Partition::next_left() {
   return nullptr;
 }
 
-void Partition::prefetch_ahead() const {
+void Partition::prefetch_ahead() {
   if (const Event* event = pending_.ahead(16)) __builtin_prefetch(event);
   constexpr std::size_t kStatesAhead = 6;
   for (std::size_t n = pending_.front_is_fresh() ? 0 : kStatesAhead; n <= kStatesAhead; ++n) {
@@ -160,6 +162,17 @@ void Partition::prefetch_ahead() const {
     __builtin_prefetch(header, 1);
     __builtin_prefetch(reinterpret_cast<const std::byte*>(header) + 64, 1);
   }
+  if (types_foresee_) foresee();
+}
+
+// Nearer than states are asked for, whose first lines this reads.
+void Partition::foresee() {
+  constexpr std::size_t kEventsAhead = 3;
+  Event* event = pending_.ahead(kEventsAhead);
+  if (event == nullptr) return;
+  const LpSlot slot = directory_.find(event->destination);
+  const auto foresee = directory_.types()[slot.type].foresee;
+  if (foresee != nullptr) event->foreseen = foresee(state_of(slot.header), *event, context_);
 }
 
 // An event and its anti-message are neighbours in the pending set: equal key, equal incarnation.

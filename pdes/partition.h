@@ -134,7 +134,8 @@ class Partition {
   [[gnu::always_inline]] inline void execute_recorded(Event* event, LpSlot slot);
   void execute_audited(Event* event, LpSlot slot);
   void call_handler(const Event& event, LpSlot slot);
-  void prefetch_ahead() const;
+  void prefetch_ahead();
+  void foresee();
   void settle_suspects();
 
   void audit(Event* event, LpSlot slot);  // audit.cc
@@ -174,6 +175,7 @@ class Partition {
   std::vector<Event*> suspects_;     // sent by the running handler into the executed past
   std::vector<Event*> cancellations_;  // processed events to be cancelled
 
+  bool types_foresee_;       // some of them do
   bool records_ = false;     // what is executed now may have to be undone
   Time gvt_{0};              // as this partition last heard
   Time frontier_{-1};        // of the latest event that was executed without a record

@@ -47,7 +47,9 @@ void handle_packet_switch(const PacketNetwork& network, void* memory, const pdes
   Forwarder forwarder(network, at, ports, ctx);
   switch (static_cast<PacketEvent>(event.kind)) {
     case PacketEvent::packet:
-      if (!forwarder.forward(event.as<Packet>()).had_route) ctx.add(state.lost, 1u);
+      if (!forwarder.forward(event.as<Packet>(), event.foreseen).had_route) {
+        ctx.add(state.lost, 1u);
+      }
       return;
     case PacketEvent::credit: return forwarder.on_credit(event.as<CreditReturn>());
     case PacketEvent::pause: return forwarder.on_pause(event.as<Pause>());
@@ -66,7 +68,7 @@ void handle_train_switch(const PacketNetwork& network, void* memory, const pdes:
   const VertexId at{state.vertex};
   const SwitchParts<PacketSwitchState> parts(state);
   Ports ports(network, at, parts.ports, parts.buffers, state.ports, ctx);
-  TrainForwarder forwarder(network, at, ports, parts.trains, ctx);
+  TrainForwarder forwarder(network, at, ports, parts.trains, ctx, event.foreseen);
   switch (static_cast<PacketEvent>(event.kind)) {
     case PacketEvent::packet:
       if (!forwarder.on_packet(event.as<Packet>(), event.source)) ctx.add(state.lost, 1u);
@@ -80,6 +82,24 @@ void handle_train_switch(const PacketNetwork& network, void* memory, const pdes:
     case PacketEvent::timeout: break;
   }
   ctx.check(false, "a switch of trains received an event that is not for it");
+}
+
+std::uint32_t foresee_port(const PacketNetwork& network, void* memory, const pdes::Event& event,
+                           pdes::Context& ctx) {
+  const auto kind = static_cast<PacketEvent>(event.kind);
+  if (kind != PacketEvent::packet && kind != PacketEvent::train) return 0;
+  const Packet packet = kind == PacketEvent::packet
+                            ? event.as<Packet>()
+                            : event.as<Train>().first(network.full_bytes());
+  auto& state = *static_cast<PacketSwitchState*>(memory);
+  const VertexId at{state.vertex};
+  const SwitchParts<PacketSwitchState> parts(state);
+  const Ports ports(network, at, parts.ports, parts.buffers, state.ports, ctx);
+  const std::uint32_t out = port_ahead(network, ports, at, packet);
+  if (out >= state.ports) return 0;
+  __builtin_prefetch(&parts.ports[out], 1);
+  if (state.trains != 0) __builtin_prefetch(&parts.trains[out], 1);
+  return out + 1;
 }
 
 void describe_packet_switch(void* memory, pdes::StateArchive& archive) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "model/network/packet/forwarder.h"
+#include "model/network/packet/packet_routing.h"
 #include "model/network/packet/train_forwarder.h"
 #include "pdes/logical_process.h"
 
@@ -47,6 +48,9 @@ void handle_packet_switch(const PacketNetwork& network, void* state, const pdes:
 void handle_train_switch(const PacketNetwork& network, void* state, const pdes::Event& event,
                          pdes::Context& ctx);
 void describe_packet_switch(void* state, pdes::StateArchive& archive);
+// The port that a packet will leave by, plus 1 (LpType::foresee). Requires ports_are_known_ahead().
+std::uint32_t foresee_port(const PacketNetwork& network, void* state, const pdes::Event& event,
+                           pdes::Context& ctx);
 
 // The type of switches with `ports` ports in a run of `Model`, which has a member
 // `const PacketNetwork& packet_network() const`.
@@ -57,10 +61,15 @@ pdes::LpType packet_switch_type(const PacketNetwork& network, std::uint32_t port
                     [](void* state, const pdes::Event& event, pdes::Context& ctx) {
                       handle_packet_switch(ctx.model<Model>().packet_network(), state, event, ctx);
                     },
-                    describe_packet_switch};
+                    describe_packet_switch, nullptr};
   if (network.trains()) {
     type.handle = [](void* state, const pdes::Event& event, pdes::Context& ctx) {
       handle_train_switch(ctx.model<Model>().packet_network(), state, event, ctx);
+    };
+  }
+  if (ports_are_known_ahead(network)) {
+    type.foresee = [](void* state, const pdes::Event& event, pdes::Context& ctx) {
+      return foresee_port(ctx.model<Model>().packet_network(), state, event, ctx);
     };
   }
   return type;

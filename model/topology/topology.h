@@ -42,7 +42,7 @@ class PortChoices {
  public:
   static constexpr std::uint32_t kRangesMax = 16;
   struct Range {
-    std::uint32_t first = 0, count = 0;
+    std::uint32_t first, count;
   };
 
   // Requires first behind all ports added before.
@@ -81,7 +81,9 @@ class PortChoices {
   [[nodiscard]] std::span<const Range> ranges() const& { return {ranges_.data(), ranges_used_}; }
 
  private:
-  std::array<Range, kRangesMax> ranges_{};
+  // Set up to ranges_used_. Setting all of them for each packet and hop took half of the time that
+  // finding its ports did.
+  std::array<Range, kRangesMax> ranges_;
   std::uint32_t ranges_used_ = 0;
   std::uint32_t total_ = 0;
 };

@@ -93,7 +93,7 @@ void Endpoint::handle(const pdes::Event& event) {
     case PacketEvent::wake: return on_port_event(event);
     case PacketEvent::header: {
       const auto header = event.as<MessageHeader>();
-      const std::uint64_t key = std::uint64_t{event.source.value} << 32 | header.message;
+      const std::uint64_t key = Receiving::key_of(event.source.value, header.message);
       const bool is_new = state_.receiving.find(key) == nullptr;
       ctx_.check(is_new, "a message's header came twice");
       if (!is_new) return;

@@ -50,8 +50,7 @@ void Endpoint::on_packet(const Packet& packet) {
 }
 
 void Endpoint::on_data(const Packet& packet) {
-  Receiving* r =
-      state_.receiving.find(std::uint64_t{packet.source} << 32 | packet.message);
+  Receiving* r = state_.receiving.find(Receiving::key_of(packet.source, packet.message));
   if (r == nullptr) {
     const bool repeated = options().recovery != Recovery::none;
     ctx_.check(repeated, "a packet came without its message's header");

@@ -56,6 +56,10 @@ struct Receiving {
   std::uint32_t unacknowledged = 0;
   std::uint32_t nacked = 0;    // go-back-n: the packet asked for, plus 1; not asked for twice
   PacketSet ahead{};           // selective repeat: came out of order
+
+  [[nodiscard]] static constexpr std::uint64_t key_of(std::uint32_t sender, std::uint32_t message) {
+    return std::uint64_t{sender} << 32 | message;
+  }
 };
 
 // A message that may send its next packet at `at`, or later if the line is busy.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/check.h"
 #include "model/network/packet/packet_routing.h"
 #include "model/network/packet/port_counters.h"
 
@@ -13,13 +14,16 @@ namespace {
 using core::Time;
 }  // namespace
 
-Forwarder::Passed Forwarder::forward(Packet packet) {
+Forwarder::Passed Forwarder::forward(Packet packet, std::uint32_t foreseen) {
   const std::uint32_t in_port = packet.in_port;
   const std::uint8_t in_channel = packet.channel;
   const bool sane = in_port < ports_.count() && in_channel < network_.channels();
   ctx_.check(sane, "a packet arrived by a port or channel that its vertex does not have");
   if (!sane) return {false, kNoPort};
-  const std::uint32_t out = choose_port(network_, ports_, at_, packet);
+  EXAWARP_DCHECK(foreseen == 0 || foreseen - 1 == choose_port(network_, ports_, at_, packet),
+                 foreseen, at_.value);
+  const std::uint32_t out =
+      foreseen != 0 ? foreseen - 1 : choose_port(network_, ports_, at_, packet);
   if (out >= ports_.count()) {
     consumed(packet);
     if (network_.faults() == nullptr) return {false, kNoPort};

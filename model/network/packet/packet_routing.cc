@@ -114,6 +114,16 @@ std::uint32_t usual_port(const PacketNetwork& network, const Ports& ports, Verte
   return choose_from(network.topology().minimal(at, to), {network, ports, at, to, packet});
 }
 
+bool ports_are_known_ahead(const PacketNetwork& network) {
+  const RoutingTraits& traits = network.routing_traits();
+  return traits.follows_from_packet && !traits.takes_waypoints && network.routes() == nullptr;
+}
+
+std::uint32_t port_ahead(const PacketNetwork& network, const Ports& ports, VertexId at,
+                         const Packet& packet) {
+  return minimal_port({network, ports, at, {packet.destination}, packet});
+}
+
 std::uint32_t minimal_port(const Hop& hop) {
   const PacketNetwork& network = hop.network;
   const PortChoices choices = network.routes() == nullptr

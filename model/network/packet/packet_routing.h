@@ -27,7 +27,11 @@ std::uint32_t choose_port(const PacketNetwork& network, const Ports& ports, Vert
 // As if no link were down.
 std::uint32_t usual_port(const PacketNetwork& network, const Ports& ports, VertexId at,
                          const Packet& packet);
-
+// Whether choose_port() looks at nothing but the packet and the place, and sends no packet over a
+// waypoint: port_ahead() is then what it will say.
+bool ports_are_known_ahead(const PacketNetwork& network);
+std::uint32_t port_ahead(const PacketNetwork& network, const Ports& ports, VertexId at,
+                         const Packet& packet);
 
 // ---- for policies
 

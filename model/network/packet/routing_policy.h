@@ -47,6 +47,7 @@ struct RoutingTraits {
   bool takes_waypoints = false;        // each packet may go over a random vertex
   bool detours_from_switches = false;  // a device leaves it to the first switch
   bool keeps_order = false;            // packets of one message take one way
+  bool follows_from_packet = false;    // choose() looks at the packet and the place, at no queue
   // Keeps to the first minimal port of each leg, as a topology without every_port_is_safe() asks
   // for.
   bool keeps_to_first_port = false;

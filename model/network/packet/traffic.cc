@@ -143,6 +143,11 @@ void handle_device(void* memory, const pdes::Event& event, Context& ctx) {
   SomeSender(ctx.model<TrafficModel>(), *static_cast<TrafficDevice*>(memory), ctx).handle(event);
 }
 
+std::uint32_t foresee_at_device(void* memory, const pdes::Event& event, Context&) {
+  Endpoint::prefetch_for(event, static_cast<TrafficDevice*>(memory)->endpoint());
+  return 0;
+}
+
 void describe_head(void* memory, pdes::StateArchive& archive) {
   archive.bytes(static_cast<TrafficDevice*>(memory));
 }
@@ -197,7 +202,7 @@ void TrafficModel::add_packet_processes() {
                     static_cast<std::uint32_t>(sizeof(TrafficDevice)) +
                         Endpoint::state_bytes(network_),
                     [](void* state) { ::new (state) TrafficDevice{}; },
-                    handle_device<PacketSender>, describe_device});
+                    handle_device<PacketSender>, describe_device, foresee_at_device});
   ranges_.push_back({core::LpId{0}, topology.devices(), 0});
   for (const SwitchRun& run : network_.switch_runs()) {
     ranges_.push_back({run.first_lp, run.count, static_cast<std::uint32_t>(types_.size())});

@@ -22,10 +22,12 @@ void describe(pdes::StateArchive& archive, PortTrains& trains);
 // One switch during one event.
 class TrainForwarder {
  public:
+  // `foreseen`: the port that what comes now leaves by, plus 1, where that is known.
   TrainForwarder(const PacketNetwork& network, VertexId at, Ports& ports, PortTrains* trains,
-                 pdes::Context& ctx)
+                 pdes::Context& ctx, std::uint32_t foreseen)
       : network_(network),
         at_(at),
+        foreseen_(foreseen),
         ports_(ports),
         trains_(trains),
         ctx_(ctx),
@@ -67,6 +69,7 @@ class TrainForwarder {
 
   const PacketNetwork& network_;
   VertexId at_;
+  std::uint32_t foreseen_;
   Ports& ports_;
   PortTrains* trains_;
   pdes::Context& ctx_;

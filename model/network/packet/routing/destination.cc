@@ -20,7 +20,7 @@ RoutingAlgorithm destination() {
   return {.name = "destination",
           .meaning = "one path a destination, as destination-mod-k of fat trees",
           .place = 1,
-          .traits = {.keeps_order = true},
+          .traits = {.keeps_order = true, .follows_from_packet = true},
           .make = [](const ParameterValues&) -> std::unique_ptr<const RoutingPolicy> {
             return std::make_unique<const Destination>();
           }};

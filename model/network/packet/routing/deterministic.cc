@@ -18,7 +18,9 @@ RoutingAlgorithm deterministic() {
   return {.name = "deterministic",
           .meaning = "the first port: dimension order on tori, one path a pair",
           .place = 0,
-          .traits = {.keeps_order = true, .keeps_to_first_port = true},
+          .traits = {.keeps_order = true,
+                     .follows_from_packet = true,
+                     .keeps_to_first_port = true},
           .make = [](const ParameterValues&) -> std::unique_ptr<const RoutingPolicy> {
             return std::make_unique<const Deterministic>();
           }};

@@ -36,7 +36,7 @@ RoutingAlgorithm ecmp() {
   return {.name = "ecmp",
           .meaning = "by a hash of the flow and the switch: one path a flow",
           .place = 2,
-          .traits = {.keeps_order = true},
+          .traits = {.keeps_order = true, .follows_from_packet = true},
           .parameters = kParameters,
           .make = [](const ParameterValues& values) -> std::unique_ptr<const RoutingPolicy> {
             return std::make_unique<const Ecmp>(values);

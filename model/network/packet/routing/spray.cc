@@ -19,6 +19,7 @@ RoutingAlgorithm spray() {
   return {.name = "spray",
           .meaning = "anew for each packet, at random",
           .place = 3,
+          .traits = {.follows_from_packet = true},
           .make = [](const ParameterValues&) -> std::unique_ptr<const RoutingPolicy> {
             return std::make_unique<const Spray>();
           }};
