@@ -44,7 +44,9 @@ class Tokens final : public Model {
   static void handle(State& s, const Event& event, Context& ctx) {
     Counts& counts = ctx.model<Tokens>().counts_;
     const std::uint32_t right = expected(event);
-    ++(event.foreseen == 0 ? counts.nothing : event.foreseen == right ? counts.right : counts.wrong);
+    ++(event.foreseen == 0       ? counts.nothing
+       : event.foreseen == right ? counts.right
+                                 : counts.wrong);
     ctx.add(s.handled, 1u);
     const auto token = event.as<std::uint64_t>();
     ctx.send({(ctx.self().value + 1) % kLps}, Time{100 + static_cast<std::int64_t>(token % 13)}, 0,
