@@ -37,7 +37,7 @@ bool have_same_lps(const Model& a, const Model& b) {
 ChangingModel::ChangingModel(const Model& first, std::vector<Change> changes)
     : first_(first),
       changes_(std::move(changes)),
-      types_(first.types().begin(), first.types().end()),
+      types_(types_handled_by(handle_by_time, first)),
       lookahead_(first.lookahead()) {
   EXAWARP_CHECK(std::ranges::is_sorted(changes_, {}, &Change::at), changes_.size());
   for (const Change& change : changes_) {
@@ -49,10 +49,6 @@ ChangingModel::ChangingModel(const Model& first, std::vector<Change> changes)
       throw core::InputError(at + "devices or switches keep other states");
     }
     lookahead_ = std::min(lookahead_, change.model->lookahead());
-  }
-  for (LpType& type : types_) {
-    type.handle = handle_by_time;
-    type.foresee = nullptr;  // it would take this for its own model
   }
 }
 

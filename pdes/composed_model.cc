@@ -17,6 +17,15 @@ const LpType& type_of(const Model& model, LpId lp) {
 
 }  // namespace
 
+std::vector<LpType> types_handled_by(decltype(LpType::handle) handle, const Model& model) {
+  std::vector<LpType> types(model.types().begin(), model.types().end());
+  for (LpType& type : types) {
+    type.handle = handle;
+    type.foresee = nullptr;
+  }
+  return types;
+}
+
 void handle_as(const Model& model, void* state, const Event& event, Context& context) {
   context.see_model(model, [&] { type_of(model, context.self()).handle(state, event, context); });
 }

@@ -55,8 +55,7 @@ LpType make_lp_type(const char* name) {
           },
           [](void* state, StateArchive& archive) {
             Lp::describe(*static_cast<State*>(state), archive);
-          },
-          nullptr};
+          }};
 }
 
 // `count` logical processes of one type with consecutive ids. Ids between ranges may stay unused.

@@ -6,13 +6,9 @@
 namespace exawarp::pdes {
 
 ObservedModel::ObservedModel(const Model& model, Observer observer)
-    : model_(model), observer_(std::move(observer)) {
-  types_.assign(model.types().begin(), model.types().end());
-  for (LpType& type : types_) {
-    type.handle = observe;
-    type.foresee = nullptr;  // it would take this for its own model
-  }
-}
+    : model_(model),
+      observer_(std::move(observer)),
+      types_(types_handled_by(observe, model)) {}
 
 void ObservedModel::initialise(LpId lp, void* state, Context& context) const {
   initialise_as(model_, lp, state, context);

@@ -175,7 +175,7 @@ class Partition {
   std::vector<Event*> suspects_;     // sent by the running handler into the executed past
   std::vector<Event*> cancellations_;  // processed events to be cancelled
 
-  bool types_foresee_;       // some of them do
+  bool types_foresee_;       // at least one has LpType::foresee
   bool records_ = false;     // what is executed now may have to be undone
   Time gvt_{0};              // as this partition last heard
   Time frontier_{-1};        // of the latest event that was executed without a record

@@ -35,7 +35,8 @@ class UndoTable {
     return slot.key == key ? &slot : nullptr;
   }
 
-  // Asks the processor for where find() will look first.
+  // Asks the processor for where find() will look first. A call would be left out: to the compiler
+  // a function that only prefetches does nothing.
   [[gnu::always_inline]] void prefetch(std::uint64_t key) const {
     if (size_ != 0) __builtin_prefetch(&data_[home_of(key)], 1);
   }

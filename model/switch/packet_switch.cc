@@ -95,7 +95,7 @@ std::uint32_t foresee_port(const PacketNetwork& network, void* memory, const pde
   const VertexId at{state.vertex};
   const SwitchParts<PacketSwitchState> parts(state);
   const Ports ports(network, at, parts.ports, parts.buffers, state.ports, ctx);
-  const std::uint32_t out = port_ahead(network, ports, at, packet);
+  const std::uint32_t out = usual_port(network, ports, at, packet);
   if (out >= state.ports) return 0;
   __builtin_prefetch(&parts.ports[out], 1);
   if (state.trains != 0) __builtin_prefetch(&parts.trains[out], 1);

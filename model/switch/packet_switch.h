@@ -61,7 +61,7 @@ pdes::LpType packet_switch_type(const PacketNetwork& network, std::uint32_t port
                     [](void* state, const pdes::Event& event, pdes::Context& ctx) {
                       handle_packet_switch(ctx.model<Model>().packet_network(), state, event, ctx);
                     },
-                    describe_packet_switch, nullptr};
+                    describe_packet_switch};
   if (network.trains()) {
     type.handle = [](void* state, const pdes::Event& event, pdes::Context& ctx) {
       handle_train_switch(ctx.model<Model>().packet_network(), state, event, ctx);

@@ -81,8 +81,7 @@ class PortChoices {
   [[nodiscard]] std::span<const Range> ranges() const& { return {ranges_.data(), ranges_used_}; }
 
  private:
-  // Set up to ranges_used_. Setting all of them for each packet and hop took half of the time that
-  // finding its ports did.
+  // Those from ranges_used_ on are not set: an object is made for each packet and hop.
   std::array<Range, kRangesMax> ranges_;
   std::uint32_t ranges_used_ = 0;
   std::uint32_t total_ = 0;

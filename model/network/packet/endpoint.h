@@ -51,8 +51,8 @@ class Endpoint {
   [[nodiscard]] static std::uint32_t state_bytes(const PacketNetwork& network);
   static void describe(pdes::StateArchive& archive, EndpointState& state);
 
-  // Asks the processor for what an event of the endpoint at `state` will look up. A call would be
-  // left out: to the compiler a function that only prefetches does nothing.
+  // Asks the processor for what an event of the endpoint at `state` will look up. Inlined, as
+  // UndoTable::prefetch() is.
   [[gnu::always_inline]] static void prefetch_for(const pdes::Event& event,
                                                   const EndpointState& state) {
     if (static_cast<PacketEvent>(event.kind) != PacketEvent::packet) return;

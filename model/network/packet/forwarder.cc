@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "core/check.h"
 #include "model/network/packet/packet_routing.h"
 #include "model/network/packet/port_counters.h"
 
@@ -20,10 +19,7 @@ Forwarder::Passed Forwarder::forward(Packet packet, std::uint32_t foreseen) {
   const bool sane = in_port < ports_.count() && in_channel < network_.channels();
   ctx_.check(sane, "a packet arrived by a port or channel that its vertex does not have");
   if (!sane) return {false, kNoPort};
-  EXAWARP_DCHECK(foreseen == 0 || foreseen - 1 == choose_port(network_, ports_, at_, packet),
-                 foreseen, at_.value);
-  const std::uint32_t out =
-      foreseen != 0 ? foreseen - 1 : choose_port(network_, ports_, at_, packet);
+  const std::uint32_t out = choose_port(network_, ports_, at_, packet, foreseen);
   if (out >= ports_.count()) {
     consumed(packet);
     if (network_.faults() == nullptr) return {false, kNoPort};

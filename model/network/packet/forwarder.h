@@ -21,8 +21,7 @@ class Forwarder {
     bool had_route;        // false: the topology gives it none
     std::uint32_t port;  // that it leaves by; kNoPort: it was dropped
   };
-  // A packet for another vertex arrived. `foreseen`: the port it leaves by, plus 1, where that is
-  // known.
+  // A packet for another vertex arrived. `foreseen` as for choose_port().
   Passed forward(Packet packet, std::uint32_t foreseen = 0);
   // A packet that arrived here stays here: its room is free.
   void consumed(const Packet& packet) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/check.h"
 #include "core/random.h"
 #include "model/network/packet/routing.h"
 
@@ -108,6 +109,13 @@ std::uint32_t choose_port(const PacketNetwork& network, const Ports& ports, Vert
   return choose_around(network, ports, at, packet);
 }
 
+std::uint32_t choose_port(const PacketNetwork& network, const Ports& ports, VertexId at,
+                          Packet& packet, std::uint32_t foreseen) {
+  EXAWARP_DCHECK(foreseen == 0 || foreseen - 1 == choose_port(network, ports, at, packet), foreseen,
+                 at.value);
+  return foreseen != 0 ? foreseen - 1 : choose_port(network, ports, at, packet);
+}
+
 std::uint32_t usual_port(const PacketNetwork& network, const Ports& ports, VertexId at,
                          const Packet& packet) {
   const VertexId to = target_of(packet);
@@ -117,11 +125,6 @@ std::uint32_t usual_port(const PacketNetwork& network, const Ports& ports, Verte
 bool ports_are_known_ahead(const PacketNetwork& network) {
   const RoutingTraits& traits = network.routing_traits();
   return traits.follows_from_packet && !traits.takes_waypoints && network.routes() == nullptr;
-}
-
-std::uint32_t port_ahead(const PacketNetwork& network, const Ports& ports, VertexId at,
-                         const Packet& packet) {
-  return minimal_port({network, ports, at, {packet.destination}, packet});
 }
 
 std::uint32_t minimal_port(const Hop& hop) {

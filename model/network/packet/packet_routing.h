@@ -24,14 +24,15 @@ constexpr std::uint32_t kNoPort = 0xffffffffu;
 // the port that holds it.
 std::uint32_t choose_port(const PacketNetwork& network, const Ports& ports, VertexId at,
                           Packet& packet);
+// The same where a switch may have worked it out before: `foreseen` is the port plus 1, or 0.
+std::uint32_t choose_port(const PacketNetwork& network, const Ports& ports, VertexId at,
+                          Packet& packet, std::uint32_t foreseen);
 // As if no link were down.
 std::uint32_t usual_port(const PacketNetwork& network, const Ports& ports, VertexId at,
                          const Packet& packet);
 // Whether choose_port() looks at nothing but the packet and the place, and sends no packet over a
-// waypoint: port_ahead() is then what it will say.
+// waypoint: usual_port() is then what it will say.
 bool ports_are_known_ahead(const PacketNetwork& network);
-std::uint32_t port_ahead(const PacketNetwork& network, const Ports& ports, VertexId at,
-                         const Packet& packet);
 
 // ---- for policies
 

@@ -33,7 +33,6 @@
 #include <array>
 #include <limits>
 
-#include "core/check.h"
 #include "model/network/packet/packet_routing.h"
 #include "model/network/packet/port_counters.h"
 #include "pdes/undo_heap.h"
@@ -209,10 +208,7 @@ std::uint32_t TrainForwarder::port_of(Packet& packet) {
   const bool sane = packet.in_port < ports_.count() && packet.channel < network_.channels();
   ctx_.check(sane, "a packet arrived by a port or channel that its vertex does not have");
   if (!sane) return kNoPort;
-  EXAWARP_DCHECK(foreseen_ == 0 || foreseen_ - 1 == choose_port(network_, ports_, at_, packet),
-                 foreseen_, at_.value);
-  const std::uint32_t out =
-      foreseen_ != 0 ? foreseen_ - 1 : choose_port(network_, ports_, at_, packet);
+  const std::uint32_t out = choose_port(network_, ports_, at_, packet, foreseen_);
   if (out < ports_.count()) {
     packet.channel = network_.next_channel(at_, packet.in_port, out, packet);
   }

@@ -22,7 +22,7 @@ void describe(pdes::StateArchive& archive, PortTrains& trains);
 // One switch during one event.
 class TrainForwarder {
  public:
-  // `foreseen`: the port that what comes now leaves by, plus 1, where that is known.
+  // `foreseen` as for choose_port(), of what comes now.
   TrainForwarder(const PacketNetwork& network, VertexId at, Ports& ports, PortTrains* trains,
                  pdes::Context& ctx, std::uint32_t foreseen)
       : network_(network),

@@ -99,6 +99,12 @@ TEST(Foresee, IsNotAskedWhereAModelIsMadeOfOthers) {
   run_of(observed, Sync::sequential, 1);
   EXPECT_GT(counts.nothing, 0u);
   EXPECT_EQ(counts.asked, 0u);
+
+  Counts later;
+  const Tokens others(later, true);
+  run_of(ChangingModel(tokens, {{Time{10'000}, &others}}), Sync::sequential, 1);
+  EXPECT_GT(later.nothing, 0u);
+  EXPECT_EQ(counts.asked + later.asked, 0u);
 }
 
 }  // namespace
