@@ -336,9 +336,15 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
 
 // Why devices that seem to do the same may not; empty: they do.
 std::string what_sets_devices_apart(const DeviceModel& model, const ClusterOptions& options) {
-  if (!options.analytical_network) {
-    return "messages contend at network.fidelity message, flow and packet";
+  if (options.packets || options.flows) {
+    return "messages contend in the network at network.fidelity flow and packet";
   }
+  // Exactly but for the order of messages that come at the same time: only where that is asked for.
+  if (!options.analytical_network && options.folding == Folding::automatic) {
+    return "messages contend at network.fidelity message";
+  }
+  if (!model.backgrounds.empty()) return "there is background traffic";
+  if (model.message_faults != nullptr) return "links differ: faults or network.latency_jitter";
   if (!model.jitter.off()) return "compute.jitter differs between devices";
   if (!model.slow_devices.empty()) return "faults.slow_devices differ from others";
   if (model.jobs.size() > 1) return "there are several jobs";
@@ -353,7 +359,9 @@ std::string fold_devices(DeviceModel& model, const ClusterOptions& options) {
   if (options.folding != Folding::off) {
     why_not = what_sets_devices_apart(model, options);
     if (why_not.empty()) {
-      auto fold = std::make_unique<const Fold>(model.jobs.front(), model.programs, model.network);
+      auto fold = std::make_unique<const Fold>(
+          model.jobs.front(), model.programs, model.network,
+          model.analytical ? Fold::Fidelity::analytical : Fold::Fidelity::message);
       why_not = fold->why_not();
       if (why_not.empty()) model.fold = std::move(fold);
     }
@@ -417,6 +425,7 @@ void Cluster::add_switches() {
                                            : network.least_latency_between_atoms();
   switch_count_ = network.switches();
   if (devices_->fold != nullptr) {
+    if (!options_.analytical_network) lookahead_ = network.least_latency();  // an atom is one LP
     lp_count_ = device_lps();
     return;
   }

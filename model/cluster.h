@@ -122,6 +122,8 @@ class Cluster : public pdes::Model {
   [[nodiscard]] std::uint32_t device_lps() const { return ranges_.front().count; }
   // With Folding::automatic, why each device is simulated; empty where they are folded.
   [[nodiscard]] const std::string& why_not_folded() const { return why_not_folded_; }
+  // Of folded devices: whether nothing depends on which message is first in one picosecond.
+  [[nodiscard]] bool folds_exactly() const { return options_.analytical_network; }
   [[nodiscard]] std::uint32_t switch_count() const { return switch_count_; }
 
   // Requires packet fidelity.

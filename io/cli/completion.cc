@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "io/study/find_config.h"
+#include "io/study/search.h"
 #include "io/study/study.h"
 #include "io/study/suggest.h"
 
@@ -116,7 +117,8 @@ std::string words_of_values() {
         option, fmt::join(words, " "));
   };
   return line("--sync", core::names_in(names_of(pdes::Sync{}))) +
-         line("--placement", core::names_in(names_of(PlacementMethod{})));
+         line("--placement", core::names_in(names_of(PlacementMethod{}))) +
+         line("--verify", core::names_in(names_of(VerifyFidelity{})));
 }
 
 std::string bash_completion(const CLI::App& app) {

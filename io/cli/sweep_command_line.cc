@@ -88,8 +88,11 @@ void add_search(CLI::App& app, SearchArguments& a) {
       ->allow_extra_args(false);
   app.add_option("--jobs", a.jobs, "layouts at a time (default: as many as there are cores)")
       ->check(CLI::Range(1u, kJobsMax));
-  app.add_option("--best", a.best, "layouts that are simulated device by device, too; 0: none")
+  app.add_option("--best", a.best, "layouts that are simulated once more; 0: none")
       ->check(CLI::Range(0u, 1000u));
+  app.add_option("--verify", a.verify,
+                 "how: message or packet, device by device, or folded_message (default: as the "
+                 "search says)");
   app.add_option("--time-limit", a.time_limit_s,
                  "of each layout, in host seconds; one that takes longer fails")
       ->check(CLI::Validator(real_in({.min = 0, .min_excluded = true}), ""));

@@ -79,12 +79,17 @@ bool is_microbenchmark(const JobConfig& job) {
   return generated != nullptr && std::holds_alternative<model::MicrobenchmarkSpec>(*generated);
 }
 
+// From so many stand-ins on there is work for two threads between their messages.
+constexpr std::uint32_t kStandInsThatShare = 512;
+
 // A router waits for every replica, what trains leave of packets are few events that wait for each
-// other, unless all devices send at once, and where devices are folded few are left.
+// other, unless all devices send at once, and where devices are folded few are left, most often.
 bool threads_pay(const Study& study, const model::Cluster& cluster) {
   const auto serves = [](const JobConfig& job) { return job.serving != nullptr; };
   if (std::ranges::any_of(study.jobs, serves)) return false;
-  if (cluster.devices().fold != nullptr) return false;
+  if (cluster.devices().fold != nullptr) {
+    return !cluster.folds_exactly() && cluster.device_lps() >= kStandInsThatShare;
+  }
   return study.network_fidelity != NetworkFidelity::packet ||
          !cluster.packet_network().trains() || std::ranges::all_of(study.jobs, is_microbenchmark);
 }

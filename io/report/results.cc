@@ -148,7 +148,10 @@ Json fold_json(const model::Cluster& cluster) {
   Json json{{"folded", folded},
             {"simulated_devices", cluster.device_lps()},
             {"devices", cluster.device_count()}};
-  if (!folded) json["why_not"] = cluster.why_not_folded();
+  if (folded)
+    json["exact"] = cluster.folds_exactly();
+  else
+    json["why_not"] = cluster.why_not_folded();
   return json;
 }
 

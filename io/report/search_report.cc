@@ -92,6 +92,13 @@ std::vector<std::pair<double, double>> pairs_of(const SearchOutcome& search,
   return pairs;
 }
 
+// By the figure that was added last. Requires that one has it.
+const SweepPoint& best_verified(const std::vector<SweepPoint>& best) {
+  return *std::ranges::max_element(best, {}, [](const SweepPoint& point) {
+    return point.figures.back().value_or(0);
+  });
+}
+
 // Verified figures go beside those of the same layout.
 std::string best_text(const SearchOutcome& search) {
   SweepResults table = search.folded;
@@ -112,7 +119,10 @@ std::string best_text(const SearchOutcome& search) {
         fmt::format("{} against folded: rank correlation {:.3f}\n", search.fidelity, *correlation);
   }
   if (regret) {
-    out += fmt::format("the first one's regret at {}: {:.2f} %\n", search.fidelity, 100 * *regret);
+    out += fmt::format("the first one's regret at {}: {:.2f} %{}\n", search.fidelity, 100 * *regret,
+                       *regret > 0 ? fmt::format("; the best there is number {}",
+                                                 best_verified(best).number)
+                                   : "");
   }
   for (const SweepPoint& point : search.verified->points) {
     if (point.state != PointState::failed) continue;

@@ -128,7 +128,8 @@ void add_fold(const RunReport& r, std::string& out) {
     append(out, "Folded      not: {}\n", why_not);
     return;
   }
-  append(out, "Folded      exactly: {} simulated, each for all that do the same\n",
+  append(out, "Folded      {}: {} simulated, each for all that do the same\n",
+         r.cluster->folds_exactly() ? "exactly" : "but for the order in one picosecond",
          plural(r.cluster->device_lps(), "device"));
 }
 

@@ -281,8 +281,9 @@ const Keys<Search>& search_keys() {
        K::custom("where", {ValueShape::list_of(ValueShape::text())},
                  "conditions that a layout has to hold, as in a sweep", where),
        K::integer("best", &S::best, {0, 1000},
-                  "so many of the best are simulated device by device, too"),
-       K::choice("verify", &S::fidelity, "network.fidelity of that")});
+                  "so many of the best are simulated once more"),
+       K::choice("verify", &S::fidelity,
+                 "how: device by device at this `network.fidelity`, or folded at `message`")});
   return keys;
 }
 
@@ -309,9 +310,12 @@ Search read_search(const std::string& path, const std::vector<std::string>& over
 
 Sweep verification_of(const Search& search, const std::vector<std::vector<std::string>>& points) {
   Sweep out = search.sweep;
-  const std::string fidelity(core::name_of(search.fidelity));
-  out.name += "." + fidelity;
-  out.overrides.insert(out.overrides.end(), {"network.fidelity=" + fidelity, "fold=none"});
+  const std::string name(core::name_of(search.fidelity));
+  out.name += "." + name;
+  const bool folded = search.fidelity == VerifyFidelity::folded_message;
+  out.overrides.insert(out.overrides.end(),
+                       {"network.fidelity=" + (folded ? "message" : name),
+                        folded ? "fold=replicas" : "fold=none"});
   out.points = points;
   out.identity = sweep_identity(out, search.sweep.identity);
   return out;

@@ -19,9 +19,11 @@
 
 namespace exawarp::io {
 
-enum class VerifyFidelity { message, packet };
+enum class VerifyFidelity { message, folded_message, packet };
 inline constexpr core::Named<VerifyFidelity> kVerifyFidelityNames[] = {
-    {"message", VerifyFidelity::message}, {"packet", VerifyFidelity::packet}};
+    {"message", VerifyFidelity::message},
+    {"folded_message", VerifyFidelity::folded_message},
+    {"packet", VerifyFidelity::packet}};
 constexpr std::span<const core::Named<VerifyFidelity>> names_of(VerifyFidelity) {
   return kVerifyFidelityNames;
 }
@@ -45,7 +47,7 @@ struct Search {
 // file's own. Throws core::InputError, also where no layout is possible.
 Search read_search(const std::string& path, const std::vector<std::string>& overrides = {});
 
-// These points of the search's sweep, each device simulated at the search's fidelity.
+// These points of the search's sweep at its fidelity: each device simulated, unless that is folded.
 Sweep verification_of(const Search& search, const std::vector<std::vector<std::string>>& points);
 
 const Keys<Search>& search_keys();

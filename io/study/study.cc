@@ -239,8 +239,8 @@ std::vector<StudyKeys::Key> how_it_is_simulated() {
       K::section("network", whole_study, network_keys(), "how closely the network is simulated"),
       K::section("compute", whole_study, compute_keys(), "how long operations take"),
       K::choice("fold", &Study::folding,
-                "at fidelity `analytical`: devices that do the same are simulated once. `auto`: "
-                "where that is exact; `replicas`: or the study is refused"),
+                "devices that do the same are simulated once. `auto`: where that is exact, at "
+                "fidelity `analytical`; `replicas`: at `message`, too, or the study is refused"),
       K::choice("repetition", &Study::repeating,
                 "steps that do the same are simulated once: docs/guide/repetition.md. `auto`: "
                 "where that is exact; `exact`: or the study is refused"),

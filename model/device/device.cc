@@ -129,6 +129,15 @@ std::uint32_t further_clocks(const Network& network, bool packets, bool analytic
   return packets || analytical ? 0 : network.further_interfaces();
 }
 
+// Of ranks of the job that `program` is of. A stand-in's ranks are other stand-ins, which are not
+// where their devices are.
+Tier tier_between(const DeviceModel& model, const ProgramTable& program, DeviceId a, DeviceId b) {
+  const auto device = [&](DeviceId rank) {
+    return model.fold != nullptr ? model.jobs.front().device_of(rank) : program.device_of(rank);
+  };
+  return model.network.tier_between(device(a), device(b));
+}
+
 }  // namespace
 
 DevicePlace place_of(const DeviceModel& model, DeviceId id) {
@@ -206,13 +215,15 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   if (far.endpoint != nullptr) {
     Endpoint::initialise(model.packets->network, {id.value}, *far.endpoint);
   }
-  const std::size_t rings = model.fold != nullptr ? 0 : program.channels.size();
+  const std::size_t rings = model.fold != nullptr && model.analytical ? 0 : program.channels.size();
   for (std::uint32_t c = 0; c < rings; ++c) {
     const Channel& ring = program.channels[c];
     const Membership in = program.membership(ring, place.rank);
     if (in.size == 1) continue;
-    const DeviceId next = program.member(ring, place.rank, next_in_ring(in.position, in.size));
-    near.channels[c].next_and_tier = ChannelState::pack(next, model.network.tier_between(id, next));
+    const DeviceId next = ring.among.member(*program.graph, place.rank,
+                                            next_in_ring(in.position, in.size));
+    near.channels[c].next_and_tier =
+        ChannelState::pack(program.device_of(next), tier_between(model, program, place.rank, next));
   }
   // A scheduler has told it nothing yet; requests that come after the job's start see to that.
   state.serves = program.served != nullptr;

@@ -1,4 +1,5 @@
-// Devices at analytical fidelity, each by itself or one for all that do the same.
+// Devices at analytical fidelity, each by itself, and at message fidelity, too, one for all that do
+// the same.
 #include "model/device/analytical_port.h"
 #include "model/device/device_kinds.h"
 #include "model/device/device_run.h"
@@ -11,6 +12,9 @@ DeviceHandlers analytical_device(bool serving) {
   return serving ? handlers_of_both<Run, DeviceRun<AnalyticalPort, ServedTasks>>()
                  : handlers_of<Run>();
 }
-DeviceHandlers folded_device() { return handlers_of<DeviceRun<FoldedPort>>(); }
+DeviceHandlers folded_device(bool messages) {
+  return messages ? handlers_of<DeviceRun<FoldedMessagePort>>()
+                  : handlers_of<DeviceRun<FoldedPort>>();
+}
 
 }  // namespace exawarp::model

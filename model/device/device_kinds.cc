@@ -8,7 +8,7 @@ namespace exawarp::model {
 DeviceHandlers choose_parts(const DeviceModel& model) {
   const bool background = !model.backgrounds.empty();
   const bool serving = model.slots.served;
-  if (model.fold != nullptr) return folded_device();
+  if (model.fold != nullptr) return folded_device(!model.analytical);
   if (model.analytical) return analytical_device(serving);
   if (model.flows != nullptr) return flow_device(serving);
   if (model.packets != nullptr) {

@@ -19,7 +19,7 @@ struct PacketParts {
 };
 
 DeviceHandlers analytical_device(bool serving);            // device_analytical.cc
-DeviceHandlers folded_device();                            // of fold.h, there too
+DeviceHandlers folded_device(bool messages);               // of fold.h, there too
 DeviceHandlers message_device(const MessageParts& parts);  // device_messages.cc
 DeviceHandlers packet_device(const PacketParts& parts);    // device_packets.cc
 DeviceHandlers flow_device(bool serving);                  // device_flows.cc

@@ -67,18 +67,16 @@ struct ChannelState {
   core::Time last_entry;            // when the last member came to it, as far as known here
 
   static constexpr std::uint32_t kIdBits = 24;  // kDevicesMax of validate.h
+  static constexpr std::uint32_t kTiersKept = 0xff;
   [[nodiscard]] core::LpId next() const { return {next_and_tier & ((1u << kIdBits) - 1)}; }
   // How far the successor is; none where that is too large a number to be kept here.
   [[nodiscard]] std::optional<Tier> tier() const {
     const std::uint32_t kept = next_and_tier >> kIdBits;
-    return kept == kFar ? std::nullopt : std::optional(static_cast<Tier>(kept));
+    return kept == kTiersKept ? std::nullopt : std::optional(static_cast<Tier>(kept));
   }
   [[nodiscard]] static std::uint32_t pack(core::DeviceId next, Tier tier) {
-    return next.value | std::min(static_cast<std::uint32_t>(tier), kFar) << kIdBits;
+    return next.value | std::min(static_cast<std::uint32_t>(tier), kTiersKept) << kIdBits;
   }
-
- private:
-  static constexpr std::uint32_t kFar = 0xff;
 };
 static_assert(sizeof(ChannelState) == 32);
 

@@ -13,6 +13,8 @@
 #include <set>
 #include <utility>
 
+#include "model/device/fold_messages.h"
+
 namespace exawarp::model {
 namespace {
 
@@ -111,8 +113,10 @@ class TimeNumbers {
 
 class Refinement {
  public:
-  Refinement(const PlacedJob& job, const std::vector<ProgramTable>& tables, const Network& network)
-      : job_(job), graph_(*job.graph), tables_(tables), network_(network) {
+  // `messages`: null at analytical fidelity.
+  Refinement(const PlacedJob& job, const std::vector<ProgramTable>& tables, const Network& network,
+             const CollectiveMessages* messages)
+      : job_(job), graph_(*job.graph), tables_(tables), network_(network), messages_(messages) {
     for (const ProgramTable& table : tables) {
       peers_.push_back(peers_of(table));
       for (const Channel& channel : table.channels) {
@@ -121,13 +125,18 @@ class Refinement {
         }
       }
     }
+    by_device_.resize(graph_.device_count());
     for (std::uint32_t r = 0; r < graph_.device_count(); ++r) {
       program_of_.push_back(graph_.program_of({r}));
+      by_device_[job_.device_of({r}).value] = r;
     }
   }
 
   // All but run() require that it is over.
+  // By rank, numbered in the order of their first devices.
   [[nodiscard]] const std::vector<std::uint32_t>& classes() const { return class_of_; }
+  // By device.
+  [[nodiscard]] const std::vector<std::uint32_t>& ranks() const { return by_device_; }
   [[nodiscard]] std::uint32_t program_of(std::uint32_t rank) const { return program_of_[rank]; }
   [[nodiscard]] const Peers& peers(std::uint32_t rank) const { return peers_[program_of_[rank]]; }
   [[nodiscard]] Tier tier(std::uint32_t a, std::uint32_t b) const {
@@ -148,6 +157,7 @@ class Refinement {
       before = count_;
       split();
     }
+    number_by_device();
   }
 
   // Whether the ends of messages can tell all apart, which know them by the other end and a tag.
@@ -195,10 +205,12 @@ class Refinement {
     count_ = numbers.size();
   }
 
-  // By program, by how far peers are, and by what collectives take.
+  // By program, by how far peers are, and by what collectives take or among how many they are.
   void begin() {
     std::vector<TimeNumbers> times;  // by program
-    for (const ProgramTable& table : tables_) times.emplace_back(table);
+    for (const ProgramTable& table : tables_) {
+      if (messages_ == nullptr) times.emplace_back(table);
+    }
     classify([&](std::uint32_t r, Signature& signature) {
       const std::uint32_t p = program_of_[r];
       signature.push_back(p);
@@ -207,15 +219,21 @@ class Refinement {
       }
       for (std::size_t c = 0; c < tables_[p].channels.size(); ++c) {
         const Family& family = families_.at(tables_[p].channels[c].among);
-        const bool alone = family.of[r] == Family::kNone;
-        signature.push_back(alone ? Family::kNone
-                                  : times[p].of(c, {family.members[family.of[r]].front()}));
+        if (family.of[r] == Family::kNone) {
+          signature.push_back(Family::kNone);
+          continue;
+        }
+        const std::vector<std::uint32_t>& members = family.members[family.of[r]];
+        signature.push_back(messages_ == nullptr ? times[p].of(c, {members.front()})
+                                                 : static_cast<std::uint32_t>(members.size()));
       }
     });
   }
 
-  // By the classes of peers and those that each group holds.
+  // By the classes of peers, those that each group holds, and those that messages go to.
   void split() {
+    std::vector<CollectiveMessages::Sides> sides;
+    if (messages_ != nullptr) sides = messages_->sides(class_of_);
     std::map<std::vector<std::uint32_t>, std::uint32_t> sets;
     for (auto& [among, family] : families_) {
       for (std::size_t i = 0; i < family.members.size(); ++i) {
@@ -233,7 +251,23 @@ class Refinement {
         const Family& family = families_.at(channel.among);
         if (family.of[r] != Family::kNone) signature.push_back(family.held[family.of[r]]);
       }
+      if (sides.empty()) return;
+      for (const std::uint64_t side : {sides[r].sent, sides[r].received}) {
+        signature.push_back(static_cast<std::uint32_t>(side));
+        signature.push_back(static_cast<std::uint32_t>(side >> 32));
+      }
     });
+  }
+
+  // What happens in one picosecond is ordered by LPs' numbers: as by devices', as far as it can be.
+  void number_by_device() {
+    constexpr std::uint32_t kNone = 0xffffffff;
+    std::vector<std::uint32_t> numbers(count_, kNone);
+    std::uint32_t next = 0;
+    for (const std::uint32_t r : by_device_) {
+      if (numbers[class_of_[r]] == kNone) numbers[class_of_[r]] = next++;
+    }
+    for (std::uint32_t& c : class_of_) c = numbers[c];
   }
 
   [[nodiscard]] std::vector<std::uint32_t> classes_of(
@@ -250,21 +284,30 @@ class Refinement {
   const WorkloadGraph& graph_;
   const std::vector<ProgramTable>& tables_;
   const Network& network_;
+  const CollectiveMessages* messages_;
   std::vector<Peers> peers_;  // by program
   std::map<Among, Family> families_;
   std::vector<std::uint32_t> program_of_, class_of_;  // by rank
+  std::vector<std::uint32_t> by_device_;              // ranks
   std::size_t count_ = 0;
 };
 
 }  // namespace
 
-Fold::Fold(const PlacedJob& job, const std::vector<ProgramTable>& tables, const Network& network) {
-  Refinement refinement(job, tables, network);
+Fold::Fold(const PlacedJob& job, const std::vector<ProgramTable>& tables, const Network& network,
+           Fidelity fidelity) {
+  std::optional<CollectiveMessages> messages;
+  if (fidelity == Fidelity::message) {
+    messages.emplace(job, tables, network);
+    why_not_ = messages->why_not();
+    if (!why_not_.empty()) return;
+  }
+  Refinement refinement(job, tables, network, messages ? &*messages : nullptr);
   refinement.run();
   why_not_ = refinement.why_not();
   std::vector<Way> ways;
   const std::vector<std::uint32_t>& class_of = refinement.classes();
-  for (std::uint32_t r = 0; r < class_of.size(); ++r) {
+  for (const std::uint32_t r : refinement.ranks()) {
     if (class_of[r] == stand_ins_.size()) {
       stand_ins_.push_back({.rank = {r}, .program = refinement.program_of(r)});
     }
@@ -286,6 +329,20 @@ Fold::Fold(const PlacedJob& job, const std::vector<ProgramTable>& tables, const 
   }
   set_ways(std::move(ways));
   ranks_ = RankMap(class_of);
+  if (messages) set_devices(job, class_of, *messages);
+}
+
+void Fold::set_devices(const PlacedJob& job, std::span<const std::uint32_t> class_of,
+                       const CollectiveMessages& messages) {
+  std::vector<DeviceId> ranks;
+  for (const StandIn& stand_in : stand_ins_) ranks.push_back(stand_in.rank);
+  if (why_not_.empty() && !messages.are_complete(class_of, ranks)) {
+    why_not_ = "a device sends the same message of a collective to several that do the same";
+  }
+  by_device_.resize(class_of.size());
+  for (std::uint32_t r = 0; r < class_of.size(); ++r) {
+    by_device_[job.device_of({r}).value] = class_of[r];
+  }
 }
 
 void Fold::set_ways(std::vector<Way> ways) {

@@ -1,4 +1,4 @@
-// Exact folding at analytical fidelity: devices that do the same at the same times are simulated
+// Folding, exact at analytical fidelity: devices that do the same at the same times are simulated
 // once. Of each class of them one device stands in for all (data-parallel replicas, the members of
 // a tensor-parallel group), and its collectives take what they take among all of the members.
 //
@@ -12,9 +12,15 @@
 //
 // Nothing of this is assumed of the workload: replicas that a placement puts at other distances, or
 // whose programs differ, are other classes, and are simulated.
+//
+// At message fidelity messages share interfaces, so where each one goes and comes from matters as
+// well (fold_messages.h). There a stand-in carries out collectives message by message, each to the
+// stand-in of its receiver, and the folded run is the whole run but for the order of messages that
+// come in the same picosecond.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,12 +32,15 @@
 
 namespace exawarp::model {
 
+class CollectiveMessages;
+
 // Thread safety: const methods from any thread.
 class Fold {
  public:
-  // One device of a class, as an LP that stands for all; LPs are numbered by class.
+  // The first device of a class, as an LP that stands for all; LPs are numbered in the order of
+  // these devices.
   struct StandIn {
-    core::DeviceId rank;      // the first one of the class
+    core::DeviceId rank;      // that device's
     std::uint32_t program;    // of the job
     std::uint64_t count = 0;  // devices of the class
   };
@@ -41,9 +50,12 @@ class Fold {
     std::uint32_t position = 0;
   };
 
-  // `tables` begin with those of `job`, at analytical fidelity.
-  // Cost: O(devices x (communicators + peers)) for each round of refinement, a few of them.
-  Fold(const PlacedJob& job, const std::vector<ProgramTable>& tables, const Network& network);
+  // `tables` are those of `job`, at the fidelity.
+  // Cost: O(devices x (communicators + peers)) for each round of refinement, a few of them; at
+  // message fidelity also what CollectiveMessages says.
+  enum class Fidelity : std::uint8_t { analytical, message };
+  Fold(const PlacedJob& job, const std::vector<ProgramTable>& tables, const Network& network,
+       Fidelity fidelity);
 
   // Why it is not exact: messages between stand-ins that could not be told apart. Empty where it
   // is, which all else requires.
@@ -59,6 +71,8 @@ class Fold {
   [[nodiscard]] Tier tier(std::uint32_t from, std::uint32_t to) const;
   // From a rank to its stand-in, in place of its device.
   [[nodiscard]] const RankMap& ranks() const { return ranks_; }
+  // What stands in for a device. At message fidelity.
+  [[nodiscard]] core::LpId at(core::DeviceId device) const { return {by_device_[device.value]}; }
 
  private:
   struct Way {
@@ -68,12 +82,15 @@ class Fold {
   };
 
   void set_ways(std::vector<Way> ways);
+  void set_devices(const PlacedJob& job, std::span<const std::uint32_t> class_of,
+                   const CollectiveMessages& messages);
 
   std::string why_not_;
   std::vector<StandIn> stand_ins_;
   std::vector<std::vector<Group>> groups_;  // by stand-in and channel
   std::vector<Way> ways_;                   // ascending
   RankMap ranks_{std::vector<std::uint32_t>{}};
+  std::vector<std::uint32_t> by_device_;  // four bytes a device, of all the job's, as ranks_ has
 };
 
 }  // namespace exawarp::model

@@ -154,6 +154,9 @@ class MessagePort {
                                              core::DeviceId rank, std::uint32_t position) {
     return program.member(program.channels[channel], rank, position);
   }
+  // How far it is, and the LP that it is.
+  [[nodiscard]] Tier tier_to_member(core::DeviceId device) const { return tier_to(device); }
+  [[nodiscard]] static core::LpId lp_of(core::DeviceId device) { return {device.value}; }
   [[nodiscard]] static core::Time start_overhead(const Choice& choice) { return choice.start; }
   // When a task is over here, all of whose messages have come.
   [[nodiscard]] core::Time steps_end(const ProgramTable&, const Task& task, core::DeviceId) const {

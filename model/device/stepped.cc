@@ -19,7 +19,6 @@
 namespace exawarp::model {
 
 using core::DeviceId;
-using core::LpId;
 using core::Time;
 
 template <class Port>
@@ -149,7 +148,7 @@ void Stepped<Port>::send(const Task& task, const Place& place, std::uint32_t lan
   const bool in_network = runs_in_network(place.collective);
   const bool into_network = t.peer == kNoMember;
   const DeviceId peer = into_network ? self() : member(task, t.peer);
-  const Tier tier = into_network ? span_of(task, place) : port_.tier_to(peer);
+  const Tier tier = into_network ? span_of(task, place) : port_.tier_to_member(peer);
   const Interface interface = interface_of(in_network ? span_of(task, place) : tier);
   if (!in_network && !t.by_switch && post(task, lane, peer, interface, t)) return;
   const Time wire_out = wire(task, t.bytes, interface);
@@ -169,7 +168,7 @@ void Stepped<Port>::send(const Task& task, const Place& place, std::uint32_t lan
                         : t.bytes_received == t.bytes ? way.wire
                                                       : wire(task, t.bytes_received, interface);
   const ChannelState& channel = parts_.channels[task.channel];
-  ctx_.send(LpId{peer.value}, core::sum_to_end(way.start, way.wire) - ctx_.now() + way.latency,
+  ctx_.send(port_.lp_of(peer), core::sum_to_end(way.start, way.wire) - ctx_.now() + way.latency,
             static_cast<pdes::EventKind>(DeviceEvent::step_arrives),
             Chunk{received.ps, channel.last_entry.ps, channel.ordinal, t.peer_phase,
                   number, static_cast<std::uint16_t>(ends.in), lane});
@@ -294,6 +293,7 @@ std::uint32_t Stepped<Port>::first_lane(std::uint8_t channel) const {
 
 template class Stepped<AnalyticalPort>;
 template class Stepped<FoldedPort>;
+template class Stepped<FoldedMessagePort>;
 template class Stepped<MessagePort<WellLinks>>;
 template class Stepped<MessagePort<FaultyLinks>>;
 template class Stepped<PacketPort<AcrossNodes<WellLinks>>>;

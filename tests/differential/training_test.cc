@@ -71,5 +71,24 @@ TEST(GeneratedTraining, FinishesAndAgreesInEveryMode) {
   }
 }
 
+// At message fidelity stand-ins send each other what all devices would.
+TEST(FoldedTraining, GivesOneDigestInEveryModeAndPassesTheAudit) {
+  const WorkloadGraph graph = small_training_step({.tensor = 4, .data = 6, .pipeline = 3});
+  const Cluster cluster(graph, round_accelerator(), round_fabric(),
+                        {.folding = model::Folding::required});
+  EXPECT_LT(cluster.device_lps(), cluster.device_count());
+  EXPECT_GT(cluster.device_lps(), 3u);
+  const ClusterRun expected = run_cluster(cluster);
+  EXPECT_EQ(expected.outcome.unfinished(), 0u);
+  for (const RunCase& run : differential_cases(Time{500'000})) {
+    const ClusterRun result = run_cluster(cluster, run);
+    EXPECT_EQ(to_hex(result.result.digest), to_hex(expected.result.digest)) << run.text();
+    EXPECT_EQ(result.outcome.sums_to_words(), expected.outcome.sums_to_words()) << run.text();
+  }
+  const ClusterRun audited = run_cluster(cluster, audited_case(Time{50'000'000}, 0.5));
+  EXPECT_EQ(audited.result.digest, expected.result.digest);
+  EXPECT_GT(audited.result.total.audited_events, 100u);
+}
+
 }  // namespace
 }  // namespace exawarp::tests

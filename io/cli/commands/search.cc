@@ -1,4 +1,4 @@
-// Two sweeps: of all layouts, folded; then of the best, device by device. Each has a database, so
+// Two sweeps: of all layouts, folded; then of the best, as the search says. Each has a database, so
 // that whatever ends the program, the same command goes on.
 #include "io/cli/commands/search.h"
 
@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/machine.h"
 #include "core/stop_signal.h"
+#include "io/cli/option_values.h"
 #include "io/cli/progress.h"
 #include "io/life/sweep.h"
 #include "io/report/search_report.h"
@@ -72,6 +73,7 @@ int run_search_command(const SearchArguments& a, const Console& console,
   const auto start = std::chrono::steady_clock::now();
   Search search = read_search(find_config(a.file, kSearchFolders), a.overrides);
   if (a.best) search.best = *a.best;
+  if (!a.verify.empty()) search.fidelity = parse_choice<VerifyFidelity>("--verify", a.verify);
   const std::string path = database_of(a, search);
   const core::StopOnSignals stop;
   bool complete = fill(a, console, search.sweep, path);

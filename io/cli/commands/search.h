@@ -18,6 +18,7 @@ struct SearchArguments {
   std::uint32_t jobs = 0;              // layouts at a time; 0: as many as cores allow
   std::optional<double> time_limit_s;  // of each
   std::optional<std::uint32_t> best;   // layouts to verify; as the file says
+  std::string verify;                  // how, a VerifyFidelity; empty: as the file says
 };
 
 // kStoppedWithCheckpoint where a signal stopped it: the same command goes on.

@@ -68,6 +68,8 @@ class Network {
     }
     return tree_->tier_between(a, b);
   }
+  // All tiers are below this.
+  [[nodiscard]] std::size_t tiers() const { return latency_.size(); }
   [[nodiscard]] core::Time latency(Tier tier) const {
     return latency_[static_cast<std::size_t>(tier)];
   }

@@ -93,7 +93,9 @@ TEST(SearchReport, VerifiedFiguresStandBesideTheirLayout) {
                        .points = {done(1, {"2", "2", "2"}, 80), done(2, {"1", "4", "2"}, 88)}};
   const std::string text = io::search_text(search);
   EXPECT_NE(text.find("rank correlation -1.000"), std::string::npos) << text;
-  EXPECT_NE(text.find("regret at message: 9.09 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("regret at message: 9.09 %; the best there is number 4\n"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace

@@ -95,6 +95,15 @@ TEST_F(SearchFile, TheBestAreSimulatedDeviceByDevice) {
   EXPECT_NE(sweep.identity, search.sweep.identity);
 }
 
+TEST_F(SearchFile, TheBestAreFoldedWhereTheSearchSaysSo) {
+  const Search search = read("devices: [8]\nover: {tensor: [1, 2]}\nverify: folded_message\n");
+  const io::Sweep sweep = io::verification_of(search, {search.sweep.points[1]});
+  const io::Study study = io::read_study(
+      sweep.study_file, io::overrides_of(sweep, sweep.points.front()));
+  EXPECT_EQ(study.network_fidelity, io::NetworkFidelity::message);
+  EXPECT_EQ(study.folding, model::Folding::required);
+}
+
 struct WrongSearch {
   const char* name;
   const char* rest;

@@ -1,5 +1,6 @@
-// A folded run says of the job what the whole run says, to the picosecond, whatever the layout; and
-// folding is refused where devices may differ.
+// A folded run says of the job what the whole run says, to the picosecond, whatever the layout, at
+// message fidelity but for the order of messages that come in one picosecond; and folding is
+// refused where devices may differ.
 #include "model/device/fold.h"
 
 #include <fmt/format.h>
@@ -34,6 +35,7 @@ struct Setting {
   PlacementSpec placement = {};
   std::uint32_t leaf_devices = 8;  // of round_fabric()
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();
+  bool analytical = true;  // else message fidelity
 };
 
 // With a rate for every type that a random transformer may ask for.
@@ -45,7 +47,7 @@ Accelerator round_accelerator() {
 
 Said run(const WorkloadGraph& graph, Folding folding, const Setting& setting = {},
          ClusterOptions options = {}) {
-  options.analytical_network = true;
+  options.analytical_network = setting.analytical;
   options.eager_max_bytes = setting.eager_max_bytes;
   options.folding = folding;
   Fabric fabric = tests::round_fabric();
@@ -135,6 +137,72 @@ TEST(Fold, KeepsAReplicaThatIsPlacedDifferently) {
   EXPECT_EQ(expect_exact(graph, {.leaf_devices = 12}), 4u);
 }
 
+// ---- at message fidelity
+
+constexpr Setting kMessages{.analytical = false};
+
+// How many of `seeds` random transformers have the step time of the whole run, and the devices.
+struct Tried {
+  int same = 0, tried = 0;
+  std::uint64_t devices = 0, simulated = 0;
+};
+
+Tried try_transformers(std::uint64_t seeds, const Setting& setting) {
+  Tried tried;
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    const WorkloadGraph graph = generate_transformer(random_transformer(seed));
+    const Said folded = run(graph, Folding::required, setting);
+    const Said whole = run(graph, Folding::off, setting);
+    // The order in one picosecond moves few messages, and each by little.
+    EXPECT_NEAR(static_cast<double>(folded.step.ps) / static_cast<double>(whole.step.ps), 1, 0.03);
+    tried.same += folded.step == whole.step;
+    ++tried.tried;
+    tried.devices += folded.devices;
+    tried.simulated += folded.simulated;
+  }
+  return tried;
+}
+
+TEST(FoldedMessages, AreThoseOfTheWholeRunOfMostTransformers) {
+  const Tried tried = try_transformers(100, kMessages);
+  EXPECT_GE(10 * tried.same, 8 * tried.tried) << tried.same;
+  EXPECT_LT(3 * tried.simulated, 2 * tried.devices);
+}
+
+TEST(FoldedMessages, AskFirst) {
+  const Tried tried = try_transformers(20, {.eager_max_bytes = 0, .analytical = false});
+  EXPECT_GE(10 * tried.same, 8 * tried.tried) << tried.same;
+}
+
+TEST(FoldedMessages, AreThoseOfTheWholeRunWhereNoTwoComeAtOnce) {
+  const WorkloadGraph graph = tests::small_training_step({.tensor = 4, .data = 6, .pipeline = 2});
+  EXPECT_LT(expect_exact(graph, kMessages), graph.device_count());
+}
+
+// Where each device is of a class of its own, it has its own number.
+TEST(FoldedMessages, AreThoseOfTheWholeRunWhereAllDevicesDiffer) {
+  int differ = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    const WorkloadGraph graph = generate_transformer(random_transformer(seed));
+    const Setting scattered{.placement = {.kind = PlacementKind::random, .seed = seed},
+                            .analytical = false};
+    const Said folded = run(graph, Folding::required, scattered);
+    if (folded.simulated < folded.devices) continue;
+    ++differ;
+    expect_same(folded, run(graph, Folding::off, scattered));
+  }
+  EXPECT_GT(differ, 0);
+}
+
+TEST(FoldedMessages, AreNotFoldedUnasked) {
+  const WorkloadGraph graph = tests::small_training_step({});
+  const Said said = run(graph, Folding::automatic, kMessages);
+  EXPECT_EQ(said.simulated, said.devices);
+  EXPECT_EQ(said.why_not, "messages contend at network.fidelity message");
+}
+
 // ---- what sets devices apart
 
 std::string refused(const ClusterOptions& options) {
@@ -162,10 +230,10 @@ TEST(Fold, IsRefusedWhereDevicesHaveNoJob) {
             "fold: some devices have no job; expected \"none\" or \"auto\"");
 }
 
-TEST(Fold, IsRefusedWhereMessagesContend) {
+TEST(Fold, IsRefusedWhereMessagesContendInTheNetwork) {
   const WorkloadGraph graph = tests::small_training_step({});
   EXPECT_THROW(Cluster(graph, tests::round_accelerator(), tests::round_fabric(),
-                       {.folding = Folding::required}),
+                       {.packets = PacketOptions{}, .folding = Folding::required}),
                core::InputError);
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/error.h"
 #include "model/collective/cost.h"
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
@@ -123,6 +124,39 @@ TEST(Stepped, EveryAlgorithmTakesItsClosedForm) {
 }
 
 TEST(Stepped, AnalyticalTakesTheClosedFormItself) { expect_closed_forms(true, {100'003}); }
+
+// On nodes of a fat tree, in groups that fill nodes and one that does not. What the network carries
+// out is not folded, nor are members that wait for several that do the same. Lanes of a ring meet
+// at the members by which they leave a node, in one picosecond, so these may be taken in another
+// order.
+TEST(Stepped, EveryAlgorithmTakesAsLongWhereDevicesAreFolded) {
+  int folded = 0, smaller = 0;
+  for (const std::uint32_t n : {6u, 16u, 32u}) {
+    for (const Case& c : every_case(n, 100'003)) {
+      const auto graph = tests::collectives(c.type, n, 100'003, 1, root_of(c));
+      ClusterOptions options = options_of(c);
+      const Time whole = simulated(graph, tests::round_fabric(), options);
+      options.folding = Folding::required;
+      try {
+        const Cluster cluster(graph, tests::round_accelerator(), tests::round_fabric(), options);
+        smaller += cluster.device_lps() < cluster.device_count();
+        const auto run = tests::run_cluster(cluster);
+        EXPECT_EQ(run.outcome.unfinished(), 0u) << text(c);
+        const Time time = run.outcome.simulated_time();
+        if (c.choice.algorithm == Algorithm::ring && c.choice.channels > 1) {
+          EXPECT_LE(std::abs(time.ps - whole.ps), whole.ps / 100) << text(c);
+        } else {
+          EXPECT_EQ(time.ps, whole.ps) << text(c);
+        }
+        ++folded;
+      } catch (const core::InputError& error) {
+        EXPECT_EQ(std::string(error.what()).find("fold: "), 0u) << error.what();
+      }
+    }
+  }
+  EXPECT_GT(folded, 100);
+  EXPECT_GT(smaller, 50);
+}
 
 // Members come at different times, several collectives of every type one after another, beside
 // a second stream: early messages, run-ahead of roots, waits for interfaces.
