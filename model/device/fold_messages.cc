@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <set>
 #include <tuple>
 
 #include "core/random.h"
@@ -48,7 +48,7 @@ std::vector<CollectiveMessages::Kind> CollectiveMessages::kinds_of(const Program
   using Key = std::tuple<std::uint32_t, schema::CollectiveType, Algorithm, std::int64_t,
                          std::uint32_t, std::uint32_t, std::uint32_t, bool, std::uint32_t,
                          const std::uint64_t*>;
-  std::map<Key, bool> known;
+  std::set<Key> known;
   std::vector<std::uint32_t> of_channel(table.channels.size());
   std::vector<Kind> kinds;
   for (const Task& task : table.tasks) {
@@ -57,7 +57,7 @@ std::vector<CollectiveMessages::Kind> CollectiveMessages::kinds_of(const Program
     const Collective c = plain ? Collective{} : table.stepped[task.tag].collective;
     const Key key{task.channel, c.type,  c.algorithm, c.bytes,        c.root,
                   c.shift,      c.lanes, c.both_ways, c.node_members, c.sizes.data()};
-    if (!known.try_emplace(key, true).second) continue;
+    if (!known.insert(key).second) continue;
     kinds.push_back({task.channel, of_channel[task.channel]++, plain, c});
   }
   return kinds;

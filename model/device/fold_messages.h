@@ -27,7 +27,7 @@ class CollectiveMessages {
   CollectiveMessages(const PlacedJob& job, const std::vector<ProgramTable>& tables,
                      const Network& network);
 
-  // Why devices can not be told apart by them; empty: they can, which the others require.
+  // Why they say too little to fold devices by; empty: they say enough, which the others require.
   [[nodiscard]] std::string why_not() const;
 
   // What a device's messages say of it, as numbers: equal for two devices if theirs are, to and
