@@ -111,6 +111,17 @@ class Search(unittest.TestCase):
         summary = json.loads(self.run_it(*run, *(w for s in settings for w in ("--set", s))))
         self.assertEqual((summary["iteration_time_ps"], summary["digest"]), (time_ps, digest))
 
+    def test_folded_the_best_take_what_they_take_device_by_device(self):
+        for how in ["message", "folded_message"]:
+            text = self.run_it("search", "search.yaml", "-o", "a.db", "--verify", how)
+            self.assertRegex(text, rf"regret at {how}: \d")
+        columns = "key_values, summary ->> 'iteration_time_ps', summary ->> 'fold'"
+        whole = rows(self.folder / "a.best_3_message.db", columns)
+        folded = rows(self.folder / "a.best_3_folded_message.db", columns)
+        self.assertEqual([row[:2] for row in whole], [row[:2] for row in folded])
+        self.assertEqual([row[2] for row in whole], [None] * 3)
+        self.assertTrue(all(json.loads(row[2])["folded"] for row in folded))
+
     def test_killed_it_goes_on_and_simulates_no_layout_twice(self):
         whole = self.run_it("search", "search.yaml", "-o", "whole.db")
         process = subprocess.Popen([EXAWARP, "search", "search.yaml", "-o", "a.db", "--jobs", "1"],
@@ -153,6 +164,10 @@ class Search(unittest.TestCase):
             self.assertIn(expected, error)
             self.assertEqual(error.count("\n"), 1, error)
             self.assertFalse((self.folder / "bad.db").exists())
+        error = self.run_it("search", "search.yaml", "-o", "bad.db", "--verify", "folded", expected=2)
+        self.assertIn("--verify", error)
+        self.assertEqual(error.count("\n"), 1, error)
+        self.assertFalse((self.folder / "bad.db").exists())
         error = self.run_it("search", STUDY, expected=2)
         self.assertIn("is a study; expected a search", error)
         self.assertIn("is a search; expected a study", self.run_it("run", "search.yaml", expected=2))
