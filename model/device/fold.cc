@@ -337,7 +337,7 @@ void Fold::set_devices(const PlacedJob& job, std::span<const std::uint32_t> clas
   std::vector<DeviceId> ranks;
   for (const StandIn& stand_in : stand_ins_) ranks.push_back(stand_in.rank);
   if (why_not_.empty() && !messages.are_complete(class_of, ranks)) {
-    why_not_ = "a device sends the same message of a collective to several that do the same";
+    why_not_ = "a member of a collective exchanges one message with several that do the same";
   }
   by_device_.resize(class_of.size());
   for (std::uint32_t r = 0; r < class_of.size(); ++r) {
