@@ -134,16 +134,24 @@ TEST_F(Run, FoldedSaysOfTheJobWhatTheWholeRunSays) {
 }
 
 TEST_F(Run, RefusesToFoldWhatDiffersAndSaysWhyWhereItMayNot) {
-  const Ran ran = workspace.run({"run", "study.yaml", "--set", "fold=replicas"});
+  const Ran ran = workspace.run({"run", "study.yaml", "--set", "fold=replicas", "--set",
+                                 "network.fidelity=packet"});
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_EQ(ran.err,
-            "study.yaml: fold: messages contend at network.fidelity message, flow and packet; "
-            "expected \"none\" or \"auto\"\n");
+            "study.yaml: fold: messages contend in the network at network.fidelity flow and "
+            "packet; expected \"none\" or \"auto\"\n");
   EXPECT_FALSE(workspace.has("results"));
   const json whole = summary({"--set", "fold=auto"});
   EXPECT_EQ(whole["fold"]["folded"], false);
-  EXPECT_EQ(whole["fold"]["why_not"],
-            "messages contend at network.fidelity message, flow and packet");
+  EXPECT_EQ(whole["fold"]["why_not"], "messages contend at network.fidelity message");
+}
+
+TEST_F(Run, FoldsMessagesWhereItIsTold) {
+  const json folded = summary({"--set", "fold=replicas"}), whole = summary({});
+  EXPECT_EQ(folded["iteration_time_ps"], whole["iteration_time_ps"]);
+  EXPECT_EQ(folded["breakdown"], whole["breakdown"]);
+  EXPECT_EQ(folded["fold"]["exact"], false);
+  EXPECT_LT(folded["fold"]["simulated_devices"], 8);
 }
 
 TEST_F(Run, NoiseOfRanksSlowsItDownByASystemsKey) {
