@@ -421,11 +421,12 @@ Cluster::Cluster(const std::vector<Job>& jobs, const Accelerator& accelerator,
 
 void Cluster::add_switches() {
   const Network& network = devices_->network;
+  const bool folded = devices_->fold != nullptr;  // each stand-in is an atom, in a node or not
   lookahead_ = options_.analytical_network ? devices_->notice_latency
+               : folded                    ? network.least_latency()
                                            : network.least_latency_between_atoms();
   switch_count_ = network.switches();
-  if (devices_->fold != nullptr) {
-    if (!options_.analytical_network) lookahead_ = network.least_latency();  // an atom is one LP
+  if (folded) {
     lp_count_ = device_lps();
     return;
   }

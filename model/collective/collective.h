@@ -24,6 +24,7 @@
 
 #include <cstdint>
 #include <span>
+#include <tuple>
 
 #include "model/collective/algorithm_names.h"
 #include "model/workload/workload.capnp.h"
@@ -52,6 +53,15 @@ struct Collective {
   // s to member t at s * n + t (n * n). Empty: equal shares.
   std::span<const std::uint64_t> sizes = {};
 };
+
+// Equal for two that do the same in the same place, which their sizes' tables are known by.
+using CollectiveIdentity =
+    std::tuple<schema::CollectiveType, Algorithm, std::int64_t, std::uint32_t, std::uint32_t,
+               std::uint32_t, std::uint32_t, bool, std::uint32_t, const std::uint64_t*>;
+inline CollectiveIdentity identity_of(const Collective& c) {
+  return {c.type,  c.algorithm, c.bytes,        c.members,      c.root,
+          c.shift, c.lanes,     c.both_ways,    c.node_members, c.sizes.data()};
+}
 
 // Whether `algorithm` can run `type`.
 bool can_run(schema::CollectiveType type, Algorithm algorithm);

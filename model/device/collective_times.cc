@@ -80,28 +80,14 @@ class TimeFinder {
     Collective c = stepped.collective;
     c.members = group.members();
     const Choice& choice = stepped.choice;
-    const Key key{&group,
-                  channel.number,
-                  c.type,
-                  c.algorithm,
-                  c.bytes,
-                  c.root,
-                  c.shift,
-                  c.lanes,
-                  c.both_ways,
-                  c.node_members,
-                  c.sizes.data(),
-                  choice.step,
-                  choice.payload_ppm};
+    const Key key{&group, channel.number, identity_of(c), choice.step, choice.payload_ppm};
     const auto [it, fresh] = known_.try_emplace(key);
     if (fresh) it->second = group_time(c, choice, channel.number, group);
     return it->second;
   }
 
-  using Key = std::tuple<const GroupNetwork*, std::uint16_t, schema::CollectiveType, Algorithm,
-                         std::int64_t, std::uint32_t, std::uint32_t, std::uint32_t, bool,
-                         std::uint32_t, const std::uint64_t*, std::array<Time, 2>,
-                         std::array<std::uint32_t, 2>>;
+  using Key = std::tuple<const GroupNetwork*, std::uint16_t, CollectiveIdentity,
+                         std::array<Time, 2>, std::array<std::uint32_t, 2>>;
 
   const ProgramTableInputs& in_;
   std::vector<ProgramTable>& tables_;

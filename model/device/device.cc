@@ -129,15 +129,6 @@ std::uint32_t further_clocks(const Network& network, bool packets, bool analytic
   return packets || analytical ? 0 : network.further_interfaces();
 }
 
-// Of ranks of the job that `program` is of. A stand-in's ranks are other stand-ins, which are not
-// where their devices are.
-Tier tier_between(const DeviceModel& model, const ProgramTable& program, DeviceId a, DeviceId b) {
-  const auto device = [&](DeviceId rank) {
-    return model.fold != nullptr ? model.jobs.front().device_of(rank) : program.device_of(rank);
-  };
-  return model.network.tier_between(device(a), device(b));
-}
-
 }  // namespace
 
 DevicePlace place_of(const DeviceModel& model, DeviceId id) {
@@ -220,10 +211,15 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
     const Channel& ring = program.channels[c];
     const Membership in = program.membership(ring, place.rank);
     if (in.size == 1) continue;
-    const DeviceId next = ring.among.member(*program.graph, place.rank,
+    const DeviceId rank = ring.among.member(*program.graph, place.rank,
                                             next_in_ring(in.position, in.size));
-    near.channels[c].next_and_tier =
-        ChannelState::pack(program.device_of(next), tier_between(model, program, place.rank, next));
+    const DeviceId next = program.device_of(rank);
+    const PlacedJob& job = model.jobs.front();  // a stand-in is where the device of its rank is
+    const Tier tier =
+        model.fold == nullptr
+            ? model.network.tier_between(id, next)
+            : model.network.tier_between(job.device_of(place.rank), job.device_of(rank));
+    near.channels[c].next_and_tier = ChannelState::pack(next, tier);
   }
   // A scheduler has told it nothing yet; requests that come after the job's start see to that.
   state.serves = program.served != nullptr;

@@ -329,20 +329,13 @@ Fold::Fold(const PlacedJob& job, const std::vector<ProgramTable>& tables, const 
   }
   set_ways(std::move(ways));
   ranks_ = RankMap(class_of);
-  if (messages) set_devices(job, class_of, *messages);
-}
-
-void Fold::set_devices(const PlacedJob& job, std::span<const std::uint32_t> class_of,
-                       const CollectiveMessages& messages) {
+  if (!messages) return;
   std::vector<DeviceId> ranks;
   for (const StandIn& stand_in : stand_ins_) ranks.push_back(stand_in.rank);
-  if (why_not_.empty() && !messages.are_complete(class_of, ranks)) {
+  if (why_not_.empty() && !messages->are_complete(class_of, ranks)) {
     why_not_ = "a member of a collective exchanges one message with several that do the same";
   }
-  by_device_.resize(class_of.size());
-  for (std::uint32_t r = 0; r < class_of.size(); ++r) {
-    by_device_[job.device_of({r}).value] = class_of[r];
-  }
+  for (const std::uint32_t r : refinement.ranks()) by_device_.push_back(class_of[r]);
 }
 
 void Fold::set_ways(std::vector<Way> ways) {

@@ -20,7 +20,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,8 +30,6 @@
 #include "model/network/message/network.h"
 
 namespace exawarp::model {
-
-class CollectiveMessages;
 
 // Thread safety: const methods from any thread.
 class Fold {
@@ -82,8 +79,6 @@ class Fold {
   };
 
   void set_ways(std::vector<Way> ways);
-  void set_devices(const PlacedJob& job, std::span<const std::uint32_t> class_of,
-                   const CollectiveMessages& messages);
 
   std::string why_not_;
   std::vector<StandIn> stand_ins_;

@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include "core/random.h"
 #include "model/collective/algorithm.h"
-#include "model/collective/ring.h"
 #include "model/device/device_state.h"
 
 namespace exawarp::model {
@@ -45,20 +44,15 @@ CollectiveMessages::CollectiveMessages(const PlacedJob& job,
 }
 
 std::vector<CollectiveMessages::Kind> CollectiveMessages::kinds_of(const ProgramTable& table) {
-  using Key = std::tuple<std::uint32_t, schema::CollectiveType, Algorithm, std::int64_t,
-                         std::uint32_t, std::uint32_t, std::uint32_t, bool, std::uint32_t,
-                         const std::uint64_t*>;
-  std::set<Key> known;
+  std::set<std::pair<std::uint32_t, CollectiveIdentity>> known;  // with its channel
   std::vector<std::uint32_t> of_channel(table.channels.size());
   std::vector<Kind> kinds;
   for (const Task& task : table.tasks) {
     const bool plain = task.kind == TaskKind::collective;
     if (!plain && task.kind != TaskKind::stepped) continue;
     const Collective c = plain ? Collective{} : table.stepped[task.tag].collective;
-    const Key key{task.channel, c.type,  c.algorithm, c.bytes,        c.root,
-                  c.shift,      c.lanes, c.both_ways, c.node_members, c.sizes.data()};
-    if (!known.insert(key).second) continue;
-    kinds.push_back({task.channel, of_channel[task.channel]++, plain, c});
+    if (!known.emplace(task.channel, identity_of(c)).second) continue;
+    kinds.push_back({task.channel, of_channel[task.channel]++, c});
   }
   return kinds;
 }
@@ -68,7 +62,7 @@ std::string CollectiveMessages::why_not() const {
   if (network_.tiers() > ChannelState::kTiersKept) return "ways have too many lengths";
   for (const auto& kinds : kinds_) {
     for (const Kind& kind : kinds) {
-      if (!kind.plain_ring && runs_in_network(kind.collective)) {
+      if (runs_in_network(kind.collective)) {
         return "the network carries out collectives, at network.fidelity message";
       }
     }
@@ -77,62 +71,37 @@ std::string CollectiveMessages::why_not() const {
 }
 
 template <class Take>
-void CollectiveMessages::for_each_sent(DeviceId rank, const Take& take) const {
+void CollectiveMessages::for_each_phase(DeviceId rank, const Take& take) const {
   const std::uint32_t p = job_.graph->program_of(rank);
-  const ProgramTable& table = tables_[p];
   for (const Kind& kind : kinds_[p]) {
-    const Channel& channel = table.channels[kind.channel];
-    const Membership in = channel.among.membership(*table.graph, rank);
+    const Channel& channel = tables_[p].channels[kind.channel];
+    const Membership in = channel.among.membership(*job_.graph, rank);
     if (in.size < 2) continue;
-    const auto send = [&](std::uint32_t position, std::uint32_t lane, std::uint32_t phase,
-                          std::uint64_t what) {
-      const DeviceId to = channel.among.member(*table.graph, rank, position);
-      const auto far = static_cast<std::uint64_t>(tier(rank, to));
-      take(Sent{to, channel.number, kind.number, lane, phase,
-                number_for(channel.number, kind.number, lane, phase, what, far)});
-    };
-    if (kind.plain_ring) {
-      send(next_in_ring(in.position, in.size), 0, 0, in.size);
-      continue;
-    }
     Collective c = kind.collective;
     c.members = in.size;
     for (std::uint32_t lane = 0; lane < c.lanes; ++lane) {
       const std::uint32_t phases = phases_that_differ(c, phase_count(c, in.position, lane));
       for (std::uint32_t phase = 0; phase < phases; ++phase) {
-        const std::uint32_t sends = phase_of(c, in.position, lane, phase).sends;
-        for (std::uint32_t i = 0; i < sends; ++i) {
-          const Transfer t = transfer_of(c, in.position, lane, phase, i);
-          if (t.peer == kNoMember) continue;
-          send(t.peer, lane, t.peer_phase, number_for(phase, i, t.bytes, t.bytes_received));
-        }
+        take(At{channel, kind.number, c, in.position, lane, phase});
       }
     }
   }
 }
 
 template <class Take>
-void CollectiveMessages::for_each_wait(DeviceId rank, const Take& take) const {
-  const std::uint32_t p = job_.graph->program_of(rank);
-  const ProgramTable& table = tables_[p];
-  for (const Kind& kind : kinds_[p]) {
-    const Channel& channel = table.channels[kind.channel];
-    const Membership in = channel.among.membership(*table.graph, rank);
-    if (in.size < 2) continue;
-    if (kind.plain_ring) {
-      take(channel.number, kind.number, 0u, 0u, 1u);
-      continue;
+void CollectiveMessages::for_each_sent(DeviceId rank, const Take& take) const {
+  for_each_phase(rank, [&](const At& at) {
+    const Channel& channel = at.channel;
+    const std::uint32_t sends = phase_of(at.collective, at.position, at.lane, at.phase).sends;
+    for (std::uint32_t i = 0; i < sends; ++i) {
+      const Transfer t = transfer_of(at.collective, at.position, at.lane, at.phase, i);
+      if (t.peer == kNoMember) continue;
+      const DeviceId to = channel.among.member(*job_.graph, rank, t.peer);
+      take(Sent{to, channel.number, at.kind, at.lane, t.peer_phase,
+                number_for(channel.number, at.kind, at.lane, t.peer_phase, at.phase, i, t.bytes,
+                           t.bytes_received, tier(rank, to))});
     }
-    Collective c = kind.collective;
-    c.members = in.size;
-    for (std::uint32_t lane = 0; lane < c.lanes; ++lane) {
-      const std::uint32_t phases = phases_that_differ(c, phase_count(c, in.position, lane));
-      for (std::uint32_t phase = 0; phase < phases; ++phase) {
-        take(channel.number, kind.number, lane, phase,
-             phase_of(c, in.position, lane, phase).receives);
-      }
-    }
-  }
+  });
 }
 
 std::vector<CollectiveMessages::Sides> CollectiveMessages::sides(
@@ -160,9 +129,10 @@ bool CollectiveMessages::are_complete(std::span<const std::uint32_t> class_of,
       all.push_back(
           {{class_of[sent.to.value], sent.channel, sent.kind, sent.lane, sent.phase}, 1});
     });
-    for_each_wait(ranks[k], [&](std::uint32_t channel, std::uint32_t kind, std::uint32_t lane,
-                                std::uint32_t phase, std::uint32_t receives) {
-      all.push_back({{k, channel, kind, lane, phase}, -std::int64_t{receives}});
+    for_each_phase(ranks[k], [&](const At& at) {
+      const Phase phase = phase_of(at.collective, at.position, at.lane, at.phase);
+      all.push_back({{k, at.channel.number, at.kind, at.lane, at.phase},
+                     -std::int64_t{phase.receives}});
     });
   }
   std::ranges::sort(all, {}, &Balance::at);

@@ -45,12 +45,19 @@ class CollectiveMessages {
                                   std::span<const core::DeviceId> ranks) const;
 
  private:
-  // A collective that devices of a program carry out in a channel, alike ones once.
+  // A collective that devices of a program carry out in a channel, alike ones once. Plain rings
+  // are alike whatever they carry.
   struct Kind {
     std::uint32_t channel;  // into ProgramTable::channels
     std::uint32_t number;   // among those of its channel
-    bool plain_ring;
     Collective collective;
+  };
+  // A phase of a member, in a group of collective.members.
+  struct At {
+    const Channel& channel;
+    std::uint32_t kind;  // its number
+    const Collective& collective;
+    std::uint32_t position, lane, phase;
   };
   struct Sent {
     core::DeviceId to;  // a rank
@@ -59,13 +66,13 @@ class CollectiveMessages {
   };
 
   static std::vector<Kind> kinds_of(const ProgramTable& table);
-  // Calls take(const Sent&) for each message that `rank` sends. Of collectives that go round, the
-  // first phase stands for all.
+  // Calls take(const At&) for each phase that `rank` goes through. Of collectives that go round,
+  // the first phase stands for all.
+  template <class Take>
+  void for_each_phase(core::DeviceId rank, const Take& take) const;
+  // Calls take(const Sent&) for each message that `rank` sends in them.
   template <class Take>
   void for_each_sent(core::DeviceId rank, const Take& take) const;
-  // Calls take(channel, kind, lane, phase, receives) for each phase in which `rank` waits.
-  template <class Take>
-  void for_each_wait(core::DeviceId rank, const Take& take) const;
   [[nodiscard]] Tier tier(core::DeviceId a, core::DeviceId b) const {
     return network_.tier_between(job_.device_of(a), job_.device_of(b));
   }

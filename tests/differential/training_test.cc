@@ -13,6 +13,19 @@ using model::Cluster;
 using model::ParallelSpec;
 using model::WorkloadGraph;
 
+// Returns the sequential run.
+ClusterRun expect_one_digest_and_outcome(const Cluster& cluster) {
+  ClusterRun expected = run_cluster(cluster);
+  EXPECT_EQ(expected.outcome.unfinished(), 0u);
+  for (const RunCase& run : differential_cases(Time{500'000})) {
+    const ClusterRun result = run_cluster(cluster, run);
+    EXPECT_EQ(to_hex(result.result.digest), to_hex(expected.result.digest)) << run.text();
+    EXPECT_EQ(result.outcome.sums_to_words(), expected.outcome.sums_to_words()) << run.text();
+    EXPECT_EQ(result.outcome.simulated_time(), expected.outcome.simulated_time()) << run.text();
+  }
+  return expected;
+}
+
 class TrainingModes : public testing::Test {
  protected:
   WorkloadGraph graph_ = small_training_step({.tensor = 4, .data = 3, .pipeline = 3});
@@ -20,16 +33,7 @@ class TrainingModes : public testing::Test {
       graph_, round_accelerator(), round_fabric(), {.compute_jitter = 0.1, .seed = 11}};
 };
 
-TEST_F(TrainingModes, GiveOneDigestAndOneOutcome) {
-  const ClusterRun expected = run_cluster(cluster_);
-  EXPECT_EQ(expected.outcome.unfinished(), 0u);
-  for (const RunCase& run : differential_cases(Time{500'000})) {
-    const ClusterRun result = run_cluster(cluster_, run);
-    EXPECT_EQ(to_hex(result.result.digest), to_hex(expected.result.digest)) << run.text();
-    EXPECT_EQ(result.outcome.sums_to_words(), expected.outcome.sums_to_words()) << run.text();
-    EXPECT_EQ(result.outcome.simulated_time(), expected.outcome.simulated_time()) << run.text();
-  }
-}
+TEST_F(TrainingModes, GiveOneDigestAndOneOutcome) { expect_one_digest_and_outcome(cluster_); }
 
 TEST_F(TrainingModes, PassTheRollbackAudit) {
   const ClusterRun expected = run_cluster(cluster_);
@@ -78,13 +82,7 @@ TEST(FoldedTraining, GivesOneDigestInEveryModeAndPassesTheAudit) {
                         {.folding = model::Folding::required});
   EXPECT_LT(cluster.device_lps(), cluster.device_count());
   EXPECT_GT(cluster.device_lps(), 3u);
-  const ClusterRun expected = run_cluster(cluster);
-  EXPECT_EQ(expected.outcome.unfinished(), 0u);
-  for (const RunCase& run : differential_cases(Time{500'000})) {
-    const ClusterRun result = run_cluster(cluster, run);
-    EXPECT_EQ(to_hex(result.result.digest), to_hex(expected.result.digest)) << run.text();
-    EXPECT_EQ(result.outcome.sums_to_words(), expected.outcome.sums_to_words()) << run.text();
-  }
+  const ClusterRun expected = expect_one_digest_and_outcome(cluster);
   const ClusterRun audited = run_cluster(cluster, audited_case(Time{50'000'000}, 0.5));
   EXPECT_EQ(audited.result.digest, expected.result.digest);
   EXPECT_GT(audited.result.total.audited_events, 100u);
