@@ -301,6 +301,7 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
     auto tables = make_program_tables({job, *job.graph, accelerator, network,
                                        options.compute, options.collectives,
                                        options.eager_max_bytes, options.analytical_network,
+                                       options.shares_interfaces,
                                        {packets && packets->carries(Interface::node),
                                         options.flows ||
                                             (packets && packets->carries(Interface::scale_out))},
@@ -315,6 +316,7 @@ std::unique_ptr<DeviceModel> make_devices(const std::vector<Job>& jobs,
                                 options.flows.has_value());
   std::vector<Background> backgrounds = make_backgrounds(options, network, devices);
   slots.background = !backgrounds.empty();
+  slots.shares = options.shares_interfaces;
   const core::Time notices = notice_latency(network);
   auto model = std::make_unique<DeviceModel>(
       DeviceModel{std::move(network), Jitter(options.compute_jitter, options.seed),

@@ -60,6 +60,7 @@ struct FasterBy {
 struct ClusterOptions {
   ComputeChoice compute = {};
   bool analytical_network = false;  // closed forms instead of messages (docs/reference/model.md)
+  bool shares_interfaces = false;   // in them; not at other fidelities
   std::optional<PacketOptions> packets = {};  // packets instead of messages, across nodes
   bool packets_inside_nodes = false;          // and inside them
   // Flows instead of messages, across nodes, on ways that packets would take; not with `packets`.

@@ -66,6 +66,9 @@ std::string_view why_steps_differ(Study& study, const RunOptions& options) {
     return "the network is simulated packet by packet";
   }
   if (study.network_fidelity == NetworkFidelity::flow) return "messages share links as flows";
+  if (study.shares_interfaces && study.network_fidelity == NetworkFidelity::analytical) {
+    return "what is sent shares interfaces";
+  }
   if (!study.backgrounds.empty()) return "there is background traffic";
   if (!study.changes.empty()) return "the study changes on its way";
   if (study.compute_jitter.deviation != 0) return "compute times have jitter";

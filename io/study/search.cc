@@ -297,6 +297,9 @@ Search read_search(const std::string& path, const std::vector<std::string>& over
   document.finish();
   if (out.devices.empty()) root.fail("devices", "is empty; expected at least one number");
   Sweep& sweep = out.sweep;
+  // So the first look differs less from what contention makes of layouts (docs/guide/search.md);
+  // who wants the other one says so.
+  sweep.overrides.insert(sweep.overrides.begin(), "network.share_interfaces=true");
   sweep.overrides.insert(sweep.overrides.end(), overrides.begin(), overrides.end());
   sweep.overrides.insert(sweep.overrides.end(), {"network.fidelity=analytical", "fold=auto"});
   const Study base =

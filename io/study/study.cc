@@ -64,6 +64,9 @@ const Keys<Study>& network_keys() {
                  "`analytical`: closed forms, no contention; `message`: each message of an "
                  "algorithm; `flow`: each message across nodes at its fair share of the links of "
                  "its way; `packet`: each packet at each hop"),
+       K::flag("share_interfaces", &Study::shares_interfaces,
+               "at fidelity `analytical`: what a device sends at one time shares its interfaces, "
+               "as it does at the others"),
        K::choice("inside_nodes", &Study::packets_inside_nodes,
                  std::span<const core::Named<bool>>(kInsideNodes),
                  "at fidelity `packet`: between devices of a node"),

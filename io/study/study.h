@@ -62,6 +62,7 @@ struct Study {
   NetworkFidelity network_fidelity = NetworkFidelity::message;
   model::PacketOptions packets;      // at fidelity packet; the seed is the study's
   bool packets_inside_nodes = false;
+  bool shares_interfaces = false;  // at analytical fidelity
   std::int64_t eager_max_bytes = std::numeric_limits<std::int64_t>::max();
   model::CollectiveRules collectives;  // empty: the defaults of model/collective/choice.h
   model::Folding folding = model::Folding::off;

@@ -112,6 +112,8 @@ std::unique_ptr<model::Cluster> cluster_of(const Study& study, const LoadedJobs&
   model::ClusterOptions options{
       .compute = study.compute,
       .analytical_network = study.network_fidelity == NetworkFidelity::analytical,
+      .shares_interfaces = study.shares_interfaces &&
+                           study.network_fidelity == NetworkFidelity::analytical,
       .packets_inside_nodes = study.packets_inside_nodes,
       .collectives = study.collectives,
       .eager_max_bytes = study.eager_max_bytes,

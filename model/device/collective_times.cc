@@ -2,16 +2,34 @@
 // groups that some device of the program is in. Equal tasks on equal groups are computed once.
 #include "model/device/collective_times.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
+#include "model/collective/algorithm.h"
 #include "model/device/group_time.h"
+#include "model/device/shared_interfaces.h"
 
 namespace exawarp::model {
 namespace {
 
 using core::DeviceId;
 using core::Time;
+
+// Bytes, in the mean over members. What goes into the network and comes back combined goes once.
+double sent_by_member(const Collective& c, double members) {
+  const auto bytes = static_cast<double>(c.bytes);
+  const bool combined = runs_in_network(c);
+  switch (c.type) {
+    case schema::CollectiveType::ALL_REDUCE:
+      return combined ? bytes : 2 * bytes * (members - 1) / members;
+    case schema::CollectiveType::ALL_GATHER: return combined ? bytes : bytes * (members - 1);
+    case schema::CollectiveType::REDUCE_SCATTER:
+    case schema::CollectiveType::ALL_TO_ALL: return bytes * (members - 1) / members;
+    default: return bytes;
+  }
+}
 
 class TimeFinder {
  public:
@@ -72,6 +90,9 @@ class TimeFinder {
       for (std::uint32_t k = 0; k < networks.size(); ++k) {
         const bool is_used = used_[t][task.channel][k];
         table.times.push_back(is_used ? time_of(stepped, channel, networks[k]) : Time{0});
+        if (!in_.shares_interfaces) continue;
+        table.uses.push_back(is_used ? use_of(stepped, networks[k], table.times.back())
+                                     : InterfaceUse{});
       }
     }
   }
@@ -86,6 +107,42 @@ class TimeFinder {
     return it->second;
   }
 
+  // What a member sends by each interface, in the mean over members, over what the interface
+  // carries in `alone`. Exchanges send as much to each other member; rings and trees enter a node
+  // and leave it once a lane, and lanes by different members.
+  InterfaceUse use_of(const SteppedTask& stepped, const GroupNetwork& group, Time alone) {
+    const Collective& c = stepped.collective;
+    const double members = group.members();
+    const double inside = in_node_of(group);
+    const bool exchanges = c.type == schema::CollectiveType::ALL_TO_ALL ||
+                           c.type == schema::CollectiveType::PERMUTE;
+    const double across = inside == members ? 0
+                          : exchanges       ? (members - inside) / (members - 1)
+                                            : 1 / std::min(inside, static_cast<double>(c.lanes));
+    const double sent = sent_by_member(c, members);
+    InterfaceUse use;
+    for (const Interface interface : {Interface::node, Interface::scale_out}) {
+      const auto i = static_cast<std::size_t>(interface);
+      const double share = interface == Interface::node ? 1 - across : across;
+      const double carried = sent * share * kPayloadWhole / stepped.choice.payload_ppm[i];
+      const double rate = static_cast<double>(in_.network.bandwidth(interface)) *
+                          in_.network.ports(interface);
+      if (carried <= 0 || alone.ps == 0) continue;
+      const double part = std::min(1.0, carried / (rate * core::to_seconds(alone)));
+      use.ppm[i] = static_cast<std::uint32_t>(std::ceil(part * kWholeUse));
+    }
+    return use;
+  }
+
+  // Members that share the node of the first one.
+  double in_node_of(const GroupNetwork& group) {
+    const auto [it, fresh] = in_node_.try_emplace(&group, 1);
+    for (std::uint32_t p = 1; fresh && p < group.members(); ++p) {
+      it->second += group.tier(0, p) == Tier::node ? 1 : 0;
+    }
+    return it->second;
+  }
+
   using Key = std::tuple<const GroupNetwork*, std::uint16_t, CollectiveIdentity,
                          std::array<Time, 2>, std::array<std::uint32_t, 2>>;
 
@@ -94,6 +151,7 @@ class TimeFinder {
   std::map<Among, Family> families_;
   std::vector<std::vector<std::vector<bool>>> used_;  // by program, channel and class
   std::map<Key, Time> known_;
+  std::map<const GroupNetwork*, std::uint32_t> in_node_;
 };
 
 }  // namespace

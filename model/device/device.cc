@@ -84,6 +84,8 @@ void describe(StateArchive& archive, ServedState& served) {
   }
 }
 
+void describe(StateArchive& archive, SharingState& sharing) { archive.bytes(&sharing); }
+
 void describe(StateArchive& archive, FurtherClocks& further) { archive.kept(further.count); }
 
 void describe(StateArchive& archive, PacketsState& packets) {
@@ -184,7 +186,7 @@ void describe_device(void* memory, StateArchive& archive) {
 
 void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& context) {
   auto& state = *::new (memory) DeviceState{};
-  state.stream_slots = model.slots.stream_slots;
+  state.stream_slots = model.slots.stream_slots & 0x7f;
   state.channel_slots = model.slots.channel_slots;
   state.stepped = model.slots.stepped;
   state.further = model.slots.further != 0;
@@ -193,6 +195,7 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   state.background = model.slots.background;
   state.passes = model.slots.passes;
   state.served = model.slots.served;
+  state.shares = model.slots.shares;
   const DevicePlace place = place_of(model, id);
   state.program = place.program;
   const ProgramTable& program = model.programs[state.program];

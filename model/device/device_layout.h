@@ -22,6 +22,7 @@ struct DeviceSlots {
   bool background = false;
   bool passes = false;
   bool served = false;
+  bool shares = false;  // its interfaces, at analytical fidelity
   std::uint32_t further = 0;         // interfaces with FurtherClocks
   std::uint32_t endpoint_bytes = 0;  // of the EndpointState, with its parts
 
@@ -37,7 +38,9 @@ struct NearParts {
   Like<State, SteppedState>* stepped;   // null: the device has none
   Like<State, PassAccount>* passes;     // the same
   Like<State, ServedState>* served;     // the same
-  Like<State, FurtherClocks>* further;  // the same
+  Like<State, SharingState>* sharing;   // the same
+  Like<State, SharedFlow>* flows;       // by stream, where there is a SharingState
+  Like<State, FurtherClocks>* further;  // null: the device has none
 
   // What there is, says a DeviceSlots or, in every event, the state itself.
   template <class Has, class Visitor>
@@ -48,6 +51,8 @@ struct NearParts {
     visitor.one_if(stepped, has.stepped);
     visitor.one_if(passes, has.passes);
     visitor.one_if(served, has.served);
+    visitor.one_if(sharing, has.shares);
+    visitor.array(flows, has.shares ? has.stream_slots : 0);
     visitor.one_if(further, has.further != 0);
   }
 };
@@ -95,6 +100,7 @@ inline DeviceSlots slots_of(const DeviceState& s) {
           .background = s.background,
           .passes = s.passes,
           .served = s.served,
+          .shares = s.shares,
           .further = s.further ? kRailClocks : 0};
 }
 

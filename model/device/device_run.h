@@ -17,6 +17,7 @@
 #include "model/device/point_to_point.h"
 #include "model/device/rings.h"
 #include "model/device/served_program.h"
+#include "model/device/shared_interfaces.h"
 #include "model/device/stepped.h"
 #include "model/device/streams.h"
 #include "model/device/task_source.h"
@@ -80,6 +81,8 @@ class Device {
   void end(std::uint32_t stream, core::Time since, TimeClass counted_as);
   void end_collective(std::uint32_t stream, core::Time at);
   bool ends_now(std::uint32_t stream, core::Time at);
+  void begin_shared(std::uint32_t stream, core::Time at);
+  bool ends_shared(const NodeDone& done);
   void settle();
 
   [[nodiscard]] Rings<Port> rings() { return {frame_, port_}; }
@@ -149,6 +152,9 @@ void Device<Source, Port>::begin() {
 
 template <class Source, class Port>
 void Device<Source, Port>::on_node_done(const NodeDone& done) {
+  if constexpr (Port::kMayShare) {
+    if (frame_.parts.sharing != nullptr && !ends_shared(done)) return;
+  }
   const bool expected = streams_.is_running(done.stream, done.position);
   frame_.ctx.check(expected, "a node ended that its device was not running");
   if (!expected) return;
@@ -402,7 +408,36 @@ void Device<Source, Port>::end_collective(std::uint32_t stream, core::Time at) {
 template <class Source, class Port>
 bool Device<Source, Port>::ends_now(std::uint32_t stream, core::Time at) {
   if (at <= frame_.now()) return true;
+  if constexpr (Port::kMayShare) {
+    if (frame_.parts.sharing != nullptr) {
+      begin_shared(stream, at);
+      return false;
+    }
+  }
   if (at != core::Time::max()) streams_.complete_in(at - frame_.now(), stream);
+  return false;
+}
+
+// The collective at the head of `stream` would be over at `at`, if it shared no interface.
+template <class Source, class Port>
+void Device<Source, Port>::begin_shared(std::uint32_t stream, core::Time at) {
+  const Task& task = streams_.head(stream);
+  const core::Time begins = std::min(at, port_.known_to_all(frame_.parts.channels[task.channel]));
+  if (begins > frame_.now()) return streams_.complete_in(begins - frame_.now(), stream);
+  SharedInterfaces(frame_).begin(stream, at - frame_.now(),
+                                 port_.use_of(program(), task, frame_.rank_in(program())));
+}
+
+// Whether what was foretold of a task, whose interfaces are shared, is its end.
+template <class Source, class Port>
+bool Device<Source, Port>::ends_shared(const NodeDone& done) {
+  if (done.stream >= streams_.source().streams()) return true;
+  SharedInterfaces shared(frame_);
+  if (shared.is_past(done)) return false;
+  if (shared.has(done.stream)) return shared.ends(done);
+  const Task& task = streams_.head(done.stream);
+  if (task.kind != TaskKind::stepped || steps_end(task) <= frame_.now()) return true;
+  begin_shared(done.stream, steps_end(task));
   return false;
 }
 

@@ -29,7 +29,8 @@ struct DeviceState {
   std::array<core::Time, kInterfaceCount> rx_free;
   std::uint32_t busy = 0;  // bit s: the node at stream s's cursor is in progress
   std::uint32_t program = 0;
-  std::uint8_t stream_slots = 0;
+  std::uint8_t stream_slots : 7 = 0;  // kStreamsMax at most
+  bool shares : 1 = false;       // whether it has a SharingState and flows
   std::uint8_t channel_slots = 0;
   std::uint8_t unfinished = 0;  // streams with nodes left
   TimeClass time_class = TimeClass::waiting;  // since DeviceAccount::since
@@ -160,6 +161,23 @@ struct ServedState {
   std::uint32_t begin = 0, end = 0;
   std::uint32_t sent = 0, transfers_end = 0;
 };
+
+// Of a device that shares its interfaces at analytical fidelity (shared_interfaces.h). What sends:
+// a collective or message, by stream.
+struct SharingState {
+  core::Time until;         // what flows have left is of that time
+  std::uint32_t flows = 0;  // bit s: stream s has one
+  std::uint32_t unused = 0;
+};
+// In millionths of what each interface carries.
+struct InterfaceUse {
+  std::array<std::uint32_t, kInterfaceCount> ppm{};
+};
+struct SharedFlow {
+  core::Time left;  // with the interfaces to itself
+  InterfaceUse use;
+};
+static_assert(sizeof(SharedFlow) == 16);
 
 // Of further interfaces out of the node, where there are any: this head, then `count` times of
 // tx_free, then as many of rx_free.

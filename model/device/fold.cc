@@ -79,7 +79,8 @@ Family family_of(const Among& among, const WorkloadGraph& graph) {
   return family;
 }
 
-// What all collectives of a channel take in one group, as a number: equal where they take as long.
+// What all collectives of a channel take in one group, as a number: equal where they take as long,
+// and as much of the interfaces, where these are shared.
 class TimeNumbers {
  public:
   explicit TimeNumbers(const ProgramTable& table)
@@ -96,9 +97,13 @@ class TimeNumbers {
     if (known_[channel].size() <= k) known_[channel].resize(k + 1);
     std::optional<std::uint32_t>& known = known_[channel][k];
     if (!known) {
-      std::vector<core::Time> times;
-      for (const std::uint32_t t : first_[channel]) times.push_back(table_.times[t + k]);
-      known = numbers_.try_emplace(std::move(times), static_cast<std::uint32_t>(numbers_.size()))
+      std::vector<std::int64_t> taken;
+      for (const std::uint32_t t : first_[channel]) {
+        taken.push_back(table_.times[t + k].ps);
+        if (table_.uses.empty()) continue;
+        for (const std::uint32_t ppm : table_.uses[t + k].ppm) taken.push_back(ppm);
+      }
+      known = numbers_.try_emplace(std::move(taken), static_cast<std::uint32_t>(numbers_.size()))
                   .first->second;
     }
     return *known;
@@ -108,7 +113,7 @@ class TimeNumbers {
   const ProgramTable& table_;
   std::vector<std::vector<std::uint32_t>> first_;  // by channel: into times, of each collective
   std::vector<std::vector<std::optional<std::uint32_t>>> known_;  // by channel and class
-  std::map<std::vector<core::Time>, std::uint32_t> numbers_;
+  std::map<std::vector<std::int64_t>, std::uint32_t> numbers_;
 };
 
 class Refinement {

@@ -2,13 +2,14 @@
 // once. Of each class of them one device stands in for all (data-parallel replicas, the members of
 // a tensor-parallel group), and its collectives take what they take among all of the members.
 //
-// Nothing contends at analytical fidelity, so what a device does follows from its program, from
-// when its peers' messages leave and how far they come, and from when the last member of its
-// groups comes to a collective and what that takes. Devices are alike if these are: the same
-// program, peers that are alike and as far away, and groups whose collectives take as long and that
-// hold the same kinds of devices. The coarsest such classes are found by refinement, as states of
-// an automaton are separated (Moore); by induction over time all devices of a class enter and
-// leave every node together, so a run with one of each is the whole run, to the picosecond.
+// At analytical fidelity no device waits for another's interface, so what a device does follows
+// from its program, from when its peers' messages leave and how far they come, and from when the
+// last member of its groups comes to a collective and what that takes. Devices are alike if these
+// are: the same program, peers that are alike and as far away, and groups whose collectives take as
+// long and that hold the same kinds of devices. The coarsest such classes are found by refinement,
+// as states of an automaton are separated (Moore); by induction over time all devices of a class
+// enter and leave every node together, so a run with one of each is the whole run, to the
+// picosecond.
 //
 // Nothing of this is assumed of the workload: replicas that a placement puts at other distances, or
 // whose programs differ, are other classes, and are simulated.

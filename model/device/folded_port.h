@@ -33,10 +33,9 @@ class FoldedPort : public BetweenStandIns<AnalyticalPort> {
  public:
   using BetweenStandIns::BetweenStandIns;
 
-  // Nothing contends, so by which interface a message comes does not matter.
-  std::optional<core::Time> send_message(const Outgoing& out, std::uint32_t) {
-    return send_tagged(out, {core::sum_to_end(frame_.now(), out.wire), out.wire,
-                             network().travel(out.tier, out.wire), interface_of(out.tier)});
+  // By which interface a message comes does not matter.
+  std::optional<core::Time> send_message(const Outgoing& out, std::uint32_t stream) {
+    return send_by(interface_of(out.tier), out, stream);
   }
 
   // One of each class of members is told when the last has come.

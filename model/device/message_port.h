@@ -83,6 +83,8 @@ class MessagePort {
 
   // Whether messages by it take their time there. Others go packet by packet.
   [[nodiscard]] static constexpr bool has_clock(Interface) { return true; }
+  // Whether what is sent at one time may share interfaces without clocks (shared_interfaces.h).
+  static constexpr bool kMayShare = false;
 
   // ---- sending. Each returns when the message has left. Time::max(): it never does, as far as is
   // known. Nothing: the network will say so by an event, which ends the task.

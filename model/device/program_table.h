@@ -18,6 +18,7 @@
 #include "model/compute/compute_models.h"
 #include "model/compute/pedigree.h"
 #include "model/device/collective_stages.h"
+#include "model/device/device_state.h"
 #include "model/device/group_network.h"
 #include "model/device/task.h"
 #include "model/device/time_class.h"
@@ -82,6 +83,7 @@ struct ProgramTable {
   // At analytical fidelity: what a collective takes once its last member has come, by class of its
   // channel's groups; those of one collective follow each other.
   std::vector<core::Time> times;
+  std::vector<InterfaceUse> uses;  // of each meanwhile, where interfaces are shared
   std::vector<KernelUse> kernels;  // what it computes, for reports
   // What a task adds to its device's idle power while it lasts, by task; empty where the
   // accelerator's power is not known. And the joules of all tasks together, by how that is known.
@@ -130,6 +132,7 @@ struct ProgramTableInputs {
   const CollectiveRules& rules;
   std::int64_t eager_max_bytes;  // longer messages ask first
   bool analytical;
+  bool shares_interfaces;  // at analytical fidelity
   // Interfaces whose messages the network takes over, as packets or as flows.
   std::array<bool, kInterfaceCount> by_packets;
   const PacketNetwork* packets;  // of packets

@@ -5,8 +5,8 @@ usage: folded_layouts.py BINARY [--seed N] [--cases N | --seconds S | --case N] 
 
 A case draws layouts of a small model on 64 to 512 devices, of one of several systems, placed in
 order or at random, until one is possible and can be folded. At fidelity analytical every figure of
-the folded summary has to be that of the other: step time, breakdown by class, memory, throughput,
-energy. At message the order of messages that come in one picosecond is left open, which moves few
+the folded summary has to be that of the other, whether interfaces are shared or not: step time,
+breakdown by class, memory, throughput, energy. At message the order of messages that come in one picosecond is left open, which moves few
 steps, but some by a tenth: those may be MESSAGES_APART of the whole apart.
 """
 import json
@@ -88,10 +88,10 @@ def drawn_study(random):
     return study
 
 
-def summary_of(case, fidelity, fold):
+def summary_of(case, fidelity, fold, shares="false"):
     ran = case.run("run", "study.yaml", "--json", "--force", "--threads", "1", "--set",
-                   f"network.fidelity={fidelity}", "--set", f"fold={fold}", allowed={0, 2},
-                   timeout_s=TIMEOUT_S)
+                   f"network.fidelity={fidelity}", "--set", f"fold={fold}", "--set",
+                   f"network.share_interfaces={shares}", allowed={0, 2}, timeout_s=TIMEOUT_S)
     return ran.json() if ran.code == 0 else None
 
 
@@ -117,6 +117,8 @@ def try_case(case):
         if folded is None or "why_not" in folded["fold"]:
             continue
         compare(folded, summary_of(case, "analytical", "none"))
+        compare(summary_of(case, "analytical", "auto", shares="true"),
+                summary_of(case, "analytical", "none", shares="true"))
         if folded["fold"]["devices"] > MESSAGES_DEVICES_MAX:
             return
         by_messages = summary_of(case, "message", "replicas")

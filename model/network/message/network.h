@@ -88,7 +88,11 @@ class Network {
   }
   // Interfaces of a device out of its node, except the first.
   [[nodiscard]] std::uint32_t further_interfaces() const { return further_; }
-  // Whether all of them lead everywhere.
+  // Interfaces of a device of this kind.
+  [[nodiscard]] std::uint32_t ports(Interface interface) const {
+    return interface == Interface::node ? 1 : 1 + further_;
+  }
+  // Whether all of the further ones lead everywhere.
   [[nodiscard]] bool has_rails() const { return rails_ > 1; }
   // `connection` tells messages between the same devices apart, where they may take several
   // interfaces.
