@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <numeric>
 #include <utility>
 
 #include "core/check.h"
@@ -34,13 +35,16 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// About.
+std::uint64_t events_expected(const model::Traffic& traffic) {
+  return std::accumulate(traffic.work.begin(), traffic.work.end(), std::uint64_t{0});
+}
+
 // Sets how good the placement is, where there is a choice.
-Placed place(partition::PlacementRequest request, const TimeLimit& limit, RunReport& report) {
-  Placed out;
+Placed place(partition::PlacementRequest request, const model::Traffic& traffic,
+             const TimeLimit& limit, RunReport& report) {
+  Placed out{.placement = {}, .events_expected = events_expected(traffic)};
   const std::string& file = report.study->file;
-  const model::Traffic traffic = report.cluster->traffic();
-  for (const std::uint64_t work : traffic.work) out.events_expected += work;
-  limit.check(file, "when it was known who talks to whom");
   request.atom_shift = report.cluster->atom_shift();
   if (request.ranks == 1 && request.partitions_per_rank == 1) {
     out.placement = partition::place_in_blocks(request);
@@ -81,10 +85,13 @@ bool is_microbenchmark(const JobConfig& job) {
 
 // From so many stand-ins on there is work for two threads between their messages.
 constexpr std::uint32_t kStandInsThatShare = 512;
+// Fewer take some milliseconds, of which a second thread's start is a part.
+constexpr std::uint64_t kEventsThatShare = 100'000;
 
 // A router waits for every replica, what trains leave of packets are few events that wait for each
 // other, unless all devices send at once, and where devices are folded few are left, most often.
-bool threads_pay(const Study& study, const model::Cluster& cluster) {
+bool threads_pay(const Study& study, const model::Cluster& cluster, std::uint64_t events) {
+  if (events < kEventsThatShare) return false;
   const auto serves = [](const JobConfig& job) { return job.serving != nullptr; };
   if (std::ranges::any_of(study.jobs, serves)) return false;
   if (cluster.devices().fold != nullptr) {
@@ -142,8 +149,13 @@ Prepared prepared(const RunOptions& options, const TimeLimit& limit, RunReport& 
                   pdes::Transport& transport) {
   const Study& study = *report.study;
   Settings settings;
+  model::Traffic traffic;
   agree(transport, [&] {
-    in_file(study.file, [&] { load(limit, report); });
+    in_file(study.file, [&] {
+      load(limit, report);
+      traffic = report.cluster->traffic();
+    });
+    limit.check(study.file, "when it was known who talks to whom");
     if (transport.ranks() > 1) settings = settings_of(study);
   });
   require_same(transport, settings);
@@ -152,10 +164,10 @@ Prepared prepared(const RunOptions& options, const TimeLimit& limit, RunReport& 
   const Placeable what{
       .atoms = report.cluster->atom_count(),
       .partitions_per_thread = partitions_per_thread(study),
-      .threads_pay = threads_pay(study, *report.cluster),
+      .threads_pay = threads_pay(study, *report.cluster, events_expected(traffic)),
       .place =
           [&](const partition::PlacementRequest& request) {
-            return in_file(study.file, [&] { return place(request, limit, report); });
+            return in_file(study.file, [&] { return place(request, traffic, limit, report); });
           }};
   Prepared out = prepare(what, study.engine,
                          options.partitions.value_or(study.partitions_per_rank), with_study,

@@ -145,6 +145,9 @@ TrafficReport simulate(const TrafficStudy& study, const RunOptions& options,
   require_same(transport, settings);
   const Placeable what{.atoms = report.traffic->lp_count(),
                        .partitions_per_thread = kPartitionsPerThread,
+                       // All packets of an incast wait for one line.
+                       .threads_pay =
+                           study.traffic.pattern != model::TrafficPattern::incast,
                        .place = [&](const partition::PlacementRequest& request) {
                          static_assert(kAtomShift == 0);  // as the request has it
                          return Placed{placement_of(*report.traffic, request)};
