@@ -85,13 +85,16 @@ bool is_microbenchmark(const JobConfig& job) {
 
 // From so many stand-ins on there is work for two threads between their messages.
 constexpr std::uint32_t kStandInsThatShare = 512;
-// Fewer take some milliseconds, of which a second thread's start is a part.
+// Fewer take some milliseconds, of which a second thread's start is a part. Of packets there are
+// more than is foreseen, which is messages.
 constexpr std::uint64_t kEventsThatShare = 100'000;
 
 // A router waits for every replica, what trains leave of packets are few events that wait for each
 // other, unless all devices send at once, and where devices are folded few are left, most often.
 bool threads_pay(const Study& study, const model::Cluster& cluster, std::uint64_t events) {
-  if (events < kEventsThatShare) return false;
+  const bool is_foreseen = study.network_fidelity == NetworkFidelity::analytical ||
+                           study.network_fidelity == NetworkFidelity::message;
+  if (is_foreseen && events < kEventsThatShare) return false;
   const auto serves = [](const JobConfig& job) { return job.serving != nullptr; };
   if (std::ranges::any_of(study.jobs, serves)) return false;
   if (cluster.devices().fold != nullptr) {

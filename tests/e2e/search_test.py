@@ -32,12 +32,12 @@ over:
 where: [virtual_stages = 1 or pipeline > 1]
 best: 3
 """
-# The same, point by point: what is impossible fails.
+# The same, point by point, every device simulated: what is impossible fails.
 SWEEP = f"""
 sweep: small
 study: {STUDY}
 set: [workload.transformer.model.layers=8, workload.transformer.global_batch_sequences=16,
-      network.fidelity=analytical]
+      network.fidelity=analytical, network.share_interfaces=true]
 over:
   workload.transformer.parallel.tensor: [1, 2, 4, 8]
   workload.transformer.parallel.pipeline: [1, 2, 4]
