@@ -66,6 +66,12 @@ TEST_F(TrafficCommand, EveryModePrintsTheSameDigest) {
   EXPECT_EQ(digest({"--sync", "optimistic", "--threads", "2", "--audit", "0.2"}), expected);
 }
 
+TEST_F(TrafficCommand, AnIncastRunsSequentiallyUnlessAskedOtherwise) {
+  EXPECT_EQ(result({})["sync"], "sequential");
+  EXPECT_EQ(result({"--sync", "optimistic"})["sync"], "optimistic");
+  EXPECT_EQ(result({"--set", "traffic.pattern=permutation"})["sync"], "optimistic");
+}
+
 TEST_F(TrafficCommand, SharesLinksAmongFlowsInEveryMode) {
   const auto flows = [&](std::vector<std::string> more) {
     more.insert(more.end(), {"--set", "fidelity=flow", "--set", "traffic.senders=3"});
