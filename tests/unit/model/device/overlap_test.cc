@@ -12,7 +12,7 @@ namespace {
 using namespace model;
 using core::Time;
 
-constexpr std::uint64_t kMillisecond = 1'000'000'000;
+constexpr std::uint64_t kNodePs = 1'000'000'000;
 
 // Four devices compute three times 1 ms; a collective of a few microseconds starts with the second.
 WorkloadGraph one_collective() {
@@ -22,9 +22,9 @@ WorkloadGraph one_collective() {
   ProgramBuilder& program = workload.add_program("p");
   const auto compute = program.add_stream("compute", schema::StreamKind::COMPUTE);
   const auto data = program.add_stream("data", schema::StreamKind::COMMUNICATION);
-  const auto first = program.add_node({.stream = compute, .duration_ps = kMillisecond});
-  program.add_node({.stream = compute, .duration_ps = kMillisecond});
-  program.add_node({.stream = compute, .duration_ps = kMillisecond});
+  const auto first = program.add_node({.stream = compute, .duration_ps = kNodePs});
+  program.add_node({.stream = compute, .duration_ps = kNodePs});
+  program.add_node({.stream = compute, .duration_ps = kNodePs});
   program.add_node({.kind = schema::NodeKind::COLLECTIVE,
                     .stream = data,
                     .group = group,
@@ -42,7 +42,7 @@ Accelerator slowed_by(double factor) {
   return accelerator;
 }
 
-Time time_of(const WorkloadGraph& graph, double factor, bool analytical) {
+Time overlapped_time(const WorkloadGraph& graph, double factor, bool analytical) {
   const Cluster cluster(graph, slowed_by(factor), tests::round_fabric(),
                         {.analytical_network = analytical});
   return tests::run_cluster(cluster).outcome.simulated_time();
@@ -51,8 +51,8 @@ Time time_of(const WorkloadGraph& graph, double factor, bool analytical) {
 TEST(Overlap, SlowsWhatStartsBesideACollective) {
   const WorkloadGraph graph = one_collective();
   for (const bool analytical : {false, true}) {
-    EXPECT_EQ(time_of(graph, 1, analytical), Time{3'000'000'000});
-    EXPECT_EQ(time_of(graph, 1.25, analytical), Time{3'250'000'000});
+    EXPECT_EQ(overlapped_time(graph, 1, analytical), Time{3'000'000'000});
+    EXPECT_EQ(overlapped_time(graph, 1.25, analytical), Time{3'250'000'000});
   }
 }
 
@@ -77,7 +77,7 @@ TEST(Overlap, IsTheSameInEveryModeUnderAudit) {
 
 TEST(Overlap, OfLessThanOneIsRefused) {
   const WorkloadGraph graph = one_collective();
-  EXPECT_THROW(time_of(graph, 0.5, false), core::InputError);
+  EXPECT_THROW(overlapped_time(graph, 0.5, false), core::InputError);
 }
 
 }  // namespace

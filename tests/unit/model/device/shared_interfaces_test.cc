@@ -18,7 +18,7 @@ using core::Time;
 
 constexpr std::uint64_t kMegabyte = 1'000'000;
 // Of 4 members of a node, by a ring: 600 of 400 MB at 100 GB/s, and 6 steps of 1 us.
-constexpr std::uint64_t kBytes = 400 * kMegabyte;
+constexpr std::uint64_t kReducedBytes = 400 * kMegabyte;
 constexpr double kAlone = 6.006e-3;
 
 // Devices 0 to 3 each begin an all-reduce of so many bytes at a time, in groups of their own.
@@ -72,27 +72,27 @@ WorkloadGraph message_beside_all_reduce(bool together) {
   return graph;
 }
 
-ClusterOptions analytical(bool shares) {
+ClusterOptions with_sharing(bool shares) {
   return {.analytical_network = true, .shares_interfaces = shares};
 }
 
 double seconds(const WorkloadGraph& graph, bool shares) {
   const Cluster cluster(graph, tests::round_accelerator(), tests::round_fabric(),
-                        analytical(shares));
+                        with_sharing(shares));
   const ClusterRun run = tests::run_cluster(cluster);
   EXPECT_EQ(run.outcome.unfinished(), 0u);
   return core::to_seconds(run.outcome.simulated_time());
 }
 
 TEST(SharedInterfaces, OneCollectiveTakesItsClosedForm) {
-  const WorkloadGraph graph = all_reduces({kBytes});
+  const WorkloadGraph graph = all_reduces({kReducedBytes});
   EXPECT_DOUBLE_EQ(seconds(graph, false), kAlone);
   EXPECT_DOUBLE_EQ(seconds(graph, true), kAlone);
 }
 
 TEST(SharedInterfaces, SeveralAtATimeTakeAsLongAsOneAfterTheOther) {
   for (const std::size_t count : {2u, 3u, 5u}) {
-    const WorkloadGraph graph = all_reduces(std::vector<std::uint64_t>(count, kBytes));
+    const WorkloadGraph graph = all_reduces(std::vector<std::uint64_t>(count, kReducedBytes));
     EXPECT_DOUBLE_EQ(seconds(graph, false), kAlone) << count;
     EXPECT_NEAR(seconds(graph, true), static_cast<double>(count) * kAlone, 0.002 * kAlone * 5)
         << count;
@@ -100,20 +100,23 @@ TEST(SharedInterfaces, SeveralAtATimeTakeAsLongAsOneAfterTheOther) {
 }
 
 TEST(SharedInterfaces, TheLongOneLosesWhatTheShortOneTook) {
-  EXPECT_NEAR(seconds(all_reduces({kBytes, kBytes / 4}), true), 1.25 * kAlone, 0.005 * kAlone);
-  EXPECT_NEAR(seconds(all_reduces({kBytes / 4, kBytes, kBytes / 8}), true), 1.375 * kAlone,
+  const auto together = [](const std::vector<std::uint64_t>& bytes) {
+    return seconds(all_reduces(bytes), true);
+  };
+  EXPECT_NEAR(together({kReducedBytes, kReducedBytes / 4}), 1.25 * kAlone, 0.005 * kAlone);
+  EXPECT_NEAR(together({kReducedBytes / 4, kReducedBytes, kReducedBytes / 8}), 1.375 * kAlone,
               0.005 * kAlone);
 }
 
 TEST(SharedInterfaces, WhatIsLatencyAloneSlowsNothing) {
-  EXPECT_NEAR(seconds(all_reduces({kBytes, 4}), true), kAlone, 1e-4 * kAlone);
+  EXPECT_NEAR(seconds(all_reduces({kReducedBytes, 4}), true), kAlone, 1e-4 * kAlone);
 }
 
 // When the receiver's message is there: alone after 1 ms of computation and 1 ms on the interface.
 TEST(SharedInterfaces, AMessageBesideACollectiveTakesTwiceAsLong) {
   const auto received = [](const WorkloadGraph& graph, bool shares) {
     const Cluster cluster(graph, tests::round_accelerator(), tests::round_fabric(),
-                          analytical(shares));
+                          with_sharing(shares));
     return tests::run_cluster(cluster).outcome.simulated_time();
   };
   const WorkloadGraph alone = message_beside_all_reduce(false);
@@ -127,7 +130,7 @@ TEST(SharedInterfaces, AMessageBesideACollectiveTakesTwiceAsLong) {
 
 TEST(SharedInterfaces, AreTheSameInEveryModeUnderAudit) {
   const WorkloadGraph graph = tests::small_llama({.tensor = 2, .pipeline = 2, .data = 4}, 2);
-  ClusterOptions options = analytical(true);
+  ClusterOptions options = with_sharing(true);
   options.compute_jitter = 0.05;
   const Cluster cluster(graph, tests::round_accelerator(), tests::round_fabric(), options);
   const ClusterRun expected = tests::run_cluster(cluster);
@@ -155,7 +158,7 @@ TEST(SharedInterfaces, FoldedDevicesShareThemAsAllDo) {
     const WorkloadGraph graph = tests::small_llama(parallel);
     std::vector<Time> steps;
     for (const Folding folding : {Folding::off, Folding::automatic}) {
-      ClusterOptions options = analytical(true);
+      ClusterOptions options = with_sharing(true);
       options.folding = folding;
       const Cluster cluster({Job{.name = "job", .graph = &graph}}, tests::round_accelerator(),
                             tests::round_fabric(), options);
