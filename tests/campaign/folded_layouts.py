@@ -6,8 +6,9 @@ usage: folded_layouts.py BINARY [--seed N] [--cases N | --seconds S | --case N] 
 A case draws layouts of a small model on 64 to 512 devices, of one of several systems, placed in
 order or at random, until one is possible and can be folded. At fidelity analytical every figure of
 the folded summary has to be that of the other, whether interfaces are shared or not: step time,
-breakdown by class, memory, throughput, energy. At message the order of messages that come in one picosecond is left open, which moves few
-steps, but some by a tenth: those may be MESSAGES_APART of the whole apart.
+breakdown by class, memory, throughput, energy. At message the order of messages that come in one
+picosecond is left open, which moves few steps, but some by a tenth: those may be MESSAGES_APART of
+the whole apart.
 """
 import json
 

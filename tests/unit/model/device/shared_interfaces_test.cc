@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "model/workload/validate.h"
@@ -76,12 +76,16 @@ ClusterOptions with_sharing(bool shares) {
   return {.analytical_network = true, .shares_interfaces = shares};
 }
 
-double seconds(const WorkloadGraph& graph, bool shares) {
+Time shared_time(const WorkloadGraph& graph, bool shares) {
   const Cluster cluster(graph, tests::round_accelerator(), tests::round_fabric(),
                         with_sharing(shares));
   const ClusterRun run = tests::run_cluster(cluster);
   EXPECT_EQ(run.outcome.unfinished(), 0u);
-  return core::to_seconds(run.outcome.simulated_time());
+  return run.outcome.simulated_time();
+}
+
+double seconds(const WorkloadGraph& graph, bool shares) {
+  return core::to_seconds(shared_time(graph, shares));
 }
 
 TEST(SharedInterfaces, OneCollectiveTakesItsClosedForm) {
@@ -114,18 +118,13 @@ TEST(SharedInterfaces, WhatIsLatencyAloneSlowsNothing) {
 
 // When the receiver's message is there: alone after 1 ms of computation and 1 ms on the interface.
 TEST(SharedInterfaces, AMessageBesideACollectiveTakesTwiceAsLong) {
-  const auto received = [](const WorkloadGraph& graph, bool shares) {
-    const Cluster cluster(graph, tests::round_accelerator(), tests::round_fabric(),
-                          with_sharing(shares));
-    return tests::run_cluster(cluster).outcome.simulated_time();
-  };
   const WorkloadGraph alone = message_beside_all_reduce(false);
-  EXPECT_EQ(received(alone, true), received(alone, false));
-  EXPECT_EQ(received(alone, true), Time{2'001'000'000});
+  EXPECT_EQ(shared_time(alone, true), shared_time(alone, false));
+  EXPECT_EQ(shared_time(alone, true), Time{2'001'000'000});
   // The all-reduce of 10 ms loses the 1 ms that the message needs.
   const WorkloadGraph together = message_beside_all_reduce(true);
-  EXPECT_NEAR(core::to_seconds(received(together, false)), 10.002e-3, 1e-6);
-  EXPECT_NEAR(core::to_seconds(received(together, true)), 11.002e-3, 1e-5);
+  EXPECT_NEAR(seconds(together, false), 10.002e-3, 1e-6);
+  EXPECT_NEAR(seconds(together, true), 11.002e-3, 1e-5);
 }
 
 TEST(SharedInterfaces, AreTheSameInEveryModeUnderAudit) {
