@@ -6,18 +6,18 @@
 //     |-- current (sorted) + near (heap) --|-- bucket | bucket | bucket --|-- far (unsorted) --->
 //                                   current_end_ps_                 buckets_end_ps_
 //
-// A push is an append to a bucket or to far. The front bucket is sorted once when it is reached
-// (a large one by scattering its keys over slots of time first, which leaves next to nothing to
-// sort) and then consumed by a cursor, so the next events are known ahead and can be prefetched;
-// what is pushed into its range later is inserted where it belongs while few keys are left there,
-// and goes to a small heap otherwise. When the buckets are used up, the far keys are
-// spread over new ones, with a width drawn from a sample of the keys themselves.
-// If the heap outgrows the front (a model whose events crowd below one far-off event), everything
-// is spread again.
+// A push is an append to a bucket or to far. The front bucket is sorted once when it is reached (a
+// large one by scattering its keys over slots of time first, which leaves next to nothing to sort;
+// a crowd that comes in no order by a radix sort) and then consumed by a cursor, so the next events
+// are known ahead and can be prefetched; what is pushed into its range later is inserted where it
+// belongs while few keys are left there, and goes to a small heap otherwise. When the buckets are
+// used up, the far keys are spread over new ones, with a width drawn from a sample of the keys
+// themselves. If the heap outgrows the front (a model whose events crowd below one far-off event),
+// everything is spread again.
 //
-// Cost: push O(1), pop O(1) amortised where times differ, O(log bucket) where they crowd; each key
-// is moved two to four times, always in runs. Why not a heap of keys: from 64 Ki pending events on,
-// each of its log n steps is a cache miss, and it cannot say what comes next
+// Cost: push O(1), pop O(1) amortised; each key is moved two to four times, one of an unordered
+// crowd up to eight, always in runs. Why not a heap of keys: from 64 Ki pending events on, each of
+// its log n steps is a cache miss, and it cannot say what comes next
 // (docs/laboratory/pending_set.md).
 #include "pdes/pending_set.h"
 
@@ -52,8 +52,10 @@ constexpr std::size_t kInsertMost = 32;
 // and the streams of cluster studies 1.00 to 1.02.
 constexpr std::size_t kScatterLeast = 32;
 constexpr int kSlotsLog2Most = 12;
+constexpr int kSourceShift = 32;  // in EventKey::origin
 // Keys of one instant come nearly in order, as those that send them do, and insertion sort is done
-// after about one move a key; where it is not, the keys are in no order that helps.
+// after about one move a key; where it is not, as where the routes of packets mix them, they are
+// sorted by the bits of their sources and times, which leaves the sends of one source.
 constexpr std::size_t kMovesPerKey = 4;
 // A key that has farther to go begins a run of its own: what a ring's last members send to the
 // first, or what came from another partition. So few runs are merged.
@@ -218,8 +220,16 @@ void PendingSet::sort_front(std::int64_t begin_ps) {
   // Equal times among a few that lie apart: a crowd at one instant, which slots would not part.
   const bool crowded = n < kScatterLeast || time_at(0) == time_at(n / 2) ||
                        time_at(n / 4) == time_at(n - 1);
-  if (!crowded) scatter_front(begin_ps);
-  if (!insert_in_order() && !merge_runs()) std::sort(current_.begin(), current_.end());
+  if (!crowded) scatter_times(begin_ps);
+  if (insert_in_order() || merge_runs()) return;
+  if (n >= kScatterLeast) {
+    sort_by([](const PendingKey& k) { return k.key.origin >> kSourceShift; });
+    sort_by([=](const PendingKey& k) {
+      return static_cast<std::uint64_t>(k.key.time.ps - begin_ps);
+    });
+    if (insert_in_order()) return;
+  }
+  std::sort(current_.begin(), current_.end());
 }
 
 // Insertion sort of current_, given up (false) where its keys have far to go.
@@ -272,21 +282,45 @@ bool PendingSet::merge_runs() {
 }
 
 // A counting sort by slots of time, as many as keys or fewer; what shares a slot stays in order.
-void PendingSet::scatter_front(std::int64_t begin_ps) {
-  const std::size_t n = current_.size();
-  const int slots_log2 = std::min(static_cast<int>(std::bit_width(n)) - 1, kSlotsLog2Most);
-  const std::size_t slots = std::size_t{1} << slots_log2;
-  const int shift = std::max(0, width_log2_ - slots_log2);
-  const auto slot_of = [&](const PendingKey& k) {
-    return static_cast<std::size_t>((k.key.time.ps - begin_ps) >> shift);
-  };
+// A stable counting sort of current_ by `slot_of` (0 to slots - 1).
+template <class SlotOf>
+void PendingSet::scatter(std::size_t slots, SlotOf slot_of) {
   std::array<std::uint32_t, (std::size_t{1} << kSlotsLog2Most) + 1> starts;
   std::fill_n(starts.begin(), slots + 1, 0u);
   for (const PendingKey& k : current_) ++starts[slot_of(k) + 1];
   for (std::size_t s = 1; s <= slots; ++s) starts[s] += starts[s - 1];
-  scattered_.resize(n);
+  scattered_.resize(current_.size());
   for (const PendingKey& k : current_) scattered_[starts[slot_of(k)]++] = k;
   current_.swap(scattered_);
+}
+
+// By time, into slots of one width: keys of one slot are left as they come.
+void PendingSet::scatter_times(std::int64_t begin_ps) {
+  const int slots_log2 =
+      std::min(static_cast<int>(std::bit_width(current_.size())) - 1, kSlotsLog2Most);
+  const int shift = std::max(0, width_log2_ - slots_log2);
+  scatter(std::size_t{1} << slots_log2, [=](const PendingKey& k) {
+    return static_cast<std::size_t>((k.key.time.ps - begin_ps) >> shift);
+  });
+}
+
+// Exactly: a radix sort by the bits in which what `word_of` says of the keys differs.
+template <class WordOf>
+void PendingSet::sort_by(WordOf word_of) {
+  std::uint64_t all = ~std::uint64_t{0}, any = 0;
+  for (const PendingKey& k : current_) {
+    all &= word_of(k);
+    any |= word_of(k);
+  }
+  const int bits = static_cast<int>(std::bit_width(all ^ any));
+  const int most = std::min(static_cast<int>(std::bit_width(current_.size())), kSlotsLog2Most);
+  const int passes = (bits + most - 1) / most;
+  for (int pass = 0, shift = 0; pass < passes; ++pass) {
+    const int digit = (bits - shift) / (passes - pass);
+    const std::size_t slots = std::size_t{1} << digit;
+    scatter(slots, [=](const PendingKey& k) { return (word_of(k) >> shift) & (slots - 1); });
+    shift += digit;
+  }
 }
 
 // A few far keys are the new front as they are.

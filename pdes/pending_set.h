@@ -73,7 +73,11 @@ class PendingSet {
   void drain_bucket(std::size_t bucket);
   void prefetch_next_bucket() const;
   void sort_front(std::int64_t begin_ps);
-  void scatter_front(std::int64_t begin_ps);
+  template <class SlotOf>
+  void scatter(std::size_t slots, SlotOf slot_of);
+  void scatter_times(std::int64_t begin_ps);
+  template <class WordOf>
+  void sort_by(WordOf word_of);
   [[nodiscard]] bool insert_in_order();
   [[nodiscard]] bool merge_runs();
   void spread();         // lays the far keys out over new buckets
