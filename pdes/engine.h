@@ -113,7 +113,8 @@ class Engine {
   // Executes every event before options.end. Call once.
   RunResult run(const ProgressListener& progress = {}, const CutPlan& cuts = {});
 
-  // The final state of each LP of this rank, in ascending id order. Call after run().
+  // The state of each LP of this rank, in ascending id order. Call after run(), for what is final;
+  // or from its progress listener, where events that may still be undone have changed it.
   void visit(const std::function<void(LpId, const void* state)>& visitor) const;
 
  private:

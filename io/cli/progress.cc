@@ -9,14 +9,20 @@
 
 namespace exawarp::io {
 
+double ProgressPrinter::share(const pdes::Progress& p) const {
+  if (events_expected_ == 0) return 0;
+  if (share_done_) return share_done_(p.committed_events, events_expected_);
+  return std::min(1.0, static_cast<double>(p.committed_events) /
+                           static_cast<double>(events_expected_));
+}
+
 std::string ProgressPrinter::line(const pdes::Progress& p) const {
   const auto committed = static_cast<double>(p.committed_events);
   const double rate = p.run_s > 0 ? committed / p.run_s : 0;
   std::string text = fmt::format("{:.0f} s: simulated {}, ", p.run_s, core::format_time(p.gvt));
-  if (events_expected_ > 0) {
-    const double share = std::min(1.0, committed / static_cast<double>(events_expected_));
-    text += fmt::format("{:.1f} % of the work, ", 100 * share);
-    if (share > 0.005) text += fmt::format("{:.0f} s left, ", p.run_s * (1 - share) / share);
+  if (const double done = share(p); done > 0) {
+    text += fmt::format("{:.1f} % of the work, ", 100 * done);
+    if (done > 0.005) text += fmt::format("{:.0f} s left, ", p.run_s * (1 - done) / done);
   }
   return text + core::format_count(rate) + " events/s";
 }

@@ -99,6 +99,7 @@ class RepeatedSteps {
     quiet_.ready = {};
     quiet_.notify = {};
     quiet_.progress = {};
+    quiet_.measure = {};
     quiet_.sample_interval_s = 0;
     quiet_.steady_step = false;
     steps_ = *steps_in(study_);

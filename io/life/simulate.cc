@@ -24,6 +24,7 @@
 #include "io/study/in_file.h"
 #include "model/device/device.h"
 #include "model/generate/transformer.h"
+#include "model/work_done.h"
 #include "partition/quality.h"
 
 namespace exawarp::io {
@@ -408,6 +409,21 @@ std::vector<PathCheck> check_path(const RunReport& report, const Prepared& p,
   return checks;
 }
 
+// Gives RunOptions::measure its function, where there is one. This rank's devices stand for all.
+void offer_measure(const RunOptions& options, const RunReport& report, const pdes::Engine& engine,
+                   const pdes::Transport& transport) {
+  const model::Cluster& cluster = *report.cluster;
+  const bool known =
+      cluster.has_packets() && cluster.served().empty() && report.changed == nullptr;
+  if (!options.measure || !known) return;
+  const double ranks = transport.ranks();
+  options.measure([=, &cluster, &engine](std::uint64_t events, std::uint64_t expected) {
+    model::WorkDone done(cluster);
+    engine.visit([&](core::LpId lp, const void* state) { done.add(lp, state); });
+    return done.share(static_cast<double>(events) / ranks, static_cast<double>(expected) / ranks);
+  });
+}
+
 // Collective. Also of a run that did not finish: it shows what devices wait for.
 void finish_timeline(RunReport& report, const model::Cluster& cluster,
                      pdes::Transport& transport) {
@@ -455,6 +471,7 @@ RunReport simulate_all_of(const Study& study, const RunOptions& options, const p
                       transport, report.counters.get());
   Checkpointing checkpoints(options, facts_of(*report.study, options),
                             sinks_of(report, options), engine, transport);
+  offer_measure(options, report, engine, transport);
   report.result = engine.run(options.progress, cuts.take ? cuts : checkpoints.plan());
   checkpoints.describe(report);
   report.setup_s = prepared_s + report.result.setup_s;

@@ -31,6 +31,10 @@
 
 namespace exawarp::io {
 
+// Which share of a run is behind, 0 to 1, where so many events are committed, and about `expected`
+// were to come (RunOptions::ready). Called between two epochs.
+using ShareDone = std::function<double(std::uint64_t committed, std::uint64_t expected)>;
+
 // How to simulate. What is absent is as the study says, or else the default that is named. No
 // result depends on any of it but on the seed, and on a time limit that is reached.
 struct RunOptions {
@@ -63,6 +67,8 @@ struct RunOptions {
   // events that there will be, about, or 0; what it throws ends the simulation on every rank.
   std::function<void(std::uint64_t events_expected)> ready = {};
   pdes::ProgressListener progress = {};
+  // Before the first event of a run at packet fidelity: with a function for `progress` to call.
+  std::function<void(const ShareDone&)> measure = {};
 };
 
 // What `exawarp goal` simulates.

@@ -51,9 +51,12 @@ void add_sent(Sent& sent, std::uint64_t messages, std::uint64_t bytes) {
 // By a member of a collective, about.
 std::uint64_t bytes_sent(const CollectiveStage& stage) {
   const auto bytes = static_cast<std::uint64_t>(stage.bytes);
+  const std::uint64_t members = std::max<std::uint64_t>(1, stage.members_max);
   switch (stage.type) {
-    case schema::CollectiveType::ALL_REDUCE: return 2 * bytes;
-    case schema::CollectiveType::ALL_GATHER: return bytes * (stage.members_max - 1);
+    case schema::CollectiveType::ALL_REDUCE: return 2 * (bytes - bytes / members);
+    case schema::CollectiveType::REDUCE_SCATTER:
+    case schema::CollectiveType::ALL_TO_ALL: return bytes - bytes / members;
+    case schema::CollectiveType::ALL_GATHER: return bytes * (members - 1);
     default: return bytes;
   }
 }

@@ -92,6 +92,7 @@ class Forking {
                                        .replace = a_.force},
                     study.resolved);
     };
+    options.measure = [&](const auto& share_done) { progress.measure(share_done); };
     options.progress = std::ref(progress);
     RunReport report = in_future(specs_[i], [&] { return simulate(study, options, transport_); });
     report.directory = files->directory();

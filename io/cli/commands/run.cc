@@ -155,6 +155,7 @@ int run_study(const RunArguments& a, const Console& console, pdes::Transport& tr
     progress.expect(events_expected);
     if (first_rank) open_results(a, study, options.notify, files);
   };
+  options.measure = [&](const auto& share_done) { progress.measure(share_done); };
   if (first_rank && !a.quiet) options.progress = std::ref(progress);
   RunReport report = simulate(study, options, transport);
   if (files) report.directory = files->directory();

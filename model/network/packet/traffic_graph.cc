@@ -53,8 +53,11 @@ void TrafficBuilder::merge() {
 void PacketPaths::add(core::DeviceId from, core::DeviceId to, std::uint64_t messages,
                       std::uint64_t bytes) {
   const Topology& topology = network_.topology();
-  const std::uint64_t packets =
-      messages + bytes / static_cast<std::uint64_t>(network_.options().packet_bytes);
+  if (messages == 0) return;
+  const auto whole = static_cast<std::uint64_t>(network_.options().packet_bytes);
+  // Of messages of one size. Rounded, as bytes are estimated: a little more is no packet more.
+  const std::uint64_t each = (bytes / messages + whole / 2) / whole;
+  const std::uint64_t packets = messages * std::max<std::uint64_t>(1, each);
   const VertexId end{to.value};
   for (VertexId at{from.value}; at != end;) {
     const PortChoices choices = topology.minimal(at, end);
