@@ -281,7 +281,6 @@ bool PendingSet::merge_runs() {
   return true;
 }
 
-// A counting sort by slots of time, as many as keys or fewer; what shares a slot stays in order.
 // A stable counting sort of current_ by `slot_of` (0 to slots - 1).
 template <class SlotOf>
 void PendingSet::scatter(std::size_t slots, SlotOf slot_of) {
@@ -294,7 +293,7 @@ void PendingSet::scatter(std::size_t slots, SlotOf slot_of) {
   current_.swap(scattered_);
 }
 
-// By time, into slots of one width: keys of one slot are left as they come.
+// By slots of time, as many as keys or fewer; what shares a slot stays in order.
 void PendingSet::scatter_times(std::int64_t begin_ps) {
   const int slots_log2 =
       std::min(static_cast<int>(std::bit_width(current_.size())) - 1, kSlotsLog2Most);
