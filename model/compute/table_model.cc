@@ -15,7 +15,8 @@ constexpr double kMeasuredError = 0.02;
 // Beyond the grid, and by a ratio of work: added to the error of interpolation.
 constexpr double kExtrapolatedError = 0.05;
 constexpr double kDerivedError = 0.10;
-constexpr double kBackwardRatio = 2.5;  // 10 FLOPs a pair and element of flash attention for 4
+// Where no backward pass was measured: 10 FLOPs a pair and element of flash attention for 4.
+constexpr double kBackwardRatio = 2.5;
 constexpr double kBackwardError = 0.15;
 
 double real(std::uint64_t value) { return static_cast<double>(value); }
@@ -112,20 +113,21 @@ double TableModel::products_of(const GemmShape& shape, std::uint64_t flops) {
 
 // Of heads of 192 for queries and keys (of them 64 rotary) and 128 for values; no keys.
 std::optional<TableModel::Time> TableModel::latent(const AttentionShape& shape,
-                                                   schema::DataType type) const {
+                                                   schema::DataType type, Pass pass) const {
   if (shape.head_dim != 192 || shape.value_dim != 128 || shape.new_tokens == 1) {
     return std::nullopt;
   }
-  const KernelTable* table = find("mla", type);
+  const KernelTable* table = find(pass == Pass::backward ? "mla_backward" : "mla", type);
   if (table == nullptr) return std::nullopt;
   return estimate(*table, 0, {real(shape.heads), real(shape.batch), real(shape.new_tokens)});
 }
 
 // Keys: width of heads, window, key-value heads (0: as many as heads).
 std::optional<TableModel::Time> TableModel::plain(const AttentionShape& shape,
-                                                  schema::DataType type) const {
+                                                  schema::DataType type, Pass pass) const {
   const bool decodes = shape.new_tokens == 1;
-  const KernelTable* table = find(decodes ? "decode" : "prefill", type);
+  const KernelTable* table = pass == Pass::backward ? find("prefill_backward", type)
+                                                    : find(decodes ? "decode" : "prefill", type);
   if (table == nullptr) return std::nullopt;
   const double width = 0.5 * (real(shape.head_dim) + real(shape.value_dim));
   const bool grouped = shape.key_value_heads != shape.heads;
@@ -149,10 +151,10 @@ std::optional<TableModel::Time> TableModel::plain(const AttentionShape& shape,
   return time;
 }
 
-std::optional<TableModel::Time> TableModel::forward(const AttentionShape& shape,
-                                                    schema::DataType type) const {
-  auto time = latent(shape, type);
-  if (!time) time = plain(shape, type);
+std::optional<TableModel::Time> TableModel::known(const AttentionShape& shape,
+                                                  schema::DataType type, Pass pass) const {
+  auto time = latent(shape, type, pass);
+  if (!time) time = plain(shape, type, pass);
   if (!time || shape.new_tokens == 1) return time;
   const double measured_pairs = 0.5 * real(shape.new_tokens);
   const double seen = real(shape.past_tokens) + (shape.causal ? 0.5 : 1.0) * real(shape.new_tokens);
@@ -165,8 +167,17 @@ std::optional<TableModel::Time> TableModel::forward(const AttentionShape& shape,
 
 std::optional<TableModel::Time> TableModel::of(const AttentionShape& shape,
                                                schema::DataType type) const {
-  auto time = forward(shape, type);
-  if (time && shape.backward) {
+  auto time = known(shape, type, Pass::forward);
+  if (!shape.backward) return time;
+  if (auto measured = known(shape, type, Pass::backward)) {
+    // Their watts were measured where the forward pass's were, or not at all.
+    if (measured->watts == 0 && time) {
+      measured->watts = time->watts;
+      measured->watts_of_another = true;
+    }
+    return measured;
+  }
+  if (time) {
     time->us *= kBackwardRatio;
     worsen(time->provenance, time->relative_error, Provenance::derived, kBackwardError);
   }
@@ -269,7 +280,9 @@ std::optional<Priced> TableModel::price(const ComputeOperation& operation) const
                 .provenance = time->provenance,
                 .relative_error = time->relative_error,
                 .watts = time->watts,
-                .watts_provenance = time->provenance};
+                .watts_provenance = time->watts_of_another
+                                        ? std::max(time->provenance, Provenance::derived)
+                                        : time->provenance};
 }
 
 }  // namespace exawarp::model

@@ -4,9 +4,9 @@
 //   product      m, n, k as measured; a batch counts as so many times m
 //   attention    forward, causal: as measured. What its queries see besides themselves, and what
 //                causal attention leaves out, by the ratio of pairs seen; widths of heads that were
-//                not measured by the ratio of widths. Backward: forward times 2.5, the ratio of
-//                FLOPs of flash attention, marked derived: no backward pass was measured.
-//                Scores that go through memory: not known here.
+//                not measured by the ratio of widths. Backward: the same, of tables of their own;
+//                where there are none, forward times 2.5, the ratio of FLOPs of flash attention,
+//                marked derived. Scores that go through memory: not known here.
 //   experts      a layer's kernels were measured together, forward: a product, of the backward
 //                pass too, has the share of its FLOPs, marked derived. Where each device has the
 //                tokens of all, the layer as measured for that split, whole
@@ -29,11 +29,13 @@ class TableModel final : public ComputeModel {
   [[nodiscard]] std::optional<Priced> price(const ComputeOperation& operation) const override;
 
  private:
+  enum class Pass : std::uint8_t { forward, backward };
   struct Time {
     double us = 0;
     Provenance provenance = Provenance::measured;
     double relative_error = 0;
     double watts = 0;  // 0: not known
+    bool watts_of_another = false;  // kernel, that the time is not derived from
   };
   [[nodiscard]] std::optional<Time> of(const GemmShape& shape, schema::DataType type) const;
   static double products_of(const GemmShape& shape, std::uint64_t flops);
@@ -41,12 +43,13 @@ class TableModel final : public ComputeModel {
   [[nodiscard]] std::optional<Time> of(const ExpertShape& shape,
                                        const ComputeOperation& operation) const;
   [[nodiscard]] std::optional<Time> served(const ExpertShape& shape, schema::DataType type) const;
-  [[nodiscard]] std::optional<Time> latent(const AttentionShape& shape,
-                                           schema::DataType type) const;
-  [[nodiscard]] std::optional<Time> plain(const AttentionShape& shape,
-                                          schema::DataType type) const;
-  [[nodiscard]] std::optional<Time> forward(const AttentionShape& shape,
-                                            schema::DataType type) const;
+  [[nodiscard]] std::optional<Time> latent(const AttentionShape& shape, schema::DataType type,
+                                           Pass pass) const;
+  [[nodiscard]] std::optional<Time> plain(const AttentionShape& shape, schema::DataType type,
+                                          Pass pass) const;
+  // Of a table of that pass.
+  [[nodiscard]] std::optional<Time> known(const AttentionShape& shape, schema::DataType type,
+                                          Pass pass) const;
   [[nodiscard]] const KernelTable* find(const char* operation, schema::DataType type) const;
   static std::optional<Time> estimate(const KernelTable& table, std::size_t slice,
                                       const KernelTable::Point& point);

@@ -231,6 +231,18 @@ TEST_F(KernelImport, ACsvBecomesTablesOfEachOperationAndType) {
   EXPECT_NEAR(time_of("prefill_bfloat16.xkt", {128, 0, 2}, {8, 3, 1024}), 50, 1e-3);
 }
 
+TEST_F(KernelImport, BackwardPassesOfAttentionHaveTablesOfTheirOwn) {
+  const Ran ran = import(
+      "operation,batch,heads,kv_heads,head_dim,new_tokens,type,time_us\n"
+      "attention_backward,1,8,8,128,1024,bf16,150\nattention,1,8,8,128,1024,bf16,50\n"
+      "mla,1,16,16,192,1024,bf16,70\nmla_backward,1,16,16,192,1024,bf16,250\n");
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NEAR(time_of("prefill_bfloat16.xkt", {128, 0, 0}, {8, 1, 1024}), 50, 0.1);
+  EXPECT_NEAR(time_of("prefill_backward_bfloat16.xkt", {128, 0, 0}, {8, 1, 1024}), 150, 0.1);
+  EXPECT_NEAR(time_of("mla_bfloat16.xkt", {}, {16, 1, 1024}), 70, 0.1);
+  EXPECT_NEAR(time_of("mla_backward_bfloat16.xkt", {}, {16, 1, 1024}), 250, 0.1);
+}
+
 TEST_F(KernelImport, TheFastestOfSeveralKernelsCounts) {
   ASSERT_EQ(import("name,m,n,k,type,ns\na,64,64,64,fp8,5000\nb,64,64,64,fp8,4000\n").exit_code, 0);
   EXPECT_NEAR(time_of("gemm_fp8.xkt", {}, {64, 64, 64}), 4, 1e-3);

@@ -60,10 +60,11 @@ double median(std::vector<double> all) {
 
 model::KernelTable::Layout layout_of(const std::string& operation, const std::string& type) {
   if (operation == "gemm") return {operation, type, {}, {"m", "n", "k"}};
+  if (operation.starts_with("mla")) return {operation, type, {}, {"heads", "batch", "new_tokens"}};
   return {operation,
           type,
           {"head_dim", "window", "kv_heads"},
-          {"heads", "batch", operation == "prefill" ? "new_tokens" : "past_tokens"}};
+          {"heads", "batch", operation == "decode" ? "past_tokens" : "new_tokens"}};
 }
 
 std::vector<std::uint32_t> narrowed(const std::string& place,
@@ -86,8 +87,12 @@ std::string_view table_operation(std::string_view operation) {
   for (const char* product : {"gemm", "matmul", "mm", "dot", "dot_general", "linear"}) {
     if (name == product) return "gemm";
   }
-  if (name == "prefill" || name == "attention") return "prefill";
-  return name == "decode" ? "decode" : "";
+  if (name == "attention") return "prefill";
+  if (name == "attention_backward") return "prefill_backward";
+  for (const char* attention : {"prefill", "prefill_backward", "mla", "mla_backward", "decode"}) {
+    if (name == attention) return attention;
+  }
+  return "";
 }
 
 void KernelRows::add(const std::string& place, const MeasuredKernel& kernel) {

@@ -48,8 +48,9 @@ class ShapeColumns {
     const std::uint64_t heads = row.count(need({"heads", "h"}));
     const std::uint64_t own = count_or(row, {"kv_heads"}, heads);
     out.sizes = {heads, count_or(row, {"batch", "b"}, 1),
-                 row.count(table == "prefill" ? need({"new_tokens", "s", "seq"})
-                                              : need({"past_tokens", "s", "seq"}))};
+                 row.count(table == "decode" ? need({"past_tokens", "s", "seq"})
+                                             : need({"new_tokens", "s", "seq"}))};
+    if (table.starts_with("mla")) return out;
     out.key = {row.count(need({"head_dim", "d"})), count_or(row, {"window"}, 0),
                own == heads ? 0 : own};
     return out;

@@ -14,13 +14,15 @@ struct MeasuredKernel {
   std::string name;
   std::string operation;  // as the file calls it
   std::string type;       // the same
-  // gemm: m, n, k; prefill: heads, batch, new_tokens; decode: heads, batch, past_tokens.
+  // gemm: m, n, k; decode: heads, batch, past_tokens; others: heads, batch, new_tokens.
   std::vector<std::uint64_t> sizes;
-  std::vector<std::uint64_t> key;  // attention: head_dim, window, key-value heads (0: as heads)
+  // prefill, prefill_backward, decode: head_dim, window, key-value heads (0: as many as heads).
+  std::vector<std::uint64_t> key;
   double us = 0;
 };
 
-// "gemm", "prefill" or "decode"; empty: tables hold no such operations.
+// The table's name: gemm, prefill, prefill_backward, mla, mla_backward or decode; empty: no table
+// holds such operations.
 std::string_view table_operation(std::string_view operation);
 
 class KernelRows {

@@ -485,6 +485,62 @@ TEST(TableModel, DerivesAttentionsBackwardPass) {
               2.5 * static_cast<double>(forward.duration.ps), 10);
 }
 
+// The shapes of a table of backward passes, whose times are `factor` times the work.
+KernelTable backward_passes(const char* operation, std::vector<std::string> keys,
+                            std::vector<std::uint32_t> key, double factor) {
+  Rows rows;
+  for (const std::uint32_t tokens : {1024u, 4096u}) {
+    rows.push_back({key, {8, 1, tokens}, factor * 8 * tokens * tokens});
+  }
+  return KernelTable::from_rows("rows",
+                                {.operation = operation,
+                                 .data_type = "bfloat16",
+                                 .keys = std::move(keys),
+                                 .axes = {"heads", "batch", "new_tokens"}},
+                                rows);
+}
+
+ComputeOperation attention_backward(std::uint64_t head_dim, std::uint64_t window = 0) {
+  ComputeOperation core = product(AttentionShape{.new_tokens = 1024,
+                                                 .heads = 8,
+                                                 .key_value_heads = 8,
+                                                 .head_dim = head_dim,
+                                                 .value_dim = 128,
+                                                 .window = window,
+                                                 .causal = true,
+                                                 .backward = true});
+  core.operation = schema::Operation::ATTENTION;
+  return core;
+}
+
+TEST(TableModel, TakesTheBackwardPassThatWasMeasured) {
+  const auto tables = std::make_shared<KernelTables>("");
+  tables->add(KernelTable::from_rows("rows",
+                                     {.operation = "prefill",
+                                      .data_type = "bfloat16",
+                                      .keys = {"head_dim", "window", "kv_heads"},
+                                      .axes = {"heads", "batch", "new_tokens"}},
+                                     Rows{{{128, 0, 0}, {8, 1, 1024}, 50, 400},
+                                          {{128, 512, 0}, {8, 1, 1024}, 20}}));
+  tables->add(backward_passes("prefill_backward", {"head_dim", "window", "kv_heads"}, {128, 0, 0},
+                              2e-5));
+  tables->add(backward_passes("mla_backward", {}, {}, 3e-5));
+  Tabled tabled;
+  tabled.accelerator.tables = tables;
+  const auto us = [](const Priced& priced) {
+    return static_cast<double>(priced.duration.ps) / 1e6;
+  };
+  const Priced plain = tabled.price(attention_backward(128));
+  EXPECT_NEAR(us(plain), 2e-5 * 8 * 1024 * 1024, 0.1);
+  EXPECT_EQ(plain.provenance, Provenance::measured);
+  EXPECT_DOUBLE_EQ(plain.watts, 400) << "those of the forward pass";
+  EXPECT_EQ(plain.watts_provenance, Provenance::derived);
+  EXPECT_NEAR(us(tabled.price(attention_backward(192))), 3e-5 * 8 * 1024 * 1024, 0.1);
+  const Priced windowed = tabled.price(attention_backward(128, 512));
+  EXPECT_EQ(windowed.provenance, Provenance::derived) << "of no backward pass with that window";
+  EXPECT_NEAR(us(windowed), 50, 0.1);
+}
+
 TEST(Pedigree, AddsKernelsAsIndependentAndFormulasAsOne) {
   const auto use = [](std::uint64_t m, Provenance provenance) {
     return KernelUse{.operation = product(GemmShape{.m = m}),
