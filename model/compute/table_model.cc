@@ -170,7 +170,7 @@ std::optional<TableModel::Time> TableModel::of(const AttentionShape& shape,
   auto time = known(shape, type, Pass::forward);
   if (!shape.backward) return time;
   if (auto measured = known(shape, type, Pass::backward)) {
-    // Their watts were measured where the forward pass's were, or not at all.
+    // Where its watts were not measured, it draws what the forward pass draws.
     if (measured->watts == 0 && time) {
       measured->watts = time->watts;
       measured->watts_of_another = true;

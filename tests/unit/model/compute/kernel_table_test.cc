@@ -329,6 +329,16 @@ TEST(ShippedKernels, HoldOut) {
 
 // The compute model, on a table whose products take 5 us and their FLOPs at 1 TFLOP/s.
 
+KernelTable attention_table(const char* operation, std::vector<std::string> keys,
+                            const Rows& rows) {
+  return KernelTable::from_rows("rows",
+                                {.operation = operation,
+                                 .data_type = "bfloat16",
+                                 .keys = std::move(keys),
+                                 .axes = {"heads", "batch", "new_tokens"}},
+                                rows);
+}
+
 struct Tabled {
   Accelerator accelerator = tests::round_accelerator();
   Tabled() {
@@ -340,12 +350,7 @@ struct Tabled {
         rows.push_back({{128, 0, 0}, {heads, 1, tokens}, 1e-6 * heads * tokens * tokens});
       }
     }
-    tables->add(KernelTable::from_rows("rows",
-                                       {.operation = "prefill",
-                                        .data_type = "bfloat16",
-                                        .keys = {"head_dim", "window", "kv_heads"},
-                                        .axes = {"heads", "batch", "new_tokens"}},
-                                       rows));
+    tables->add(attention_table("prefill", {"head_dim", "window", "kv_heads"}, rows));
     accelerator.tables = std::move(tables);
   }
   [[nodiscard]] Priced price(const ComputeOperation& operation,
@@ -404,12 +409,8 @@ TEST(TableModel, SaysTheWattsOfTheKernelAndOfWhatIsDerivedFromIt) {
   Tabled tabled;
   auto tables = std::make_shared<KernelTables>("");
   tables->add(products(rows_with_watts()));
-  tables->add(KernelTable::from_rows("rows",
-                                     {.operation = "prefill",
-                                      .data_type = "bfloat16",
-                                      .keys = {"head_dim", "window", "kv_heads"},
-                                      .axes = {"heads", "batch", "new_tokens"}},
-                                     Rows{{{128, 0, 0}, {8, 1, 1024}, 50, 400}}));
+  tables->add(attention_table("prefill", {"head_dim", "window", "kv_heads"},
+                              {{{128, 0, 0}, {8, 1, 1024}, 50, 400}}));
   tabled.accelerator.tables = std::move(tables);
   EXPECT_DOUBLE_EQ(tabled.price(product(kMeasured)).watts, 300);
   const AttentionShape backward{.new_tokens = 1024,
@@ -492,12 +493,7 @@ KernelTable backward_passes(const char* operation, std::vector<std::string> keys
   for (const std::uint32_t tokens : {1024u, 4096u}) {
     rows.push_back({key, {8, 1, tokens}, factor * 8 * tokens * tokens});
   }
-  return KernelTable::from_rows("rows",
-                                {.operation = operation,
-                                 .data_type = "bfloat16",
-                                 .keys = std::move(keys),
-                                 .axes = {"heads", "batch", "new_tokens"}},
-                                rows);
+  return attention_table(operation, std::move(keys), rows);
 }
 
 ComputeOperation attention_backward(std::uint64_t head_dim, std::uint64_t window = 0) {
@@ -515,13 +511,9 @@ ComputeOperation attention_backward(std::uint64_t head_dim, std::uint64_t window
 
 TEST(TableModel, TakesTheBackwardPassThatWasMeasured) {
   const auto tables = std::make_shared<KernelTables>("");
-  tables->add(KernelTable::from_rows("rows",
-                                     {.operation = "prefill",
-                                      .data_type = "bfloat16",
-                                      .keys = {"head_dim", "window", "kv_heads"},
-                                      .axes = {"heads", "batch", "new_tokens"}},
-                                     Rows{{{128, 0, 0}, {8, 1, 1024}, 50, 400},
-                                          {{128, 512, 0}, {8, 1, 1024}, 20}}));
+  tables->add(attention_table(
+      "prefill", {"head_dim", "window", "kv_heads"},
+      {{{128, 0, 0}, {8, 1, 1024}, 50, 400}, {{128, 512, 0}, {8, 1, 1024}, 20}}));
   tables->add(backward_passes("prefill_backward", {"head_dim", "window", "kv_heads"}, {128, 0, 0},
                               2e-5));
   tables->add(backward_passes("mla_backward", {}, {}, 3e-5));
