@@ -1,4 +1,4 @@
-// Tasks have the durations, nodes of the graph say what they are.
+// Programs have their sums by phase and type; each counts as often as devices run it.
 #include "model/compute_times.h"
 
 #include <algorithm>
@@ -13,18 +13,13 @@ namespace {
 
 using Kind = std::pair<schema::Phase, schema::Operation>;
 
-void add_program(const ProgramTable& table, const Program& program, double weight,
-                 std::map<Kind, ComputeTime>& sums) {
-  for (const Task& task : table.tasks) {
-    if (task.kind != TaskKind::compute) continue;
-    const schema::Node::Reader node = program.node(task.node);
-    if (node.getKind() != schema::NodeKind::COMPUTE) continue;
-    ComputeTime& sum = sums[{node.getPhase(), node.getOperation()}];
-    sum.nodes += weight;
-    sum.seconds += weight * core::to_seconds(task.wire[0]);
-    sum.flops += weight * static_cast<double>(node.getFlops());
-    sum.bytes += weight * (static_cast<double>(node.getBytesRead()) +
-                           static_cast<double>(node.getBytesWritten()));
+void add_program(const ProgramTable& table, double weight, std::map<Kind, ComputeTime>& sums) {
+  for (const ComputeWork& work : table.work) {
+    ComputeTime& sum = sums[{work.phase, work.operation}];
+    sum.nodes += weight * static_cast<double>(work.nodes);
+    sum.seconds += weight * work.ps * 1e-12;
+    sum.flops += weight * work.flops;
+    sum.bytes += weight * work.bytes;
   }
 }
 
@@ -40,7 +35,7 @@ std::vector<ComputeTime> compute_times(const Cluster& cluster, const Outcome& ou
       const std::uint32_t index = job.first_program + p;
       const auto count = static_cast<double>(outcome.classes()[index].devices);
       devices += count;
-      add_program(cluster.devices().programs[index], job.graph->program(p), count / steps, sums);
+      add_program(cluster.devices().programs[index], count / steps, sums);
     }
   }
   std::vector<ComputeTime> result;
@@ -69,16 +64,12 @@ std::vector<PassTime> pass_times(const Outcome& outcome) {
   return result;
 }
 
-schema::DataType products_type(const WorkloadGraph& graph) {
+schema::DataType products_type(const Cluster& cluster, const PlacedJob& job) {
   std::array<double, kDataTypeCount> flops{};
-  for (std::uint32_t p = 0; p < graph.program_count(); ++p) {
-    const Program& program = graph.program(p);
-    for (std::uint32_t i = 0; i < program.node_count(); ++i) {
-      const schema::Node::Reader node = program.node(i);
-      if (node.getKind() != schema::NodeKind::COMPUTE) continue;
-      if (node.getOperation() != schema::Operation::GEMM) continue;
-      flops.at(static_cast<std::size_t>(node.getDataType())) +=
-          static_cast<double>(node.getFlops());
+  for (std::uint32_t p = 0; job.runs && p < job.graph->program_count(); ++p) {
+    for (const ComputeWork& work : cluster.devices().programs[job.first_program + p].work) {
+      if (work.operation != schema::Operation::GEMM) continue;
+      flops.at(static_cast<std::size_t>(work.data_type)) += work.flops;
     }
   }
   const auto most = std::max_element(flops.begin(), flops.end());

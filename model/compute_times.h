@@ -18,7 +18,6 @@ struct ComputeTime {
 
 // Of all devices that run a program, in the order of phases and operations. Durations are the
 // compute model's: without jitter, slow devices and what collectives beside them take away.
-// Cost: O(nodes).
 std::vector<ComputeTime> compute_times(const Cluster& cluster, const Outcome& outcome);
 
 // What a device and step spent in a pass, on average: how long it took, waits for other devices and
@@ -31,7 +30,7 @@ struct PassTime {
 // is left of the step is the bubble.
 std::vector<PassTime> pass_times(const Outcome& outcome);
 
-// The type that most floating-point operations of the programs' products are in; NONE: no products.
-schema::DataType products_type(const WorkloadGraph& graph);
+// The type that most floating-point operations of a job's products are in; NONE: no products.
+schema::DataType products_type(const Cluster& cluster, const PlacedJob& job);
 
 }  // namespace exawarp::model

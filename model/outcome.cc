@@ -478,7 +478,7 @@ double Outcome::peak_of(const PlacedJob& job) const {
   const auto peak = [this](schema::DataType type) {
     return peak_flops_per_s(cluster_->accelerator(), schema::Operation::GEMM, type);
   };
-  const double own = peak(products_type(*job.graph));
+  const double own = peak(products_type(*cluster_, job));
   return own > 0 ? own : peak(schema::DataType::BF16);
 }
 

@@ -33,44 +33,41 @@ KernelKey key_of(const KernelUse& use) {
 
 }  // namespace
 
-const Priced* KernelUses::find(const ComputeOperation& operation, std::uint32_t shape) {
-  if (shape == 0 || shape >= by_shape_.size()) return nullptr;
-  for (std::uint32_t i = by_shape_[shape]; i != 0; i = earlier_[i - 1]) {
-    KernelUse& use = uses_[i - 1];
-    const ComputeOperation& known = use.operation;
-    if (known.operation != operation.operation || known.data_type != operation.data_type ||
-        known.flops != operation.flops || known.bytes != operation.bytes ||
-        known.recorded != operation.recorded) {
-      continue;
+std::optional<std::uint32_t> KernelUses::find(const ComputeOperation& operation,
+                                              std::uint32_t shape, Provenance provenance) const {
+  if (shape == 0) {
+    for (std::uint32_t i = 0; i < uses_.size(); ++i) {
+      const KernelUse& use = uses_[i];
+      if (use.operation.operation == operation.operation && use.priced.provenance == provenance &&
+          std::holds_alternative<std::monostate>(use.operation.shape)) {
+        return i;
+      }
     }
-    ++use.uses;
-    use.ps += static_cast<double>(use.priced.duration.ps);
-    return &use.priced;
+    return std::nullopt;
   }
-  return nullptr;
+  for (std::uint32_t i = shape < by_shape_.size() ? by_shape_[shape] : 0; i != 0;
+       i = earlier_[i - 1]) {
+    const ComputeOperation& known = uses_[i - 1].operation;
+    if (known.operation == operation.operation && known.data_type == operation.data_type &&
+        known.flops == operation.flops && known.bytes == operation.bytes &&
+        known.recorded == operation.recorded) {
+      return i - 1;
+    }
+  }
+  return std::nullopt;
 }
 
-void KernelUses::add(const ComputeOperation& operation, std::uint32_t shape,
-                     const Priced& priced) {
-  const auto ps = static_cast<double>(priced.duration.ps);
-  if (shape == 0) {
-    for (KernelUse& use : uses_) {
-      if (use.operation.operation != operation.operation ||
-          use.priced.provenance != priced.provenance ||
-          !std::holds_alternative<std::monostate>(use.operation.shape)) {
-        continue;
-      }
-      ++use.uses;
-      use.ps += ps;
-      return;
-    }
-  }
-  uses_.push_back({.operation = operation, .priced = priced, .uses = 1, .ps = ps});
+std::uint32_t KernelUses::number_of(const ComputeOperation& operation, std::uint32_t shape,
+                                    const Priced& priced) {
+  if (const auto known = find(operation, shape, priced.provenance)) return *known;
+  const auto number = static_cast<std::uint32_t>(uses_.size());
+  uses_.push_back({.operation = operation, .priced = priced});
   earlier_.push_back(0);
-  if (shape == 0) return;
+  if (shape == 0) return number;
   by_shape_.resize(std::max<std::size_t>(by_shape_.size(), shape + 1));
   earlier_.back() = by_shape_[shape];
-  by_shape_[shape] = static_cast<std::uint32_t>(uses_.size());
+  by_shape_[shape] = number + 1;
+  return number;
 }
 
 double Pedigree::total_ps(schema::Operation operation) const {

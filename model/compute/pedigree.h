@@ -10,9 +10,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "core/time.h"
 #include "model/compute/accelerator.h"
 #include "model/compute/compute_model.h"
 
@@ -29,13 +31,21 @@ struct KernelUse {
 // The kernels of a program, as it is set up.
 class KernelUses {
  public:
-  // Counts a use of a kernel that is known; nullptr: it is not, and add() is to follow.
-  // `shape`: Node.shape. Operations without one are never found.
-  [[nodiscard]] const Priced* find(const ComputeOperation& operation, std::uint32_t shape);
-  void add(const ComputeOperation& operation, std::uint32_t shape, const Priced& priced);
+  // The number of a kernel, for count(). `shape`: Node.shape; operations without one are one kernel
+  // where they are of one kind and their times are known alike.
+  std::uint32_t number_of(const ComputeOperation& operation, std::uint32_t shape,
+                          const Priced& priced);
+  void count(std::uint32_t kernel, core::Time duration) {
+    ++uses_[kernel].uses;
+    uses_[kernel].ps += static_cast<double>(duration.ps);
+  }
   [[nodiscard]] const std::vector<KernelUse>& all() const { return uses_; }
 
  private:
+  [[nodiscard]] std::optional<std::uint32_t> find(const ComputeOperation& operation,
+                                                  std::uint32_t shape,
+                                                  Provenance provenance) const;
+
   std::vector<KernelUse> uses_;
   std::vector<std::uint32_t> by_shape_;  // 1 + the latest kernel of a shape; 0: none
   // For each of uses_: 1 + the one before of its shape, which differs in type or amounts.

@@ -80,8 +80,10 @@ class AnalyticalPort : public MessagePort<WellLinks> {
   [[nodiscard]] static std::size_t class_of(const ProgramTable& program, const Task& task,
                                             core::DeviceId rank) {
     const Channel& channel = program.channels[task.channel];
+    const std::uint32_t first_time = program.stepped[task.tag].first_time;
+    if (channel.groups->are_alike()) return first_time;
     const core::DeviceId first = channel.among.member(*program.graph, rank, 0);
-    return program.stepped[task.tag].first_time + channel.groups->class_of(first);
+    return first_time + channel.groups->class_of(first);
   }
 };
 

@@ -89,6 +89,15 @@ DeviceId Among::member(const WorkloadGraph& graph, DeviceId device,
                       across ? here % width + position * width : here - here % width + position);
 }
 
+std::vector<DeviceId> Among::members(const WorkloadGraph& graph, DeviceId device) const {
+  if (axis == kWholeGroup && width == 0) return graph.members(group, device);
+  const Membership in = membership(graph, device);
+  std::vector<DeviceId> all;
+  all.reserve(in.size);
+  for (std::uint32_t p = 0; p < in.size; ++p) all.push_back(member(graph, device, p));
+  return all;
+}
+
 CollectiveStages::CollectiveStages(const PlacedJob& job, const Network& network,
                                    const CollectiveRules& rules)
     : graph_(*job.graph), network_(network), rules_(rules), ranks_in_node_(job.ranks_in_node) {

@@ -41,6 +41,9 @@ struct Among {
   // The member at `position`. Requires that `device` is one.
   [[nodiscard]] core::DeviceId member(const WorkloadGraph& graph, core::DeviceId device,
                                       std::uint32_t position) const;
+  // All of them, by position; of a device that is none, itself.
+  [[nodiscard]] std::vector<core::DeviceId> members(const WorkloadGraph& graph,
+                                                    core::DeviceId device) const;
 };
 
 struct CollectiveStage {

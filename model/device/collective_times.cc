@@ -63,16 +63,21 @@ class TimeFinder {
   // Groups of other programs may have other sizes, which a collective's root need not fit.
   void mark_used() {
     used_.resize(tables_.size());
+    bool differ = false;
     for (std::size_t t = 0; t < tables_.size(); ++t) {
       for (const Channel& channel : tables_[t].channels) {
-        used_[t].emplace_back(family_of(channel).networks.size());
+        const std::size_t classes = family_of(channel).networks.size();
+        used_[t].emplace_back(classes, classes == 1);
+        differ |= classes > 1;
       }
     }
+    if (!differ) return;
     for (std::uint32_t r = 0; r < in_.graph.device_count(); ++r) {
       const std::uint32_t t = in_.graph.program_of({r});
       const std::vector<Channel>& channels = tables_[t].channels;
       for (std::size_t c = 0; c < channels.size(); ++c) {
         const Among& among = channels[c].among;
+        if (used_[t][c].size() < 2) continue;
         if (among.membership(in_.graph, {r}).size < 2) continue;
         used_[t][c][channels[c].groups->class_of(among.member(in_.graph, {r}, 0))] = true;
       }
@@ -81,14 +86,12 @@ class TimeFinder {
 
   void add_times(std::size_t t) {
     ProgramTable& table = tables_[t];
-    for (const Task& task : table.tasks) {
-      if (task.kind != TaskKind::stepped) continue;
-      const Channel& channel = table.channels[task.channel];
-      SteppedTask& stepped = table.stepped[task.tag];
+    for (SteppedTask& stepped : table.stepped) {
+      const Channel& channel = table.channels[stepped.channel];
       stepped.first_time = static_cast<std::uint32_t>(table.times.size());
       const std::vector<GroupNetwork>& networks = family_of(channel).networks;
       for (std::uint32_t k = 0; k < networks.size(); ++k) {
-        const bool is_used = used_[t][task.channel][k];
+        const bool is_used = used_[t][stepped.channel][k];
         table.times.push_back(is_used ? time_of(stepped, channel, networks[k]) : Time{0});
         if (!in_.shares_interfaces) continue;
         table.uses.push_back(is_used ? use_of(stepped, networks[k], table.times.back())

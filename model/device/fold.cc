@@ -70,9 +70,9 @@ Family family_of(const Among& among, const WorkloadGraph& graph) {
     const auto number = static_cast<std::uint32_t>(family.members.size());
     std::vector<std::uint32_t>& members = family.members.emplace_back();
     members.reserve(in.size);
-    for (std::uint32_t i = 0; i < in.size; ++i) {
-      members.push_back(among.member(graph, {r}, i).value);
-      family.of[members.back()] = number;
+    for (const DeviceId member : among.members(graph, {r})) {
+      members.push_back(member.value);
+      family.of[member.value] = number;
     }
   }
   family.held.resize(family.members.size());
@@ -85,9 +85,8 @@ class TimeNumbers {
  public:
   explicit TimeNumbers(const ProgramTable& table)
       : table_(table), first_(table.channels.size()), known_(table.channels.size()) {
-    for (const Task& task : table.tasks) {
-      if (task.kind != TaskKind::stepped) continue;
-      first_[task.channel].push_back(table.stepped[task.tag].first_time);
+    for (const SteppedTask& stepped : table.stepped) {
+      first_[stepped.channel].push_back(stepped.first_time);
     }
   }
 

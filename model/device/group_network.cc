@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <optional>
 
 #include "core/digest.h"
 
@@ -27,20 +29,29 @@ GroupNetwork::GroupNetwork(const Network& network, std::vector<DeviceId> devices
 
 namespace {
 
-// Numbers places in the order in which they come first. Most come in ascending order, or again.
+// Numbers places in the order in which they come first. Most come in ascending order, or again: a
+// list of them does until one comes that is less than one before.
 class PlaceNumbers {
  public:
   std::uint32_t of(std::uint32_t place) {
-    if (last_ == numbers_.end() || last_->first != place) {
-      last_ = numbers_.try_emplace(numbers_.end(), place, count());
+    if (!numbers_.empty()) return numbers_.try_emplace(place, count()).first->second;
+    if (ascending_.empty() || place > ascending_.back()) {
+      ascending_.push_back(place);
+      return static_cast<std::uint32_t>(ascending_.size() - 1);
     }
-    return last_->second;
+    if (place == ascending_.back()) return static_cast<std::uint32_t>(ascending_.size() - 1);
+    const auto at = std::ranges::lower_bound(ascending_, place);
+    if (*at == place) return static_cast<std::uint32_t>(at - ascending_.begin());
+    for (std::uint32_t i = 0; i < ascending_.size(); ++i) numbers_.try_emplace(ascending_[i], i);
+    return numbers_.try_emplace(place, count()).first->second;
   }
-  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(numbers_.size()); }
+  [[nodiscard]] std::uint32_t count() const {
+    return static_cast<std::uint32_t>(std::max(ascending_.size(), numbers_.size()));
+  }
 
  private:
-  std::map<std::uint32_t, std::uint32_t> numbers_;
-  std::map<std::uint32_t, std::uint32_t>::iterator last_ = numbers_.end();
+  std::vector<std::uint32_t> ascending_;
+  std::map<std::uint32_t, std::uint32_t> numbers_;  // once they do not ascend
 };
 
 }  // namespace
@@ -138,23 +149,77 @@ std::uint32_t GroupClasses::count() const {
   return most + 1;
 }
 
+namespace {
+
+// Tells communicators of a family that are alike without looking at all of their members.
+//
+// Where ranks are devices in order, and a family lies along axes, each of its communicators has its
+// members at the same distances from its first one. Which of them share a node, leaf or pod, of S
+// devices, then depends on the first one's number modulo S alone. Of that, only in which of the
+// stretches of g devices it lies matters, where g, the greatest common divisor of the distances,
+// divides S; and nothing does, where S divides g.
+class Translations {
+ public:
+  using Key = std::array<std::uint64_t, 3>;
+
+  Translations(const Among& among, const PlacedJob& job, const Network& network) {
+    const WorkloadGraph& graph = *job.graph;
+    const LeafLayout* const tree = network.tree();
+    if (job.ranks != nullptr || tree == nullptr || among.width != 0) return;
+    std::vector<std::uint8_t> axes;
+    if (among.axis == kWholeGroup) {
+      if (graph.group(among.group).by_lists) return;
+      axes = graph.group(among.group).axes;
+    } else {
+      axes.push_back(static_cast<std::uint8_t>(among.axis));
+    }
+    for (const std::uint8_t axis : axes) {
+      if (graph.axis_size(axis) > 1) step_ = std::gcd(step_, graph.axis_stride(axis));
+    }
+    const std::uint64_t leaf = tree->devices();
+    sizes_ = {network.layout().devices(), leaf, leaf * tree->leaves()};
+  }
+
+  // Equal for communicators that are alike; nothing where that is not known.
+  [[nodiscard]] std::optional<Key> key_of(DeviceId first) const {
+    if (step_ == 0) return std::nullopt;
+    Key key;
+    for (std::size_t level = 0; level < key.size(); ++level) {
+      const std::uint64_t size = sizes_[level], place = first.value % size;
+      key[level] = step_ % size == 0 ? 0 : size % step_ == 0 ? place / step_ : place;
+    }
+    return key;
+  }
+
+ private:
+  std::uint64_t step_ = 0;              // 0: keys say nothing
+  std::array<std::uint64_t, 3> sizes_{};  // of a node, a leaf, a pod
+};
+
+}  // namespace
+
 GroupFamily group_family(const Among& among, const PlacedJob& job, const Network& network) {
   const WorkloadGraph& graph = *job.graph;
   GroupFamily family;
+  const Translations translations(among, job, network);
+  std::map<Translations::Key, std::uint32_t> by_key;
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint32_t> known;  // size, fingerprint
   for (std::uint32_t r = 0; r < graph.device_count(); ++r) {
     const Membership in = among.membership(graph, {r});
     if (in.size < 2 || in.position != 0) continue;
-    std::vector<DeviceId> devices;
-    devices.reserve(in.size);
-    for (std::uint32_t position = 0; position < in.size; ++position) {
-      devices.push_back(job.device_of(among.member(graph, {r}, position)));
+    const auto key = translations.key_of({r});
+    if (const auto at = key ? by_key.find(*key) : by_key.end(); at != by_key.end()) {
+      family.classes.add({r}, at->second);
+      continue;
     }
+    std::vector<DeviceId> devices = among.members(graph, {r});
+    for (DeviceId& device : devices) device = job.device_of(device);
     GroupNetwork group(network, std::move(devices), job.ranks != nullptr);
     const auto next = static_cast<std::uint32_t>(family.networks.size());
     const auto [it, fresh] = known.try_emplace({in.size, group.fingerprint()}, next);
     if (fresh) family.networks.push_back(std::move(group));
     family.classes.add({r}, it->second);
+    if (key) by_key.emplace(*key, it->second);
   }
   return family;
 }

@@ -89,6 +89,7 @@ class GroupClasses {
   // Of the communicator whose member at position 0 is rank `first`. Cost: O(log of runs).
   [[nodiscard]] std::uint32_t class_of(core::DeviceId first) const;
   [[nodiscard]] std::uint32_t count() const;
+  [[nodiscard]] bool are_alike() const { return runs_.size() <= 1; }  // all are of class 0
   // Requires ascending `first`.
   void add(core::DeviceId first, std::uint32_t group_class);
 

@@ -55,10 +55,11 @@ struct Channel {
   std::shared_ptr<const GroupClasses> groups{};  // at analytical fidelity
 };
 
-// A collective that devices run step by step.
+// A collective that devices run step by step. Equal tasks of a program share one.
 struct SteppedTask {
   Collective collective;  // members 0: the device's communicator says how many
   Choice choice;
+  std::uint8_t channel = 0;
   std::uint32_t first_time = 0;  // at analytical fidelity: into ProgramTable::times
 };
 
@@ -67,6 +68,15 @@ struct PeerSends {
   std::int32_t peer = 0;
   bool absolute = false;
   Sent sent{};
+};
+
+// Of the compute nodes of a program that are of one phase, operation and type.
+struct ComputeWork {
+  schema::Phase phase = schema::Phase::NONE;
+  schema::Operation operation = schema::Operation::OTHER;
+  schema::DataType data_type = schema::DataType::NONE;
+  std::uint64_t nodes = 0;
+  double ps = 0, flops = 0, bytes = 0;  // of all of them; bytes read and written
 };
 
 struct ProgramTable {
@@ -85,6 +95,7 @@ struct ProgramTable {
   std::vector<core::Time> times;
   std::vector<InterfaceUse> uses;  // of each meanwhile, where interfaces are shared
   std::vector<KernelUse> kernels;  // what it computes, for reports
+  std::vector<ComputeWork> work;   // the same, by phase and type
   // What a task adds to its device's idle power while it lasts, by task; empty where the
   // accelerator's power is not known. And the joules of all tasks together, by how that is known.
   std::vector<std::int32_t> above_idle_mw;

@@ -3,10 +3,12 @@
 #include "model/generate/program_writer.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <utility>
 
 #include "core/check.h"
+#include "core/random.h"
 
 namespace exawarp::model {
 namespace {
@@ -216,10 +218,13 @@ std::uint16_t ProgramWriter::shape(const OperationCost& cost) {
 
 // Names are literals, so the same name is the same pointer, or at worst is looked up again.
 std::uint32_t ProgramWriter::name(const char* text) {
-  for (const auto& [known, index] : names_) {
-    if (known == text) return index;
+  const std::uint64_t hash = core::mix64(reinterpret_cast<std::uintptr_t>(text));
+  auto& [known, index] = names_[hash % names_.size()];
+  if (known != text) {
+    known = text;
+    index = workload_.name(text);
   }
-  return names_.emplace_back(text, workload_.name(text)).second;
+  return index;
 }
 
 }  // namespace exawarp::model

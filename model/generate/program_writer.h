@@ -128,7 +128,8 @@ class ProgramWriter {
   WorkloadBuilder& workload_;
   ProgramBuilder& program_;
   std::array<std::optional<std::uint8_t>, kStreamRoles> streams_;
-  std::vector<std::pair<const char*, std::uint32_t>> names_;
+  // By a hash of the pointer: the latest that fell there.
+  std::array<std::pair<const char*, std::uint32_t>, 256> names_{};
   std::vector<KnownShape> shapes_;
   std::vector<std::uint32_t> awaited_;
   Part* held_ = nullptr;               // the part that is being written

@@ -332,6 +332,32 @@ DeviceId WorkloadGraph::member(std::uint32_t group, DeviceId device, std::uint32
   return {id};
 }
 
+std::vector<DeviceId> WorkloadGraph::members(std::uint32_t group, DeviceId device) const {
+  EXAWARP_DCHECK(group < groups_.size(), group, groups_.size());
+  const GroupTable& table = groups_[group];
+  std::vector<DeviceId> all;
+  if (table.by_lists) {
+    const GroupTable::Place* const place = find_place(table, device);
+    if (place == nullptr) return {device};
+    for (std::uint32_t i = table.list_first[place->list]; i < table.list_first[place->list + 1];
+         ++i) {
+      all.push_back({table.members[i]});
+    }
+    return all;
+  }
+  all.reserve(table.size);
+  all.push_back(member(group, device, 0));
+  for (const std::uint8_t axis : table.axes) {  // the first axis goes by fastest
+    const std::size_t inner = all.size();
+    for (std::uint32_t c = 1; c < axis_size_[axis]; ++c) {
+      for (std::size_t i = 0; i < inner; ++i) {
+        all.push_back({all[i].value + c * axis_stride_[axis]});
+      }
+    }
+  }
+  return all;
+}
+
 DeviceId WorkloadGraph::shifted(DeviceId device, std::uint8_t axis, std::int32_t offset) const {
   const auto distance = static_cast<std::uint32_t>(offset);  // modulo 2^32, as the sum is
   if (axis == schema::NO_AXIS) return {distance};

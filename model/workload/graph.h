@@ -74,6 +74,7 @@ class Program {
   }
   // Entries of the shared lists, for validation.
   [[nodiscard]] std::uint32_t dependency_count() const { return dependencies_.size(); }
+  [[nodiscard]] std::uint32_t dependency_entry(std::uint32_t i) const { return dependencies_[i]; }
   [[nodiscard]] std::uint32_t order_count() const { return order_.size(); }
   [[nodiscard]] std::string_view name() const { return name_; }  // any bytes: see printable()
   [[nodiscard]] std::string_view stream_name(std::uint32_t stream) const {
@@ -209,6 +210,8 @@ class WorkloadGraph {
   [[nodiscard]] Membership membership(std::uint32_t group, DeviceId device) const;
   // The member at `position` of the communicator of family `group` that `device` is in.
   [[nodiscard]] DeviceId member(std::uint32_t group, DeviceId device, std::uint32_t position) const;
+  // All members of that communicator, by position.
+  [[nodiscard]] std::vector<DeviceId> members(std::uint32_t group, DeviceId device) const;
   // The peer of a send or receive node run by `device`.
   [[nodiscard]] DeviceId peer(const schema::Node::Reader& node, DeviceId device) const {
     return shifted(device, node.getPeerAxis(), node.getPeer());

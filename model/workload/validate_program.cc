@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/digest.h"
 #include "core/error.h"
@@ -49,7 +50,14 @@ class ProgramCheck {
     check_streams();
     check_origins();
     check_memory();
-    for (node_ = 0; node_ < program_.node_count(); ++node_) check_node(program_.node(node_));
+    places_.reserve(program_.node_count());
+    for (node_ = 0; node_ < program_.node_count(); ++node_) {
+      const schema::Node::Reader node = program_.node(node_);
+      check_node(node);
+      places_.push_back({node.getStream(), node.getPosition(), node.getFirstDependency(),
+                         node.getDependencyCount(),
+                         node.getKind() == schema::NodeKind::COLLECTIVE});
+    }
     check_finishes();
     collect_uses();
   }
@@ -88,10 +96,17 @@ class ProgramCheck {
   void check_finishes() const;
   void collect_uses();
 
+  // What is asked of nodes again, once each has been checked.
+  struct Place {
+    std::uint32_t stream, position, first_dependency, dependency_count;
+    bool is_collective;
+  };
+
   const WorkloadGraph& graph_;
   const Program& program_;
   std::uint32_t index_;
   ProgramTables& tables_;
+  std::vector<Place> places_;  // by node
   std::uint32_t node_ = 0;
   std::uint64_t dependencies_ = 0;  // of the nodes so far
   std::uint64_t flops_ = 0, bytes_read_ = 0, bytes_written_ = 0, comm_bytes_ = 0, duration_ps_ = 0;
@@ -347,17 +362,20 @@ void ProgramCheck::check_finishes() const {
   const std::uint32_t streams = program_.stream_count();
   std::vector<std::uint32_t> cursor(streams), next_dependency(streams);
   const auto done = [&](std::uint32_t node) {
-    const schema::Node::Reader other = program_.node(node);
-    return cursor[other.getStream()] > other.getPosition();
+    return cursor[places_[node].stream] > places_[node].position;
   };
   // Moves a stream as far as it goes; a head resumes at the dependency it waited for.
   const auto advance = [&](std::uint32_t stream) {
     const std::uint32_t before = cursor[stream];
-    for (; cursor[stream] < program_.stream_length(stream); ++cursor[stream]) {
-      const auto node = program_.node(program_.node_at(stream, cursor[stream]));
+    const std::uint32_t length = program_.stream_length(stream);
+    for (; cursor[stream] < length; ++cursor[stream]) {
+      const Place& node = places_[program_.node_at(stream, cursor[stream])];
       std::uint32_t& next = next_dependency[stream];
-      while (next < node.getDependencyCount() && done(program_.dependency(node, next))) ++next;
-      if (next < node.getDependencyCount()) break;
+      while (next < node.dependency_count &&
+             done(program_.dependency_entry(node.first_dependency + next))) {
+        ++next;
+      }
+      if (next < node.dependency_count) break;
       next = 0;
     }
     return cursor[stream] != before;
@@ -382,8 +400,8 @@ void ProgramCheck::collect_uses() {
   for (std::uint32_t stream = 0; stream < program_.stream_count(); ++stream) {
     for (std::uint32_t at = 0; at < program_.stream_length(stream); ++at) {
       node_ = program_.node_at(stream, at);
+      if (!places_[node_].is_collective) continue;
       const schema::Node::Reader node = program_.node(node_);
-      if (node.getKind() != schema::NodeKind::COLLECTIVE) continue;
       const auto [found, is_new] = tables_.uses[index_].try_emplace(node.getGroup());
       GroupUse& use = found->second;
       if (is_new) use.stream = stream;
