@@ -75,10 +75,10 @@ FULL = Sizes(
              Messages(Study("all_reduce_halving_4096"), 393_216),
              Messages(Study("all_reduce_ring_4096", rounds_most=1), 134_184_960, seconds=60,
                       megabytes=100)),
-    packet=(Packets(Traffic("permutation_1k", settings=_SINGLE), 1.5e6),
+    packet=(Packets(Traffic("permutation_1k", settings=_SINGLE), 8e6),
             Packets(Traffic("permutation_1k", settings=_CREDIT)),
             Packets(Traffic("permutation_1k", settings=_PFC)),
-            Packets(Traffic("permutation_8k", settings=_SINGLE), 1e6)))
+            Packets(Traffic("permutation_8k", settings=_SINGLE), 5e6)))
 
 # A test of this tool: every group, in seconds. The figures mean nothing.
 _TINY_PHOLD = Phold(1_024, 1, "0.5", "5")
