@@ -74,9 +74,11 @@ void check_same_placement(const core::Placement& placement, pdes::Transport& tra
 }
 
 // Several partitions a thread let a thread take over what another has left, where the workload's
-// phases load partitions unevenly; they pay only if little is cut (docs/reference/partitioning.md).
+// phases load partitions unevenly; they pay only if little is cut, and more of them where what is
+// cut is certain, as packets mostly are (docs/reference/partitioning.md).
 std::uint32_t partitions_per_thread(const Study& study) {
-  return study.placement == PlacementMethod::block ? 1 : 4;
+  if (study.placement == PlacementMethod::block) return 1;
+  return study.network_fidelity == NetworkFidelity::packet ? 4 : 2;
 }
 
 bool is_microbenchmark(const JobConfig& job) {

@@ -129,6 +129,12 @@ class Refinement {
         }
       }
     }
+    for (const ProgramTable& table : tables) {
+      std::vector<const Family*>& of_channels = families_of_.emplace_back();
+      for (const Channel& channel : table.channels) {
+        of_channels.push_back(&families_.at(channel.among));
+      }
+    }
     by_device_.resize(graph_.device_count());
     for (std::uint32_t r = 0; r < graph_.device_count(); ++r) {
       program_of_.push_back(graph_.program_of({r}));
@@ -222,7 +228,7 @@ class Refinement {
         signature.push_back(static_cast<std::uint32_t>(tier(r, peer.of(r))));
       }
       for (std::size_t c = 0; c < tables_[p].channels.size(); ++c) {
-        const Family& family = families_.at(tables_[p].channels[c].among);
+        const Family& family = *families_of_[p][c];
         if (family.of[r] == Family::kNone) {
           signature.push_back(Family::kNone);
           continue;
@@ -251,9 +257,9 @@ class Refinement {
       const std::uint32_t p = program_of_[r];
       signature.push_back(now[r]);
       for (const Peer& peer : peers_[p].all) signature.push_back(now[peer.of(r)]);
-      for (const Channel& channel : tables_[p].channels) {
-        const Family& family = families_.at(channel.among);
-        if (family.of[r] != Family::kNone) signature.push_back(family.held[family.of[r]]);
+      for (const Family* family : families_of_[p]) {
+        const std::uint32_t number = family->of[r];
+        if (number != Family::kNone) signature.push_back(family->held[number]);
       }
       if (sides.empty()) return;
       for (const std::uint64_t side : {sides[r].sent, sides[r].received}) {
@@ -277,8 +283,9 @@ class Refinement {
   [[nodiscard]] std::vector<std::uint32_t> classes_of(
       const std::vector<std::uint32_t>& ranks) const {
     std::vector<std::uint32_t> classes;
-    classes.reserve(ranks.size());
-    for (const std::uint32_t r : ranks) classes.push_back(class_of_[r]);
+    for (const std::uint32_t r : ranks) {
+      if (classes.empty() || classes.back() != class_of_[r]) classes.push_back(class_of_[r]);
+    }
     std::ranges::sort(classes);
     classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
     return classes;
@@ -291,6 +298,7 @@ class Refinement {
   const CollectiveMessages* messages_;
   std::vector<Peers> peers_;  // by program
   std::map<Among, Family> families_;
+  std::vector<std::vector<const Family*>> families_of_;  // by program and channel
   std::vector<std::uint32_t> program_of_, class_of_;  // by rank
   std::vector<std::uint32_t> by_device_;              // ranks
   std::size_t count_ = 0;
