@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/digest.h"
 #include "core/error.h"
 #include "model/collective/algorithm.h"
 #include "model/collective/cost.h"
@@ -68,19 +67,10 @@ ProgramCollectives::ProgramCollectives(const ProgramTableInputs& inputs)
   }
 }
 
-std::size_t ProgramCollectives::Hash::operator()(const Identity& identity) const {
-  core::Hasher hash;
-  for (const std::uint64_t word : {identity.kind, identity.bytes, identity.root_and_sizes}) {
-    hash.word(word);
-  }
-  return hash.value();
-}
-
 ProgramCollectives::Identity ProgramCollectives::identity_of(const schema::Node::Reader& node) {
   const auto type = static_cast<std::uint64_t>(node.getCollective());
-  return {.kind = type << 16 | node.getGroup(),
-          .bytes = node.getCommBytes(),
-          .root_and_sizes = std::uint64_t{node.getRoot()} << 32 | node.getSizes()};
+  return {type << 16 | node.getGroup(), node.getCommBytes(),
+          std::uint64_t{node.getRoot()} << 32 | node.getSizes()};
 }
 
 const std::vector<CollectiveStage>& ProgramCollectives::stages_of(

@@ -2,13 +2,14 @@
 // tasks, which are found once a program; their stages, once for all programs.
 #pragma once
 
+#include <array>
 #include <compare>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <unordered_map>
 #include <vector>
 
+#include "core/words_hash.h"
 #include "model/device/collective_stages.h"
 #include "model/device/program_table.h"
 #include "model/device/task.h"
@@ -46,14 +47,7 @@ class ProgramCollectives {
   }
 
  private:
-  struct Identity {
-    std::uint64_t kind = 0;  // type and group
-    std::uint64_t bytes = 0, root_and_sizes = 0;
-    friend bool operator==(const Identity&, const Identity&) = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Identity& identity) const;
-  };
+  using Identity = std::array<std::uint64_t, 3>;  // type and group; bytes; root and sizes
   static Identity identity_of(const schema::Node::Reader& node);
 
   struct ChannelKey {
@@ -76,8 +70,8 @@ class ProgramCollectives {
   CollectiveStages stages_;
   std::vector<TimeClass> group_class_;
   // Looked up only.
-  std::unordered_map<Identity, std::vector<CollectiveStage>, Hash> known_stages_;
-  std::unordered_map<Identity, std::vector<CollectiveTask>, Hash> known_tasks_;
+  std::unordered_map<Identity, std::vector<CollectiveStage>, core::WordsHash> known_stages_;
+  std::unordered_map<Identity, std::vector<CollectiveTask>, core::WordsHash> known_tasks_;
   std::map<ChannelKey, std::uint16_t> numbers_;  // of all programs so far
   std::map<ChannelKey, std::uint8_t> local_channel_;
 };

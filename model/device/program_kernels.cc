@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/digest.h"
 #include "model/compute/rank_noise.h"
 #include "model/energy/power.h"
 
@@ -33,15 +32,6 @@ std::uint32_t work_number(const schema::Node::Reader& node, std::vector<ComputeW
 ProgramKernels::ProgramKernels(const WorkloadGraph& graph, const Accelerator& accelerator,
                                const ComputeModels& models, std::int64_t lag_ppb)
     : graph_(graph), accelerator_(accelerator), models_(models), lag_ppb_(lag_ppb) {}
-
-std::size_t ProgramKernels::Hash::operator()(const Identity& identity) const {
-  core::Hasher hash;
-  for (const std::uint64_t word : {identity.kinds, identity.flops, identity.bytes_read,
-                                   identity.bytes_written, identity.duration_ps}) {
-    hash.word(word);
-  }
-  return hash.value();
-}
 
 ProgramKernels::Identity ProgramKernels::identity_of(const schema::Node::Reader& node) {
   std::uint64_t kinds = node.getShape();  // 16 bits

@@ -3,12 +3,13 @@
 // of a hundred thousand nodes has some dozens.
 #pragma once
 
-#include <cstddef>
+#include <array>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
 
 #include "core/time.h"
+#include "core/words_hash.h"
 #include "model/compute/compute_models.h"
 #include "model/compute/pedigree.h"
 #include "model/device/program_table.h"
@@ -40,14 +41,7 @@ class ProgramKernels {
 
  private:
   // All that a price depends on, and what else is told apart in ComputeWork.
-  struct Identity {
-    std::uint64_t kinds = 0;  // node kind, operation, phase, data type, place and shape
-    std::uint64_t flops = 0, bytes_read = 0, bytes_written = 0, duration_ps = 0;
-    friend bool operator==(const Identity&, const Identity&) = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Identity& identity) const;
-  };
+  using Identity = std::array<std::uint64_t, 5>;
   static Identity identity_of(const schema::Node::Reader& node);
   Kernel priced(const schema::Node::Reader& node, ProgramTable& table);
 
@@ -56,7 +50,7 @@ class ProgramKernels {
   const ComputeModels& models_;
   std::int64_t lag_ppb_;
   KernelUses uses_;
-  std::unordered_map<Identity, Kernel, Hash> known_;  // looked up only
+  std::unordered_map<Identity, Kernel, core::WordsHash> known_;  // looked up only
 };
 
 }  // namespace exawarp::model
