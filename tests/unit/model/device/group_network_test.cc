@@ -82,7 +82,7 @@ TEST(GroupFamily, ClassesAreThoseOfTheGroupsThemselves) {
     tree.devices_per_leaf = one_of({4, 8, 12, 16});
     tree.groups_per_pod = one_of({1, 2, 3});
     const Network network(fabric, graph.device_count());
-    PlacedJob job{.name = "job", .graph = &graph};
+    const PlacedJob job{.name = "job", .graph = &graph, .start = {}, .ranks = nullptr};
     SCOPED_TRACE("mesh " + std::to_string(sizes[0]) + " x " + std::to_string(sizes[1]) + " x " +
                  std::to_string(sizes[2]) + ", " + std::to_string(tree.devices_per_leaf) +
                  " a leaf, " + std::to_string(tree.groups_per_pod) + " leaves a pod");
