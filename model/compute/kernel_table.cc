@@ -183,6 +183,7 @@ void KernelTable::finish() {
     Law law;
     if (name == "new_tokens") law = {.power = 2, .logarithmic = true};
     law.by_alignment = name == "m";
+    law.shares_below = name == "heads" || name == "batch";
     laws_.push_back(law);
   }
   measure_errors();
@@ -256,8 +257,9 @@ std::optional<KernelTable::Bracket> KernelTable::bracket(std::size_t axis, doubl
     if (has_low && from == value) return b.high = b.low, b;
     b.beyond = !has_low || !has_high;
     if (b.beyond) {
-      // Below the grid nothing is gained: what is left is the start of the kernel.
-      if (!has_high) b.scale = std::pow(value / from, law.power);
+      // Below the grid nothing is gained, as what is left is the start of the kernel; but for what
+      // a kernel does independently of each other.
+      if (!has_high || law.shares_below) b.scale = std::pow(value / from, law.power);
       return b;
     }
     b.share = law.logarithmic ? std::log(value / from) / std::log(to / from)

@@ -96,6 +96,7 @@ class KernelTable {
     double power = 1;
     bool logarithmic = false;
     bool by_alignment = false;
+    bool shares_below = false;  // also below the grid time goes with the work
   };
 
   void finish();

@@ -3,10 +3,11 @@
 //
 //   product      m, n, k as measured; a batch counts as so many times m
 //   attention    forward, causal: as measured. What its queries see besides themselves, and what
-//                causal attention leaves out, by the ratio of pairs seen; widths of heads that were
-//                not measured by the ratio of widths. Backward: the same, of tables of their own;
-//                where there are none, forward times 2.5, the ratio of FLOPs of flash attention,
-//                marked derived. Scores that go through memory: not known here.
+//                causal attention leaves out, by the ratio of pairs seen; wider heads than were
+//                measured by the ratio of widths, narrower ones by half of what it lacks. Backward:
+//                the same, of tables of their own; where there are none, forward times 2.5, the
+//                ratio of FLOPs of flash attention, marked derived. Scores that go through memory:
+//                not known here.
 //   experts      a layer's kernels were measured together, forward: a product, of the backward
 //                pass too, has the share of its FLOPs, marked derived. Where each device has the
 //                tokens of all, the layer as measured for that split, whole
