@@ -357,6 +357,9 @@ const TransformerKeys& transformer_keys() {
            .otherwise("`precision`"),
        K::integer("gemm_precision_ends", &S::gemm_precision_ends, kCount,
                   "layers at either end of the model whose products are in `precision`"),
+       K::choice("attention_precision", &S::attention_precision,
+                 "what flash attention reads: `precision`, or `fp8` beside `gemm_precision: fp8`")
+           .otherwise("`precision`"),
        K::choice("parameter_precision", &S::parameter_precision, "what gathers of parameters carry")
            .otherwise("`precision`"),
        K::flag("flash_attention", &S::flash_attention, "scores stay on chip"),

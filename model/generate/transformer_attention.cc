@@ -69,6 +69,19 @@ CoreSizes core_sizes(const TransformerSpec& spec, const Sizes& s, const Sizes& m
           .scores = s.tokens * memory.sequence * s.heads / s.tensor};
 }
 
+// In another type than what is around it, whose operands kernels of their own convert: queries,
+// keys and values, and the gradient of what comes out.
+void convert_flash_core(AttentionCosts& a, const CoreSizes& c, const Table& table,
+                        schema::DataType type) {
+  a.core[0].data_type = a.core_backward[0].data_type = type;
+  if (const auto cast = table.cast("attention.cast", c.q + c.k + c.v)) {
+    a.core.insert(a.core.begin(), *cast);
+  }
+  if (const auto cast = table.cast("attention.cast.backward", c.qv)) {
+    a.core_backward.insert(a.core_backward.begin(), *cast);
+  }
+}
+
 void set_flash_core(AttentionCosts& a, const CoreSizes& c, const Table& table, bool causal,
                     const Shape& shape) {
   const Wide half = causal ? 2 : 1;
@@ -127,6 +140,10 @@ void set_core(AttentionCosts& a, const TransformerSpec& spec, const Sizes& s, co
   const Shape shape = core_shape(spec, s, memory, causal);
   if (spec.flash_attention) {
     set_flash_core(a, sizes, table, causal, shape);
+    const schema::DataType type = spec.attention_precision;
+    if (type != schema::DataType::NONE && type != spec.precision) {
+      convert_flash_core(a, sizes, table, type);
+    }
   } else {
     set_plain_core(a, spec, sizes, table, products_of(shape, to_count(sizes.seen)));
   }

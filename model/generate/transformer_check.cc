@@ -441,7 +441,22 @@ void check_nodes(const TransformerSpec& spec) {
   }
 }
 
+void check_attention_precision(const TransformerSpec& spec) {
+  using schema::DataType;
+  if (spec.attention_precision == DataType::NONE || spec.attention_precision == spec.precision) {
+    return;
+  }
+  if (spec.attention_precision != DataType::FP8 || spec.gemm_precision != DataType::FP8 ||
+      !spec.flash_attention) {
+    refuse("attention_precision",
+           "{} in a model of {}; expected {}, or fp8 with gemm_precision: fp8 and flash_attention",
+           core::name_of(spec.attention_precision), core::name_of(spec.precision),
+           core::name_of(spec.precision));
+  }
+}
+
 void check_options(const TransformerSpec& spec) {
+  check_attention_precision(spec);
   in_range("gemm_precision_ends", spec.gemm_precision_ends, 0, kCountMax);
   in_range("gradient_bucket_parameters", spec.gradient_bucket_parameters, 0, std::int64_t{1} << 53);
   in_range("reserves.framework", spec.reserves.framework, 0, kReserveMax);

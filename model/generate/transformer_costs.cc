@@ -457,7 +457,7 @@ TransformerCosts transformer_costs(const TransformerSpec& spec, const ExpertRout
   const auto ends = static_cast<std::size_t>(spec.gemm_precision_ends);
   if (spec.gemm_precision == schema::DataType::NONE || ends == 0) return costs;
   TransformerSpec plain = spec;
-  plain.gemm_precision = schema::DataType::NONE;
+  plain.gemm_precision = plain.attention_precision = schema::DataType::NONE;
   const TransformerCosts others = uniform_costs(plain, routing, expert_rank);
   const auto first = static_cast<std::uint8_t>(costs.kinds.size());
   costs.kinds.insert(costs.kinds.end(), others.kinds.begin(), others.kinds.end());

@@ -98,7 +98,8 @@ struct AttentionCosts {
   std::vector<GemmCosts> in;  // column-parallel: qkv; MLA: from each latent; cross-attention: q,
                               // then keys and values of what the encoder said
   OperationPair rotary;
-  std::vector<OperationCost> core, core_backward;  // one kernel if flash, else one after the other
+  std::vector<OperationCost> core, core_backward;  // flash: one kernel, after what converts its
+                                                   // operands; else one after the other
   double core_model_flops = 0;                     // of the forward pass
   GemmCosts projection;                            // row-parallel
   bool is_cross = false;

@@ -396,6 +396,9 @@ struct TransformerSpec {
   schema::DataType gemm_precision = schema::DataType::NONE;
   // parameter_precision: what gathers of parameters carry; NONE: precision.
   schema::DataType parameter_precision = schema::DataType::NONE;
+  // attention_precision: what flash attention reads; NONE: precision. fp8, with fp8 products alone,
+  // as frameworks have it.
+  schema::DataType attention_precision = schema::DataType::NONE;
   bool flash_attention = true;  // flash_attention: scores stay on chip, and are computed
                                 // again in backward
   // gemm_precision_ends: so many layers at either end of the model whose products are in

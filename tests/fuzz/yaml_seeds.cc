@@ -224,7 +224,7 @@ std::vector<std::string> workload_spec_seeds() {
           "  optimizer: {kind: sgd, gradient_norm: false}\n  gradient_reduction: micro_batch\n",
       small + "  storage: {bytes_per_sequence: 4 KiB, checkpoint_every: 2, checkpoint_wait: "
           "false}\n  steps: 3\n  precision: fp16\n  gemm_precision: fp8\n  parameter_precision: "
-          "fp8\n",
+          "fp8\n  attention_precision: fp8\n",
       overridden(small + "  schedule: {kind: zb_h1}\n  recompute: full\n",
                  {"transformer.model.moe={experts: 4, top_k: 2, ffn: 128}",
                   "transformer.parallel.expert=2", "transformer.routing.imbalance=0.5"}),

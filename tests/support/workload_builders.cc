@@ -78,6 +78,9 @@ void draw_options(TransformerSpec& spec, const Below& below) {
   spec.overlap.pipeline = below(2) == 0;
   if (below(2) == 0) spec.gemm_precision = model::schema::DataType::FP8;
   spec.gemm_precision_ends = below(2);
+  if (below(2) == 0 && spec.gemm_precision == model::schema::DataType::FP8) {
+    spec.attention_precision = spec.flash_attention ? spec.gemm_precision : spec.precision;
+  }
   if (below(2) == 0) spec.gradient_bucket_parameters = 1 << 14;
   spec.host_time = {below(2) * 1'000'000};
 }

@@ -349,6 +349,37 @@ TEST(Kernels, SlotsAreSortedByExpertAndBack) {
   }
 }
 
+// 64 tokens of 64 elements for queries, a quarter as many for keys and for values.
+TEST(Kernels, Fp8AttentionHasItsOperandsConverted) {
+  TransformerSpec spec = fp8_llama();
+  spec.attention_precision = schema::DataType::FP8;
+  const WorkloadGraph graph = generate_transformer(spec);
+  std::size_t cores = 0;
+  for (const NamedNode& node : nodes_named(graph, 0, "attention")) {
+    if (node.node.getOperation() != schema::Operation::ATTENTION) continue;
+    ++cores;
+    EXPECT_EQ(node.node.getDataType(), schema::DataType::FP8) << node.name;
+  }
+  EXPECT_EQ(cores, 2u * 4 * 4) << "both passes of four micro-batches and layers";
+  const std::uint64_t q = 64 * 64, qkv = q + 2 * q / 4;
+  expect_kernels({nodes_named(graph, 0, "attention.cast").front()},
+                 {{"attention.cast", qkv, 2 * qkv, 2 * qkv}});
+  expect_kernels({nodes_named(graph, 0, "attention.cast.backward").front()},
+                 {{"attention.cast.backward", q, 2 * q, 2 * q}});
+}
+
+TEST(Kernels, AttentionInAnotherTypeThanFp8IsRefused) {
+  TransformerSpec spec = fp8_llama();
+  spec.attention_precision = schema::DataType::FP16;
+  EXPECT_THROW(generate_transformer(spec), SpecProblem);
+  spec.attention_precision = schema::DataType::FP8;
+  spec.flash_attention = false;
+  EXPECT_THROW(generate_transformer(spec), SpecProblem);
+  spec.flash_attention = true;
+  spec.gemm_precision = schema::DataType::NONE;
+  EXPECT_THROW(generate_transformer(spec), SpecProblem);
+}
+
 TEST(Kernels, LayersAtTheEndsKeepTheirPrecision) {
   TransformerSpec spec = fp8_llama();
   spec.gemm_precision_ends = 1;
