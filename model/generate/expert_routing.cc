@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "core/random.h"
+#include "model/generate/spec_range.h"
 
 namespace exawarp::model {
 namespace {
