@@ -45,13 +45,13 @@ inline KernelRows rows_with_watts() {
 
 // Of attention: heads, batch and new tokens.
 inline model::KernelTable attention_table(const char* operation, std::vector<std::string> keys,
-                            const KernelRows& rows) {
+                                          const KernelRows& rows) {
   return model::KernelTable::from_rows("rows",
-                                {.operation = operation,
-                                 .data_type = "bfloat16",
-                                 .keys = std::move(keys),
-                                 .axes = {"heads", "batch", "new_tokens"}},
-                                rows);
+                                       {.operation = operation,
+                                        .data_type = "bfloat16",
+                                        .keys = std::move(keys),
+                                        .axes = {"heads", "batch", "new_tokens"}},
+                                       rows);
 }
 
 }  // namespace exawarp::tests
