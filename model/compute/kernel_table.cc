@@ -257,8 +257,8 @@ std::optional<KernelTable::Bracket> KernelTable::bracket(std::size_t axis, doubl
     if (has_low && from == value) return b.high = b.low, b;
     b.beyond = !has_low || !has_high;
     if (b.beyond) {
-      // Below the grid nothing is gained, as what is left is the start of the kernel; but for what
-      // a kernel does independently of each other.
+      // Below the grid nothing is gained, as what is left is the start of the kernel; heads and
+      // sequences apart, of which each is work of its own.
       if (!has_high || law.shares_below) b.scale = std::pow(value / from, law.power);
       return b;
     }

@@ -140,10 +140,8 @@ void set_core(AttentionCosts& a, const TransformerSpec& spec, const Sizes& s, co
   const Shape shape = core_shape(spec, s, memory, causal);
   if (spec.flash_attention) {
     set_flash_core(a, sizes, table, causal, shape);
-    const schema::DataType type = spec.attention_precision;
-    if (type != schema::DataType::NONE && type != spec.precision) {
-      convert_flash_core(a, sizes, table, type);
-    }
+    const schema::DataType type = attention_precision_of(spec);
+    if (type != spec.precision) convert_flash_core(a, sizes, table, type);
   } else {
     set_plain_core(a, spec, sizes, table, products_of(shape, to_count(sizes.seen)));
   }

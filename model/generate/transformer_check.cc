@@ -443,15 +443,12 @@ void check_nodes(const TransformerSpec& spec) {
 
 void check_attention_precision(const TransformerSpec& spec) {
   using schema::DataType;
-  if (spec.attention_precision == DataType::NONE || spec.attention_precision == spec.precision) {
-    return;
-  }
-  if (spec.attention_precision != DataType::FP8 || spec.gemm_precision != DataType::FP8 ||
-      !spec.flash_attention) {
+  const DataType type = attention_precision_of(spec);
+  if (type == spec.precision) return;
+  if (type != DataType::FP8 || spec.gemm_precision != DataType::FP8 || !spec.flash_attention) {
     refuse("attention_precision",
            "{} in a model of {}; expected {}, or fp8 with gemm_precision: fp8 and flash_attention",
-           core::name_of(spec.attention_precision), core::name_of(spec.precision),
-           core::name_of(spec.precision));
+           core::name_of(type), core::name_of(spec.precision), core::name_of(spec.precision));
   }
 }
 

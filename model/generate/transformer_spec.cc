@@ -40,6 +40,11 @@ schema::DataType parameter_precision_of(const TransformerSpec& spec) {
                                                             : spec.precision;
 }
 
+schema::DataType attention_precision_of(const TransformerSpec& spec) {
+  return spec.attention_precision != schema::DataType::NONE ? spec.attention_precision
+                                                            : spec.precision;
+}
+
 schema::DataType dispatch_precision_of(const TransformerSpec& spec) {
   const schema::DataType own = spec.routing.dispatch_precision;
   return own != schema::DataType::NONE ? own : spec.precision;

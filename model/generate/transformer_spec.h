@@ -436,6 +436,7 @@ struct TransformerSpec {
 [[nodiscard]] std::int64_t state_bytes_of(const OptimizerSpec& optimizer);
 [[nodiscard]] schema::DataType parameter_precision_of(const TransformerSpec& spec);
 [[nodiscard]] schema::DataType dispatch_precision_of(const TransformerSpec& spec);
+[[nodiscard]] schema::DataType attention_precision_of(const TransformerSpec& spec);
 [[nodiscard]] bool reduces_each_micro_batch(const TransformerSpec& spec);
 [[nodiscard]] std::int64_t micro_batches_of(const TransformerSpec& spec);
 

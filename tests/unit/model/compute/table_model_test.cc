@@ -47,6 +47,28 @@ ComputeOperation product(const Shape& shape) {
           .shape = shape};
 }
 
+// Of 8 heads and 1,024 tokens.
+constexpr AttentionShape kCore{.new_tokens = 1024,
+                               .heads = 8,
+                               .key_value_heads = 8,
+                               .head_dim = 128,
+                               .value_dim = 128,
+                               .causal = true};
+
+ComputeOperation attention(const AttentionShape& shape) {
+  ComputeOperation core = product(shape);
+  core.operation = schema::Operation::ATTENTION;
+  return core;
+}
+
+ComputeOperation attention_backward(std::uint64_t head_dim, std::uint64_t window = 0) {
+  AttentionShape shape = kCore;
+  shape.head_dim = head_dim;
+  shape.window = window;
+  shape.backward = true;
+  return attention(shape);
+}
+
 constexpr GemmShape kMeasured{.m = 64, .n = 256, .k = 128};
 
 TEST(TableModel, TakesTheMeasuredTimeAndTheLaunch) {
@@ -93,17 +115,9 @@ TEST(TableModel, SaysTheWattsOfTheKernelAndOfWhatIsDerivedFromIt) {
                               {{{128, 0, 0}, {8, 1, 1024}, 50, 400}}));
   tabled.accelerator.tables = std::move(tables);
   EXPECT_DOUBLE_EQ(tabled.price(product(kMeasured)).watts, 300);
-  const AttentionShape backward{.new_tokens = 1024,
-                                .heads = 8,
-                                .key_value_heads = 8,
-                                .head_dim = 128,
-                                .value_dim = 128,
-                                .causal = true,
-                                .backward = true};
-  ComputeOperation attention = product(backward);
-  attention.operation = schema::Operation::ATTENTION;
-  EXPECT_DOUBLE_EQ(tabled.price(attention).watts, 400);
-  EXPECT_EQ(tabled.price(attention).provenance, Provenance::derived);
+  const ComputeOperation backward = attention_backward(128);
+  EXPECT_DOUBLE_EQ(tabled.price(backward).watts, 400);
+  EXPECT_EQ(tabled.price(backward).provenance, Provenance::derived);
   EXPECT_EQ(tabled.price(product({})).watts, 0);
 }
 
@@ -148,19 +162,9 @@ TEST(TableModel, IsChosenForEachKindOfOperation) {
 
 TEST(TableModel, DerivesAttentionsBackwardPass) {
   const Tabled tabled;
-  AttentionShape shape{.new_tokens = 1024,
-                       .heads = 8,
-                       .key_value_heads = 8,
-                       .head_dim = 128,
-                       .value_dim = 128,
-                       .causal = true};
-  ComputeOperation core = product(shape);
-  core.operation = schema::Operation::ATTENTION;
-  const Priced forward = tabled.price(core);
+  const Priced forward = tabled.price(attention(kCore));
   EXPECT_EQ(forward.provenance, Provenance::measured);
-  shape.backward = true;
-  core.shape = shape;
-  const Priced backward = tabled.price(core);
+  const Priced backward = tabled.price(attention_backward(128));
   EXPECT_EQ(backward.provenance, Provenance::derived);
   EXPECT_NEAR(static_cast<double>(backward.duration.ps),
               2.5 * static_cast<double>(forward.duration.ps), 10);
@@ -174,19 +178,6 @@ KernelTable backward_passes(const char* operation, std::vector<std::string> keys
     rows.push_back({key, {8, 1, tokens}, factor * 8 * tokens * tokens});
   }
   return attention_table(operation, std::move(keys), rows);
-}
-
-ComputeOperation attention_backward(std::uint64_t head_dim, std::uint64_t window = 0) {
-  ComputeOperation core = product(AttentionShape{.new_tokens = 1024,
-                                                 .heads = 8,
-                                                 .key_value_heads = 8,
-                                                 .head_dim = head_dim,
-                                                 .value_dim = 128,
-                                                 .window = window,
-                                                 .causal = true,
-                                                 .backward = true});
-  core.operation = schema::Operation::ATTENTION;
-  return core;
 }
 
 TEST(TableModel, TakesTheBackwardPassThatWasMeasured) {
@@ -216,14 +207,9 @@ TEST(TableModel, TakesTheBackwardPassThatWasMeasured) {
 TEST(TableModel, NarrowerHeadsKeepTheirExponentials) {
   const Tabled tabled;
   const auto us = [&](std::uint64_t width) {
-    ComputeOperation core = product(AttentionShape{.new_tokens = 1024,
-                                                   .heads = 8,
-                                                   .key_value_heads = 8,
-                                                   .head_dim = width,
-                                                   .value_dim = width,
-                                                   .causal = true});
-    core.operation = schema::Operation::ATTENTION;
-    return static_cast<double>(tabled.price(core).duration.ps) / 1e6;
+    AttentionShape shape = kCore;
+    shape.head_dim = shape.value_dim = width;
+    return static_cast<double>(tabled.price(attention(shape)).duration.ps) / 1e6;
   };
   EXPECT_NEAR(us(64), 0.75 * us(128), 0.1);
   EXPECT_NEAR(us(256), 2 * us(128), 0.1);
