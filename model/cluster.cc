@@ -55,6 +55,7 @@ void check_slow_devices(const ClusterOptions& options, std::uint32_t devices) {
 }
 
 constexpr double kOverlapMax = 100;
+constexpr double kSustainedMax = 10;
 
 const Accelerator& checked(const Accelerator& accelerator) {
   if (accelerator.launch_latency < core::Time{0} ||
@@ -72,6 +73,11 @@ const Accelerator& checked(const Accelerator& accelerator) {
     throw core::InputError(
         fmt::format("accelerator \"{}\": overlap slowdown: \"{}\"; expected 1 to {}",
                     accelerator.name, accelerator.overlap_slowdown, kOverlapMax));
+  }
+  if (!(accelerator.sustained_slowdown >= 1 && accelerator.sustained_slowdown <= kSustainedMax)) {
+    throw core::InputError(
+        fmt::format("accelerator \"{}\": sustained slowdown: \"{}\"; expected 1 to {}",
+                    accelerator.name, accelerator.sustained_slowdown, kSustainedMax));
   }
   return accelerator;
 }

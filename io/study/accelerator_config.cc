@@ -251,6 +251,9 @@ const Keys<Accelerator>& accelerator_keys() {
        K::real("overlap_slowdown", &S::overlap_slowdown, {.min = 1, .max = 100},
                "of operations that start beside a collective, whose kernels take part of the "
                "accelerator"),
+       K::real("sustained_slowdown", &S::sustained_slowdown, {.min = 1, .max = 10},
+               "of measured products and attention: what they take for seconds, at the power "
+               "limit, over what they took in bursts"),
        K::section("efficiency", whole_accelerator, efficiencies_keys(),
                   "shares of the peaks reached")
            .required(),

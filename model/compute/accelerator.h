@@ -59,6 +59,9 @@ struct Accelerator {
   // as long, >= 1: the collective's kernels hold part of the multiprocessors and of the memory's
   // bandwidth, also while they wait for other members.
   double overlap_slowdown = 1;
+  // What measured products and attention take on a device that has been busy for seconds over what
+  // they took in bursts, >= 1: the power limit lowers the clock.
+  double sustained_slowdown = 1;
   std::array<Efficiency, kOperationCount> efficiency{};  // by schema::Operation
   PowerSpec power;
   std::shared_ptr<const KernelTables> tables = {};       // measured kernels; null: none

@@ -183,7 +183,8 @@ void KernelTable::finish() {
     Law law;
     if (name == "new_tokens") law = {.power = 2, .logarithmic = true};
     law.by_alignment = name == "m";
-    law.shares_below = name == "heads" || name == "batch";
+    law.shares_below = name == "heads" || name == "batch" || name == "results";
+    if (name == "summed") law.power = 0;
     laws_.push_back(law);
   }
   measure_errors();

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <string>
+
+#include "model/compute/stream_tables.h"
 
 namespace exawarp::model {
 namespace {
@@ -79,9 +82,9 @@ double by_width(double width, double measured_width) {
 
 }  // namespace
 
-const KernelTable* TableModel::find(const char* operation, schema::DataType type) const {
+const KernelTable* TableModel::find(std::string_view operation, schema::DataType type) const {
   for (const char* name : table_types(type)) {
-    if (const KernelTable* table = tables_.find(operation, name)) return table;
+    if (const KernelTable* table = tables_.find(std::string(operation), name)) return table;
   }
   return nullptr;
 }
@@ -108,7 +111,8 @@ std::optional<TableModel::Time> TableModel::estimate(const KernelTable& table, s
 
 std::optional<TableModel::Time> TableModel::of(const GemmShape& shape,
                                                schema::DataType type) const {
-  const KernelTable* table = find("gemm", type);
+  const KernelTable* table = shape.converted ? find("gemm_converted", type) : nullptr;
+  if (table == nullptr) table = find("gemm", type);
   if (table == nullptr) return std::nullopt;
   return estimate(*table, 0, {real(shape.m) * real(shape.batch), real(shape.n), real(shape.k)});
 }
@@ -117,6 +121,25 @@ std::optional<TableModel::Time> TableModel::of(const GemmShape& shape,
 double TableModel::products_of(const GemmShape& shape, std::uint64_t flops) {
   const double one = 2 * real(shape.m) * real(shape.n) * real(shape.k) * real(shape.batch);
   return std::max(1.0, std::round(real(flops) / one));
+}
+
+std::optional<TableModel::Time> TableModel::of(const StreamShape& shape,
+                                               schema::DataType type) const {
+  const StreamTable* stream = stream_table(shape.kernel);
+  const KernelTable* table = stream == nullptr ? nullptr : find(stream->name, type);
+  if (table == nullptr) return std::nullopt;
+  return estimate(*table, 0, stream->point(shape));
+}
+
+// Kernels from a share of the peak on draw all that the limit allows (PowerSpec), and below it
+// nearly in proportion.
+double TableModel::sustained_factor(const ComputeOperation& operation, double us) const {
+  const double peak = accelerator_.matrix_flops_per_s.at(
+      static_cast<std::size_t>(operation.data_type));
+  if (accelerator_.sustained_slowdown == 1 || !(peak > 0)) return 1;
+  const double reached = real(operation.flops) / (us * 1e-6 * peak);
+  const double share = std::min(1.0, reached / accelerator_.power.compute_saturation);
+  return 1 + (accelerator_.sustained_slowdown - 1) * share;
 }
 
 // Of heads of 192 for queries and keys (of them 64 rotary) and 128 for values; no keys.
@@ -279,10 +302,16 @@ std::optional<Priced> TableModel::price(const ComputeOperation& operation) const
     time = of(*attention, operation.data_type);
   } else if (const auto* experts = std::get_if<ExpertShape>(&operation.shape)) {
     time = of(*experts, operation);
+  } else if (const auto* stream = std::get_if<StreamShape>(&operation.shape)) {
+    time = of(*stream, operation.data_type);
   }
   constexpr double kPsPerUs = 1e6;
   constexpr double kDurationMaxPs = 1e18;
   if (!time || !(time->us * kPsPerUs < kDurationMaxPs)) return std::nullopt;
+  const double sustained = sustained_factor(operation, time->us);
+  time->us *= sustained;
+  // Devices that are idle for less or for longer are slowed down by half as much again, or half.
+  time->relative_error = std::hypot(time->relative_error, 0.5 * (sustained - 1) / sustained);
   const core::Time runs{static_cast<std::int64_t>(std::ceil(time->us * kPsPerUs))};
   return Priced{.duration = accelerator_.launch_latency + runs,
                 .provenance = time->provenance,

@@ -163,12 +163,27 @@ void set_common(AttentionCosts& a, const Sizes& s, const Sizes& memory, const Ta
   a.output_bytes = to_count(s.element * s.tokens * s.query_value / s.tensor);
 }
 
+// Backward turns the other way.
+OperationPair rotary_of(Wide turned, const Table& table) {
+  const Shape shape = Table::stream(schema::StreamKernel::ROTARY, 1, turned);
+  return {table.row(Op::ELEMENTWISE, "rotary", 0, turned, turned, shape),
+          table.row(Op::ELEMENTWISE, "rotary.backward", 0, turned, turned, shape)};
+}
+
 }  // namespace
 
 OperationPair norm_of(const Sizes& s, const Table& table) {
+  using Kernel = schema::StreamKernel;
   const Wide residual = s.local_tokens * s.hidden;
-  return {table.row(Op::NORM, "norm", 5 * residual, residual, residual),
-          table.row(Op::NORM, "norm.backward", 5 * residual, 2 * residual, residual)};
+  // Models whose activation is gated (Llama's kind) have RMSNorm, others (GPT's) LayerNorm.
+  const bool centers = s.ffn_matrices == 1;
+  const auto shape = [&](Kernel plain, Kernel centered) {
+    return Table::stream(centers ? centered : plain, s.local_tokens, s.hidden);
+  };
+  return {table.row(Op::NORM, "norm", 5 * residual, residual, residual,
+                    shape(Kernel::RMS_NORM, Kernel::LAYER_NORM)),
+          table.row(Op::NORM, "norm.backward", 5 * residual, 2 * residual, residual,
+                    shape(Kernel::RMS_NORM_BACKWARD, Kernel::LAYER_NORM_BACKWARD))};
 }
 
 AttentionCosts self_attention(const TransformerSpec& spec, const Sizes& s, const Table& table,
@@ -179,15 +194,13 @@ AttentionCosts self_attention(const TransformerSpec& spec, const Sizes& s, const
   const MlaSpec& mla = spec.model.mla;
   if (mla.key_value_rank == 0) {
     const Wide turned = s.tokens * (s.query + s.key) / s.tensor;
-    a.rotary = {table.row(Op::ELEMENTWISE, "rotary", 0, turned, turned),
-                table.row(Op::ELEMENTWISE, "rotary.backward", 0, turned, turned)};
+    a.rotary = rotary_of(turned, table);
     a.in = {table.gemm({"qkv", "qkv.dx", "qkv.dw"}, s.tokens, s.hidden,
                        (s.query + s.key + s.value) / s.tensor)};
     return a;
   }
   const Wide turned = s.tokens * (s.heads * wide(mla.rope_dim) / s.tensor + wide(mla.rope_dim));
-  a.rotary = {table.row(Op::ELEMENTWISE, "rotary", 0, turned, turned),
-              table.row(Op::ELEMENTWISE, "rotary.backward", 0, turned, turned)};
+  a.rotary = rotary_of(turned, table);
   const Wide latent = wide(mla.query_rank + mla.key_value_rank + mla.rope_dim);
   a.down = table.gemm({"latent", "latent.dx", "latent.dw"}, s.local_tokens, s.hidden, latent);
   const bool has_query_latent = mla.query_rank != 0;

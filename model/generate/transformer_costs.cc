@@ -47,12 +47,17 @@ std::optional<OperationPair> activation_parts_of(const FfnShape& f, const Table&
 }
 
 FfnCosts ffn_of(const FfnNames& names, const FfnShape& f, const Table& table) {
+  using Kernel = schema::StreamKernel;
   const Wide inner = f.rows * f.ffn;
   const Wide g = f.in_matrices;
+  const auto shape = [&](Kernel gated, Kernel plain) {
+    return f.fused ? Table::stream(g == 2 ? gated : plain, f.rows, f.ffn) : Shape{};
+  };
   return {table.gemm(names.in, f.rows, f.hidden, g * f.ffn, f.matrices),
-          {table.row(Op::ELEMENTWISE, names.activation, 5 * inner, g * inner, inner),
+          {table.row(Op::ELEMENTWISE, names.activation, 5 * inner, g * inner, inner,
+                     shape(Kernel::SWIGLU, Kernel::GELU)),
            table.row(Op::ELEMENTWISE, names.activation_backward, 5 * inner, (g + 1) * inner,
-                     g * inner)},
+                     g * inner, shape(Kernel::SWIGLU_BACKWARD, Kernel::GELU_BACKWARD))},
           activation_parts_of(f, table),
           table.gemm(names.out, f.rows, f.ffn, f.hidden, f.matrices)};
 }
@@ -138,8 +143,10 @@ ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table&
   if (spec.kernels.sort_slots && spec.routing.node_devices == 0 && spec.parallel.expert > 1 &&
       spec.model.moe.experts > spec.parallel.expert) {
     const Wide moved = split * received * s.hidden;
-    e.sort = {table.row(Op::ELEMENTWISE, "sort", 0, moved, moved),
-              table.row(Op::ELEMENTWISE, "sort.back", 0, moved, moved)};
+    const Shape shape =
+        Table::stream(schema::StreamKernel::PERMUTE, split * received, s.hidden);
+    e.sort = {table.row(Op::ELEMENTWISE, "sort", 0, moved, moved, shape),
+              table.row(Op::ELEMENTWISE, "sort.back", 0, moved, moved, shape)};
   }
   e.experts = ffn_of(kExperts,
                      {.rows = split * received,
@@ -242,7 +249,12 @@ void fuse_cast(std::optional<OperationCost>& cast, const TransformerSpec& spec) 
   if (!cast) return;
   if (!spec.kernels.transposes) return cast.reset();
   const std::uint64_t elements = cast->flops;
-  cast = OperationCost{Op::ELEMENTWISE, "transpose", 0, elements, elements};
+  cast = OperationCost{
+      .operation = Op::ELEMENTWISE,
+      .name = "transpose",
+      .bytes_read = elements,
+      .bytes_written = elements,
+      .shape = Table::stream(schema::StreamKernel::TRANSPOSE_FP8, 1, static_cast<Wide>(elements))};
 }
 
 // Dropout, and the conversion of weights, which no routing changes.
@@ -299,9 +311,10 @@ LayerCosts layer_of(const TransformerSpec& spec, const Sizes& s, const Sizes* me
   layer.attention = {self_attention(spec, s, table, causal)};
   if (memory != nullptr) layer.attention.push_back(cross_attention(spec, s, *memory, table));
   layer.norm = norm_of(s, table);
+  const Shape sum = Table::stream(schema::StreamKernel::ADD, s.local_tokens, s.hidden);
   layer.residual = {
-      table.row(Op::ELEMENTWISE, "residual", residual, 2 * residual, residual),
-      table.row(Op::ELEMENTWISE, "residual.backward", residual, 2 * residual, residual)};
+      table.row(Op::ELEMENTWISE, "residual", residual, 2 * residual, residual, sum),
+      table.row(Op::ELEMENTWISE, "residual.backward", residual, 2 * residual, residual, sum)};
   const Wide dense = experts ? wide(spec.model.moe.shared_ffn) : s.ffn;
   if (dense != 0) {
     layer.ffn = ffn_of(experts ? kShared : kDense,

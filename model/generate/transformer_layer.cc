@@ -29,12 +29,17 @@ namespace {
 
 using schema::CollectiveType;
 
-// An n-th of an operation; of bytes, rounded up. A product has an n-th of the rows; attention's
+// An n-th of an operation; of bytes, rounded up. Products and kernels that move memory have an n-th
+// of the rows (or, where all is one row, of its elements); attention's
 // parts are those of a ring, which see as many keys as they have queries.
 OperationCost part_of(OperationCost cost, std::uint32_t n) {
   if (n == 1) return cost;
   if (auto* gemm = std::get_if<GemmShape>(&cost.shape)) gemm->m = divide_up(gemm->m, n);
   if (auto* core = std::get_if<AttentionShape>(&cost.shape)) core->past_tokens = 0;
+  if (auto* stream = std::get_if<StreamShape>(&cost.shape)) {
+    std::uint64_t& split = stream->rows > 1 ? stream->rows : stream->width;
+    split = divide_up(split, n);
+  }
   cost.flops = divide_up(cost.flops, n);
   cost.bytes_read = divide_up(cost.bytes_read, n);
   cost.bytes_written = divide_up(cost.bytes_written, n);

@@ -18,6 +18,30 @@ constexpr std::uint64_t kSgdFlops = 4;
 constexpr std::uint64_t kNormBytes = 4;    // the gradient norm: one fp32 scalar
 constexpr std::uint64_t kMasterBytes = 4;  // a parameter or gradient in fp32
 
+// Of kernels that were measured: in bf16, each time but the first. A product's gradient takes
+// longer to add the fewer tokens it sums up; of a layer with experts, as many as most of it does.
+Shape accumulation_shape(const TransformerSpec& spec, const ParameterCount& count, bool is_first) {
+  using Kernel = schema::StreamKernel;
+  const bool to_fp32 = spec.gradient_precision == schema::DataType::FP32;
+  const bool to_bf16 = spec.gradient_precision == schema::DataType::BF16;
+  if (is_first || reduces_each_micro_batch(spec)) return {};
+  if (spec.precision != schema::DataType::BF16 || !(to_fp32 || to_bf16)) return {};
+  const std::uint64_t all = count.dense + count.experts;
+  if (spec.kernels.accumulation == Accumulation::kSeparate) {
+    if (!to_fp32) return {};
+    return StreamShape{.kernel = Kernel::ACCUMULATE, .rows = 1, .width = all};
+  }
+  std::int64_t summed = spec.micro_batch_sequences * tokens_of(spec) / spec.parallel.context;
+  if (count.experts > count.dense) {  // tokens of an expert, were all equally busy
+    const std::int64_t copies =
+        spec.model.moe.top_k * spec.parallel.expert * expert_tensor_of(spec.parallel);
+    summed = summed * copies / (spec.model.moe.experts * spec.parallel.tensor);
+  }
+  return StreamShape{.kernel = to_fp32 ? Kernel::PRODUCT_ADD_FP32 : Kernel::PRODUCT_ADD_BF16,
+                     .rows = static_cast<std::uint64_t>(std::max<std::int64_t>(summed, 1)),
+                     .width = all};
+}
+
 }  // namespace
 
 StateWriter::StateWriter(const TransformerPlan& plan, const TransformerCosts& costs,
@@ -257,8 +281,12 @@ void StateWriter::accumulate(std::uint32_t unit, bool first_micro_batch) {
   }
   if (read + written == 0) return;
   const schema::Phase phase = std::exchange(out_.context().phase, schema::Phase::ACCUMULATE);
-  out_.compute(
-      {schema::Operation::ELEMENTWISE, "accumulate", first_micro_batch ? 0 : all, read, written});
+  out_.compute({.operation = schema::Operation::ELEMENTWISE,
+                .name = "accumulate",
+                .flops = first_micro_batch ? 0 : all,
+                .bytes_read = read,
+                .bytes_written = written,
+                .shape = accumulation_shape(spec, count, first_micro_batch)});
   out_.context().phase = phase;
 }
 

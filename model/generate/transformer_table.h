@@ -73,22 +73,34 @@ class Table {
   }
 
   [[nodiscard]] OperationCost row(Op operation, const char* name, Wide flops, Wide read,
-                                  Wide written) const {
-    return {operation, name, to_count(flops), to_count(read * element_),
-            to_count(written * element_)};
+                                  Wide written, Shape shape = {}) const {
+    return {.operation = operation,
+            .name = name,
+            .flops = to_count(flops),
+            .bytes_read = to_count(read * element_),
+            .bytes_written = to_count(written * element_),
+            .shape = shape};
+  }
+  static Shape stream(schema::StreamKernel kernel, Wide rows, Wide width) {
+    if (rows == 0 || width == 0) return {};
+    return StreamShape{.kernel = kernel, .rows = to_count(rows), .width = to_count(width)};
   }
   // Of whole bytes: dropout's masks beside elements.
   [[nodiscard]] OperationCost with_masks(OperationCost cost, Wide read, Wide written) const {
     cost.bytes_read = to_count(cost.bytes_read + read);
     cost.bytes_written = to_count(cost.bytes_written + written);
+    cost.shape = {};  // another kernel
     return cost;
   }
   // To the operands' precision.
   [[nodiscard]] std::optional<OperationCost> cast(const char* name, Wide elements) const {
     if (!casts_) return {};
-    return OperationCost{Op::ELEMENTWISE, name, to_count(elements),
-                         to_count(elements * element_ * cast_reads_),
-                         to_count(operands(elements * copies_))};
+    return OperationCost{.operation = Op::ELEMENTWISE,
+                         .name = name,
+                         .flops = to_count(elements),
+                         .bytes_read = to_count(elements * element_ * cast_reads_),
+                         .bytes_written = to_count(operands(elements * copies_)),
+                         .shape = cast_shape(elements)};
   }
 
   struct Names {
@@ -121,13 +133,23 @@ class Table {
   }
 
  private:
+  [[nodiscard]] Shape cast_shape(Wide elements) const {
+    using Kernel = schema::StreamKernel;
+    if (operand_type_ != schema::DataType::FP8) return {};
+    const bool scales = cast_reads_ == 2;
+    const bool turns = copies_ == 2;
+    const Kernel once = turns ? Kernel::CAST_TRANSPOSE_FP8 : Kernel::CAST_FP8;
+    const Kernel twice = turns ? Kernel::SCALED_CAST_TRANSPOSE_FP8 : Kernel::SCALED_CAST_FP8;
+    return stream(scales ? twice : once, 1, elements);
+  }
   [[nodiscard]] OperationCost product(const char* name, Wide flops, Wide read, Wide written) const {
     return {
         Op::GEMM,     name, to_count(flops), to_count(operands(read)), to_count(written * element_),
         operand_type_};
   }
-  static Shape gemm_shape(Wide m, Wide n, Wide k) {
-    return GemmShape{.m = to_count(m), .n = to_count(n), .k = to_count(k)};
+  [[nodiscard]] Shape gemm_shape(Wide m, Wide n, Wide k) const {
+    return GemmShape{
+        .m = to_count(m), .n = to_count(n), .k = to_count(k), .converted = casts_};
   }
   // Bytes of so many operands of products, in whole ones.
   [[nodiscard]] Wide operands(Wide elements) const {

@@ -4,7 +4,11 @@ namespace exawarp::model {
 namespace {
 
 GemmShape read_gemm(schema::Shape::Gemm::Reader in) {
-  return {.m = in.getM(), .n = in.getN(), .k = in.getK(), .batch = in.getBatch()};
+  return {.m = in.getM(),
+          .n = in.getN(),
+          .k = in.getK(),
+          .batch = in.getBatch(),
+          .converted = in.getConverted()};
 }
 
 AttentionShape read_attention(schema::Shape::Attention::Reader in) {
@@ -31,6 +35,10 @@ ExpertShape read_experts(schema::Shape::Experts::Reader in) {
           .gated = in.getGated()};
 }
 
+StreamShape read_stream(schema::Shape::Stream::Reader in) {
+  return {.kernel = in.getKernel(), .rows = in.getRows(), .width = in.getWidth()};
+}
+
 struct Writer {
   schema::Shape::Builder out;
   void operator()(std::monostate) { out.setUnknown(); }
@@ -40,6 +48,7 @@ struct Writer {
     to.setN(shape.n);
     to.setK(shape.k);
     to.setBatch(shape.batch);
+    to.setConverted(shape.converted);
   }
   void operator()(const AttentionShape& shape) {
     auto to = out.initAttention();
@@ -65,6 +74,12 @@ struct Writer {
     to.setExpert(shape.expert);
     to.setGated(shape.gated);
   }
+  void operator()(const StreamShape& shape) {
+    auto to = out.initStream();
+    to.setKernel(shape.kernel);
+    to.setRows(shape.rows);
+    to.setWidth(shape.width);
+  }
 };
 
 }  // namespace
@@ -74,6 +89,7 @@ Shape read_shape(schema::Shape::Reader in) {
     case schema::Shape::GEMM: return read_gemm(in.getGemm());
     case schema::Shape::ATTENTION: return read_attention(in.getAttention());
     case schema::Shape::EXPERTS: return read_experts(in.getExperts());
+    case schema::Shape::STREAM: return read_stream(in.getStream());
     case schema::Shape::UNKNOWN: break;
   }
   return {};  // also what a later version may add

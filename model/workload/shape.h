@@ -13,6 +13,7 @@ namespace exawarp::model {
 // `batch` times (m x k) times (k x n).
 struct GemmShape {
   std::uint64_t m = 1, n = 1, k = 1, batch = 1;
+  bool converted = false;  // operands come in the product's type: other nodes convert them
   friend auto operator<=>(const GemmShape&, const GemmShape&) = default;
 };
 
@@ -37,7 +38,14 @@ struct ExpertShape {
   friend auto operator<=>(const ExpertShape&, const ExpertShape&) = default;
 };
 
-using Shape = std::variant<std::monostate, GemmShape, AttentionShape, ExpertShape>;
+// A kernel that moves memory (workload.capnp, StreamKernel).
+struct StreamShape {
+  schema::StreamKernel kernel = schema::StreamKernel::ADD;
+  std::uint64_t rows = 1, width = 1;
+  friend auto operator<=>(const StreamShape&, const StreamShape&) = default;
+};
+
+using Shape = std::variant<std::monostate, GemmShape, AttentionShape, ExpertShape, StreamShape>;
 
 constexpr std::uint64_t kShapeSizeMax = std::uint64_t{1} << 40;  // of each number, exclusive
 

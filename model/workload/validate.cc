@@ -166,6 +166,9 @@ class ShapeCheck {
       check(size, 1);
     }
   }
+  void operator()(const StreamShape& s) const {  // a kernel of a later version is not known: fine
+    for (const std::uint64_t size : {s.rows, s.width}) check(size, 1);
+  }
 
  private:
   void check(std::uint64_t size, std::uint64_t least) const {

@@ -128,7 +128,13 @@ struct Shape {
   union {
     unknown @0 :Void;
     # batch times a product of m x k and k x n; the batch shares nothing
-    gemm :group { m @1 :UInt64; n @2 :UInt64; k @3 :UInt64; batch @4 :UInt64; }
+    gemm :group {
+      m @1 :UInt64;
+      n @2 :UInt64;
+      k @3 :UInt64;
+      batch @4 :UInt64;
+      converted @23 :Bool;       # operands come in the product's type: other nodes convert them
+    }
     # Scores, softmax and values of `newTokens` queries a sequence that see themselves (the earlier
     # of them, if causal) and pastTokens before them.
     attention :group {
@@ -155,7 +161,38 @@ struct Shape {
       expert @21 :UInt64;        # devices that the experts are shared out over
       gated @22 :Bool;
     }
+    # A kernel that moves memory: what it works on has `rows` of `width` elements.
+    stream :group {
+      kernel @24 :StreamKernel;
+      rows @25 :UInt64;
+      width @26 :UInt64;
+    }
   }
+}
+
+# Kernels that move memory, by what was measured of them (scripts/measure_kernels).
+enum StreamKernel {
+  rmsNorm @0;
+  rmsNormBackward @1;
+  layerNorm @2;
+  layerNormBackward @3;
+  add @4;                        # of two tensors
+  accumulate @5;                 # of a gradient to one in fp32
+  swiglu @6;
+  swigluBackward @7;
+  gelu @8;                       # with a bias
+  geluBackward @9;
+  rotary @10;
+  permute @11;                   # rows in another order
+  castFp8 @12;
+  castTransposeFp8 @13;          # as it lies, and turned over
+  scaledCastFp8 @14;             # the same two, by the tensor's own maximum
+  scaledCastTransposeFp8 @15;
+  transposeFp8 @16;
+  # By how much a product of `rows` tokens takes longer that adds its result, of `width` elements,
+  # to what is there, than one that writes it in bf16.
+  productAddBf16 @17;
+  productAddFp32 @18;
 }
 
 # Data only (no pointers), so that a node is read in place with plain loads.

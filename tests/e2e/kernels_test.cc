@@ -243,6 +243,20 @@ TEST_F(KernelImport, BackwardPassesOfAttentionHaveTablesOfTheirOwn) {
   EXPECT_NEAR(time_of("mla_backward_bfloat16.xkt", {}, {16, 1, 1024}), 250, 0.1);
 }
 
+// Norms go by rows and width, others by their elements; products of converted operands apart.
+TEST_F(KernelImport, KernelsThatMoveMemoryHaveTablesOfTheirOwn) {
+  const Ran ran = import(
+      "operation,type,rows,width,m,n,k,time_us\n"
+      "rms_norm,bf16,64,512,,,,2\nswiglu,bf16,64,512,,,,3\nadam,bf16,64,512,,,,4\n"
+      "gemm_converted,fp8,,,64,128,256,5\ngemm,fp8,,,64,128,256,9\n");
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("left out: 1 of adam"), std::string::npos) << ran.out;
+  EXPECT_NEAR(time_of("rms_norm_bfloat16.xkt", {}, {64, 512}), 2, 1e-3);
+  EXPECT_NEAR(time_of("swiglu_bfloat16.xkt", {}, {64. * 512}), 3, 1e-3);
+  EXPECT_NEAR(time_of("gemm_converted_fp8.xkt", {}, {64, 128, 256}), 5, 1e-3);
+  EXPECT_NEAR(time_of("gemm_fp8.xkt", {}, {64, 128, 256}), 9, 1e-3);
+}
+
 TEST_F(KernelImport, TheFastestOfSeveralKernelsCounts) {
   ASSERT_EQ(import("name,m,n,k,type,ns\na,64,64,64,fp8,5000\nb,64,64,64,fp8,4000\n").exit_code, 0);
   EXPECT_NEAR(time_of("gemm_fp8.xkt", {}, {64, 64, 64}), 4, 1e-3);
@@ -329,6 +343,10 @@ TEST_F(KernelImport, FilesThatAreNotSoundAreRefusedAndNothingIsWritten) {
       {"m,n,k,type,time_us\n1,2,3,bf16,1,5\n", "times:2: has 6 fields", {}},
       {"m,n,k,type,time_us\n\"1,2,3,bf16,1\n", "times:2: has a quote that does not end", {}},
       {"operation,time_us\nnorm,1\n", "times: has no kernels for a table", {}},
+      {"operation,type,width,time_us\nadd,bf16,8,1\n", "times:1: has no column \"rows\"", {}},
+      {"operation,type,rows,width,time_us\nadd,bf16,70000,70000,1\n",
+       "times:2: has a size of 4900000000",
+       {}},
       {"device,m,n,k,type,time_us\nA,1,2,3,bf16,1\nB,1,2,3,bf16,1\n",
        "times:3: column device: \"B\"; expected \"A\" as before",
        {}},

@@ -10,6 +10,7 @@
 #include "io/formats/kernels/csv.h"
 #include "io/formats/kernels/rows.h"
 #include "io/study/suggest.h"
+#include "model/compute/stream_tables.h"
 
 namespace exawarp::io {
 namespace {
@@ -59,7 +60,10 @@ double median(std::vector<double> all) {
 }
 
 model::KernelTable::Layout layout_of(const std::string& operation, const std::string& type) {
-  if (operation == "gemm") return {operation, type, {}, {"m", "n", "k"}};
+  if (operation.starts_with("gemm")) return {operation, type, {}, {"m", "n", "k"}};
+  if (const model::StreamTable* stream = model::stream_table(operation)) {
+    return {operation, type, {}, {stream->axes.begin(), stream->axes.end()}};
+  }
   if (operation.starts_with("mla")) return {operation, type, {}, {"heads", "batch", "new_tokens"}};
   return {operation,
           type,
@@ -87,6 +91,8 @@ std::string_view table_operation(std::string_view operation) {
   for (const char* product : {"gemm", "matmul", "mm", "dot", "dot_general", "linear"}) {
     if (name == product) return "gemm";
   }
+  if (name == "gemm_converted") return "gemm_converted";
+  if (const model::StreamTable* stream = model::stream_table(name)) return stream->name;
   if (name == "attention") return "prefill";
   if (name == "attention_backward") return "prefill_backward";
   for (const char* attention : {"prefill", "prefill_backward", "mla", "mla_backward", "decode"}) {
@@ -117,7 +123,8 @@ void KernelRows::add(const std::string& place, const MeasuredKernel& kernel) {
 KernelImport KernelRows::finish(const std::string& file) && {
   if (times_.empty()) {
     throw core::InputError(file, fmt::format("has no kernels for a table, but {} others; expected "
-                                             "products or attention whose shapes are known",
+                                             "products, attention or kernels that move memory, "
+                                             "whose shapes are known",
                                              import_.left_out.size()));
   }
   for (const auto& [table, shapes] : times_) {

@@ -8,6 +8,7 @@
 #include "io/formats/kernels/csv.h"
 #include "io/formats/kernels/rows.h"
 #include "io/study/suggest.h"
+#include "model/compute/stream_tables.h"
 
 namespace exawarp::io {
 namespace {
@@ -37,12 +38,21 @@ class ShapeColumns {
     out.type = text(row, given_type_);
     if (out.type.empty()) out.type = type_;
     const std::string_view table = table_operation(out.operation);
-    if (table == "gemm") {
+    if (table.starts_with("gemm")) {
       out.sizes = {row.count(need({"m"})), row.count(need({"n"})), row.count(need({"k"}))};
       const std::uint64_t batch = count_or(row, {"batch", "b"}, 1);
       if (__builtin_mul_overflow(out.sizes[0], batch, out.sizes.data())) {
         row.fail(need({"batch", "b"}), "sizes whose product is below 2^64");
       }
+      return out;
+    }
+    if (const model::StreamTable* stream = model::stream_table(table)) {
+      out.sizes = {row.count(need({"rows"})), row.count(need({"width"}))};
+      if (stream->axes.size() == 2) return out;
+      if (__builtin_mul_overflow(out.sizes[0], out.sizes[1], out.sizes.data())) {
+        row.fail(need({"width"}), "sizes whose product is below 2^64");
+      }
+      out.sizes.pop_back();
       return out;
     }
     const std::uint64_t heads = row.count(need({"heads", "h"}));

@@ -14,15 +14,17 @@ struct MeasuredKernel {
   std::string name;
   std::string operation;  // as the file calls it
   std::string type;       // the same
-  // gemm: m, n, k; decode: heads, batch, past_tokens; others: heads, batch, new_tokens.
+  // gemm, gemm_converted: m, n, k; decode: heads, batch, past_tokens; other attention: heads,
+  // batch, new_tokens; kernels that move memory: StreamTable::axes.
   std::vector<std::uint64_t> sizes;
   // prefill, prefill_backward, decode: head_dim, window, key-value heads (0: as many as heads).
   std::vector<std::uint64_t> key;
   double us = 0;
 };
 
-// The table's name: gemm, prefill, prefill_backward, mla, mla_backward or decode; empty: no table
-// holds such operations.
+// The table's name: gemm, gemm_converted, prefill, prefill_backward, mla, mla_backward, decode, or
+// that of a kernel that moves memory (model/compute/stream_tables.h); empty: no table holds such
+// operations.
 std::string_view table_operation(std::string_view operation);
 
 class KernelRows {

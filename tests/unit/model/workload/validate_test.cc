@@ -224,7 +224,7 @@ const Case kCases[] = {
      "programs[0] \"stage 0\" nodes[2]: sizes: 1000000 for a node that is no collective; expected "
      "0"},
     {"NoSuchShape", [](W w) { first(w, 0, schema::NodeKind::COMPUTE).setShape(9'999); },
-     "programs[0] \"stage 0\" nodes[2]: shape: no such shape: 9999; expected at most 12"},
+     "programs[0] \"stage 0\" nodes[2]: shape: no such shape: 9999; expected at most 18"},
     {"ShapeOfASend", [](W w) { first(w, 0, schema::NodeKind::SEND).setShape(1); },
      "programs[0] \"stage 0\" nodes[19]: shape: 1 for a node that computes nothing; expected 0"},
     {"ShapeOfNothing", [](W w) { w.initShapes(1)[0].initGemm().setM(4); },
