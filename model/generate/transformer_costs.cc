@@ -143,8 +143,7 @@ ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table&
   if (spec.kernels.sort_slots && spec.routing.node_devices == 0 && spec.parallel.expert > 1 &&
       spec.model.moe.experts > spec.parallel.expert) {
     const Wide moved = split * received * s.hidden;
-    const Shape shape =
-        Table::stream(schema::StreamKernel::PERMUTE, split * received, s.hidden);
+    const Shape shape = Table::stream(schema::StreamKernel::PERMUTE, split * received, s.hidden);
     e.sort = {table.row(Op::ELEMENTWISE, "sort", 0, moved, moved, shape),
               table.row(Op::ELEMENTWISE, "sort.back", 0, moved, moved, shape)};
   }

@@ -30,8 +30,8 @@ namespace {
 using schema::CollectiveType;
 
 // An n-th of an operation; of bytes, rounded up. Products and kernels that move memory have an n-th
-// of the rows (or, where all is one row, of its elements); attention's
-// parts are those of a ring, which see as many keys as they have queries.
+// of the rows (or, where all is one row, of its elements); attention's parts are those of a ring,
+// which see as many keys as they have queries.
 OperationCost part_of(OperationCost cost, std::uint32_t n) {
   if (n == 1) return cost;
   if (auto* gemm = std::get_if<GemmShape>(&cost.shape)) gemm->m = divide_up(gemm->m, n);

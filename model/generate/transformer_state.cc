@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "model/generate/transformer_memory.h"
+#include "model/generate/transformer_table.h"
 
 namespace exawarp::model {
 namespace {
@@ -28,8 +29,7 @@ Shape accumulation_shape(const TransformerSpec& spec, const ParameterCount& coun
   if (spec.precision != schema::DataType::BF16 || !(to_fp32 || to_bf16)) return {};
   const std::uint64_t all = count.dense + count.experts;
   if (spec.kernels.accumulation == Accumulation::kSeparate) {
-    if (!to_fp32) return {};
-    return StreamShape{.kernel = Kernel::ACCUMULATE, .rows = 1, .width = all};
+    return to_fp32 ? Table::stream(Kernel::ACCUMULATE, 1, all) : Shape{};
   }
   std::int64_t summed = spec.micro_batch_sequences * tokens_of(spec) / spec.parallel.context;
   if (count.experts > count.dense) {  // tokens of an expert, were all equally busy
@@ -37,9 +37,8 @@ Shape accumulation_shape(const TransformerSpec& spec, const ParameterCount& coun
         spec.model.moe.top_k * spec.parallel.expert * expert_tensor_of(spec.parallel);
     summed = summed * copies / (spec.model.moe.experts * spec.parallel.tensor);
   }
-  return StreamShape{.kernel = to_fp32 ? Kernel::PRODUCT_ADD_FP32 : Kernel::PRODUCT_ADD_BF16,
-                     .rows = static_cast<std::uint64_t>(std::max<std::int64_t>(summed, 1)),
-                     .width = all};
+  return Table::stream(to_fp32 ? Kernel::PRODUCT_ADD_FP32 : Kernel::PRODUCT_ADD_BF16,
+                       wide(std::max<std::int64_t>(summed, 1)), all);
 }
 
 }  // namespace

@@ -81,8 +81,9 @@ class Table {
             .bytes_written = to_count(written * element_),
             .shape = shape};
   }
+  // Unknown where it is nothing, or more than a shape can say.
   static Shape stream(schema::StreamKernel kernel, Wide rows, Wide width) {
-    if (rows == 0 || width == 0) return {};
+    if (rows == 0 || width == 0 || rows >= kShapeSizeMax || width >= kShapeSizeMax) return {};
     return StreamShape{.kernel = kernel, .rows = to_count(rows), .width = to_count(width)};
   }
   // Of whole bytes: dropout's masks beside elements.
@@ -148,8 +149,7 @@ class Table {
         operand_type_};
   }
   [[nodiscard]] Shape gemm_shape(Wide m, Wide n, Wide k) const {
-    return GemmShape{
-        .m = to_count(m), .n = to_count(n), .k = to_count(k), .converted = casts_};
+    return GemmShape{.m = to_count(m), .n = to_count(n), .k = to_count(k), .converted = casts_};
   }
   // Bytes of so many operands of products, in whole ones.
   [[nodiscard]] Wide operands(Wide elements) const {
