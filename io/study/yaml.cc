@@ -531,11 +531,10 @@ Settings YamlDocument::settings() const {
 }
 
 ResolvedYaml YamlDocument::resolved() const {
-  const std::string values = yaml_text(*root_, YamlComments::none);
+  YamlTexts texts = yaml_texts(*root_);
   core::Hasher hasher;
-  hasher.bytes(values.data(), values.size());
-  return {.text = yaml_text(*root_, YamlComments::origins),
-          .hash = core::to_hex({hasher.value()})};
+  hasher.bytes(texts.plain.data(), texts.plain.size());
+  return {.text = std::move(texts.annotated), .hash = core::to_hex({hasher.value()})};
 }
 
 }  // namespace exawarp::io

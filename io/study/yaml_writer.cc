@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "core/check.h"
 
@@ -26,17 +27,28 @@ bool is_plain(std::string_view text) {
 
 class Writer {
  public:
-  explicit Writer(YamlComments comments) : comments_(comments == YamlComments::origins) {}
-
-  std::string text(const YamlNode& root) {
+  // Written once, as the emitter takes longer than all else that reading a study does; comments are
+  // cut out of a copy.
+  YamlTexts texts(const YamlNode& root) {
     EXAWARP_CHECK(root.kind == NodeKind::mapping);
     out_.SetIndent(2);
     write(root);
     EXAWARP_CHECK(out_.good());
-    return std::string(out_.c_str()) + "\n";
+    YamlTexts out{.plain = {}, .annotated = std::string(out_.c_str()) + "\n"};
+    std::size_t from = 0;
+    for (const Span& comment : comments_) {
+      out.plain.append(out.annotated, from, comment.from - from);
+      from = comment.until;
+    }
+    out.plain.append(out.annotated, from);
+    return out;
   }
 
  private:
+  struct Span {
+    std::size_t from, until;
+  };
+
   void write(const YamlNode& node) {
     switch (node.kind) {
       case NodeKind::null:
@@ -85,23 +97,31 @@ class Writer {
   // `origin` is told where it is not that of the mapping it stands in.
   void write_entry(const YamlNode::Entry& entry, const std::string& origin) {
     const bool below = entry.value->kind == NodeKind::mapping;
-    const bool comment = comments_ && !origin.empty();
     out_ << YAML::Key;
     write_text(entry.key);
     out_ << YAML::Value;
-    if (below && comment) out_ << YAML::Comment(origin);
+    if (below && !origin.empty()) write_comment(origin);
     write(*entry.value);
-    if (!below && comment) out_ << YAML::Comment(origin);
+    if (!below && !origin.empty()) write_comment(origin);
+  }
+
+  // The emitter may write what belongs to the value before it, and then the comment's own spaces.
+  void write_comment(const std::string& text) {
+    const std::size_t before = out_.size();
+    out_ << YAML::Comment(text);
+    const std::string_view written = std::string_view(out_.c_str(), out_.size());
+    std::size_t from = written.find('#', before);
+    EXAWARP_CHECK(from != std::string_view::npos);
+    while (from > before && written[from - 1] == ' ') --from;
+    comments_.push_back({from, written.size()});
   }
 
   YAML::Emitter out_;
-  bool comments_;
+  std::vector<Span> comments_;  // ascending
 };
 
 }  // namespace
 
-std::string yaml_text(const YamlNode& root, YamlComments comments) {
-  return Writer(comments).text(root);
-}
+YamlTexts yaml_texts(const YamlNode& root) { return Writer().texts(root); }
 
 }  // namespace exawarp::io

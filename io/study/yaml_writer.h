@@ -7,10 +7,12 @@
 
 namespace exawarp::io {
 
-enum class YamlComments { none, origins };
+struct YamlTexts {
+  std::string plain;      // without comments
+  std::string annotated;  // the same, with comments: which file a value is from, what is a default
+};
 
-// `root`, a mapping, with what holds where it says nothing. Comments say which file a value comes
-// from, and what is a default. Paths of files are absolute.
-std::string yaml_text(const YamlNode& root, YamlComments comments);
+// `root`, a mapping, with what holds where it says nothing. Paths of files are absolute.
+YamlTexts yaml_texts(const YamlNode& root);
 
 }  // namespace exawarp::io
