@@ -303,6 +303,12 @@ const Keys<model::ModelSpec>& model_keys() {
        K::flag("gated_ffn", &S::gated_ffn, "up and gate (SwiGLU), or up alone (GELU)"),
        K::flag("tied_embeddings", &S::tied_embeddings, "input embedding and head share weights"),
        K::flag("causal", &S::causal, "attention skips what lies in the future"),
+       K::integer("window", &S::window, kPositive,
+                  "tokens that a query sees at most, the nearest before it")
+           .otherwise("all"),
+       K::integer("full_attention_every", &S::full_attention_every, kPositive,
+                  "with `window`: of so many layers the last sees all tokens")
+           .otherwise("none does"),
        K::choice("family", &S::family, "of the network"),
        K::integer("encoder_layers", &S::encoder_layers, kPositive, "blocks of the encoder")
            .required()

@@ -8,15 +8,17 @@ namespace {
 
 // A rank's share of the core, as one kernel does it. Ulysses: all tokens for fewer heads. Otherwise
 // a rank has tokens from all over the sequence, so that they see as much as those of other ranks:
-// half the sequence on average where attention is causal.
-Shape core_shape(const TransformerSpec& spec, const Sizes& s, const Sizes& memory, bool causal) {
+// half the sequence on average where attention is causal. Through a window they see what is near
+// them, wherever they are.
+Shape core_shape(const TransformerSpec& spec, const Sizes& s, const Sizes& memory, bool causal,
+                 Wide window) {
   const bool whole = spec.parallel.context_method == ContextMethod::kUlysses;
   const Wide heads = s.heads / s.tensor / (whole ? s.context : 1);
   const Wide tokens = whole ? s.sequence : s.sequence / s.context;
   if (heads == 0 || tokens == 0 || memory.sequence < tokens) return {};
   const Wide key_width = s.query / s.heads;
   const Wide key_heads = s.key / key_width / s.tensor / (whole ? s.context : 1);
-  const Wide past = (memory.sequence - tokens) / (causal ? 2 : 1);
+  const Wide past = window != 0 ? 0 : (memory.sequence - tokens) / (causal ? 2 : 1);
   return AttentionShape{.batch = to_count(s.micro_batch),
                         .new_tokens = to_count(tokens),
                         .past_tokens = to_count(past),
@@ -24,6 +26,7 @@ Shape core_shape(const TransformerSpec& spec, const Sizes& s, const Sizes& memor
                         .key_value_heads = to_count(std::max<Wide>(key_heads, 1)),
                         .head_dim = to_count(key_width),
                         .value_dim = to_count(s.query_value / s.heads),
+                        .window = to_count(window),
                         .causal = causal};
 }
 
@@ -56,16 +59,26 @@ CoreProducts products_of(const Shape& core, std::uint64_t seen) {
 struct CoreSizes {
   Wide q, qv, k, v;  // queries, what comes out, keys, values
   Wide seen;         // tokens of the memory
+  Wide attended;     // by a query on average, twice as many
   Wide scores;
 };
 
-CoreSizes core_sizes(const TransformerSpec& spec, const Sizes& s, const Sizes& memory) {
+// Twice the tokens that a query sees on average: through a window of w all but the first w queries
+// see w.
+Wide attended_of(const Sizes& memory, bool causal, Wide window) {
+  if (window == 0) return causal ? memory.sequence : 2 * memory.sequence;
+  return window * (2 * memory.sequence - window) / memory.sequence;
+}
+
+CoreSizes core_sizes(const TransformerSpec& spec, const Sizes& s, const Sizes& memory, bool causal,
+                     Wide window) {
   const Wide parts = spec.parallel.context_method == ContextMethod::kUlysses ? 1 : memory.context;
   return {.q = s.tokens * s.query / s.tensor,
           .qv = s.tokens * s.query_value / s.tensor,
           .k = memory.tokens * parts * s.key / s.tensor,
           .v = memory.tokens * parts * s.value / s.tensor,
           .seen = memory.sequence,
+          .attended = attended_of(memory, causal, window),
           .scores = s.tokens * memory.sequence * s.heads / s.tensor};
 }
 
@@ -82,13 +95,12 @@ void convert_flash_core(AttentionCosts& a, const CoreSizes& c, const Table& tabl
   }
 }
 
-void set_flash_core(AttentionCosts& a, const CoreSizes& c, const Table& table, bool causal,
+void set_flash_core(AttentionCosts& a, const CoreSizes& c, const Table& table,
                     const Shape& shape) {
-  const Wide half = causal ? 2 : 1;
-  a.core = {table.row(Op::ATTENTION, "attention", 2 * c.seen * (c.q + c.qv) / half, c.q + c.k + c.v,
-                      c.qv)};
+  a.core = {
+      table.row(Op::ATTENTION, "attention", c.attended * (c.q + c.qv), c.q + c.k + c.v, c.qv)};
   a.core_backward = {table.row(Op::ATTENTION, "attention.backward",
-                               2 * c.seen * (3 * c.q + 2 * c.qv) / half, c.q + 2 * c.qv + c.k + c.v,
+                               c.attended * (3 * c.q + 2 * c.qv), c.q + 2 * c.qv + c.k + c.v,
                                c.q + c.k + c.v)};
   a.core[0].shape = a.core_backward[0].shape = shape;
   auto* backward = std::get_if<AttentionShape>(&a.core_backward[0].shape);
@@ -134,19 +146,19 @@ void set_plain_core(AttentionCosts& a, const TransformerSpec& spec, const CoreSi
 }
 
 void set_core(AttentionCosts& a, const TransformerSpec& spec, const Sizes& s, const Sizes& memory,
-              bool causal) {
+              bool causal, Wide window) {
   const Table table(spec);
-  const CoreSizes sizes = core_sizes(spec, s, memory);
-  const Shape shape = core_shape(spec, s, memory, causal);
+  const CoreSizes sizes = core_sizes(spec, s, memory, causal, window);
+  const Shape shape = core_shape(spec, s, memory, causal, window);
   if (spec.flash_attention) {
-    set_flash_core(a, sizes, table, causal, shape);
+    set_flash_core(a, sizes, table, shape);
     const schema::DataType type = attention_precision_of(spec);
     if (type != spec.precision) convert_flash_core(a, sizes, table, type);
   } else {
     set_plain_core(a, spec, sizes, table, products_of(shape, to_count(sizes.seen)));
   }
   a.core_model_flops =
-      static_cast<double>(to_count(2 * sizes.seen * (sizes.q + sizes.qv) / (causal ? 2 : 1)));
+      static_cast<double>(to_count(sizes.attended * (sizes.q + sizes.qv)));
 }
 
 GemmCosts projection_of(const Sizes& s, const Table& table) {
@@ -187,10 +199,10 @@ OperationPair norm_of(const Sizes& s, const Table& table) {
 }
 
 AttentionCosts self_attention(const TransformerSpec& spec, const Sizes& s, const Table& table,
-                              bool causal) {
+                              bool causal, Wide window) {
   AttentionCosts a;
   set_common(a, s, s, table);
-  set_core(a, spec, s, s, causal);
+  set_core(a, spec, s, s, causal, window);
   const MlaSpec& mla = spec.model.mla;
   if (mla.key_value_rank == 0) {
     const Wide turned = s.tokens * (s.query + s.key) / s.tensor;
@@ -218,7 +230,7 @@ AttentionCosts cross_attention(const TransformerSpec& spec, const Sizes& s, cons
   AttentionCosts a;
   a.is_cross = true;
   set_common(a, s, memory, table);
-  set_core(a, spec, s, memory, false);
+  set_core(a, spec, s, memory, false, 0);
   a.in = {
       table.gemm({"cross.q", "cross.q.dx", "cross.q.dw"}, s.tokens, s.hidden, s.query / s.tensor),
       table.gemm({"cross.kv", "cross.kv.dx", "cross.kv.dw"}, memory.tokens, s.hidden,

@@ -7,8 +7,9 @@
 namespace exawarp::model {
 
 OperationPair norm_of(const Sizes& s, const Table& table);
+// `window`: tokens that a query sees at most, causal; 0: all.
 AttentionCosts self_attention(const TransformerSpec& spec, const Sizes& s, const Table& table,
-                              bool causal);
+                              bool causal, Wide window);
 // `memory`: the stack that `s` looks at.
 AttentionCosts cross_attention(const TransformerSpec& spec, const Sizes& s, const Sizes& memory,
                                const Table& table);

@@ -74,6 +74,17 @@ void check_vision(const ModelSpec& model) {
   }
 }
 
+void check_window(const ModelSpec& model) {
+  in_range("model.window", model.window, 0, kWidthMax);
+  in_range("model.full_attention_every", model.full_attention_every, 0, kCountMax);
+  if (model.window == 0) return;
+  if (model.family != ModelFamily::kDecoder || !model.causal || model.mla.key_value_rank != 0) {
+    refuse("model.window",
+           "stands in a model whose attention is latent or looks ahead; expected a causal decoder "
+           "with heads of its own keys");
+  }
+}
+
 void check_model(const ModelSpec& model) {
   in_range("model.layers", model.layers, 1, kCountMax);
   in_range("model.hidden", model.hidden, 1, kWidthMax);
@@ -92,6 +103,7 @@ void check_model(const ModelSpec& model) {
   in_range("model.encoder_layers", model.encoder_layers, has_encoder ? 1 : 0,
            has_encoder ? kCountMax - model.layers : 0);
   check_latent_attention(model.mla);
+  check_window(model);
   check_experts(model);
 }
 

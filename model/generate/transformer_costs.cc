@@ -303,11 +303,11 @@ double model_flops_of(const LayerCosts& layer) {
 
 // A block of stack `s`; `memory`: where it looks at an encoder.
 LayerCosts layer_of(const TransformerSpec& spec, const Sizes& s, const Sizes* memory, bool causal,
-                    std::optional<ExpertCosts> experts) {
+                    Wide window, std::optional<ExpertCosts> experts) {
   const Table table(spec);
   const Wide residual = s.local_tokens * s.hidden;
   LayerCosts layer;
-  layer.attention = {self_attention(spec, s, table, causal)};
+  layer.attention = {self_attention(spec, s, table, causal, window)};
   if (memory != nullptr) layer.attention.push_back(cross_attention(spec, s, *memory, table));
   layer.norm = norm_of(s, table);
   const Shape sum = Table::stream(schema::StreamKernel::ADD, s.local_tokens, s.hidden);
@@ -341,17 +341,22 @@ void add_decoder_kinds(TransformerCosts& costs, const TransformerSpec& spec, con
   const ModelSpec& model = spec.model;
   const Table table(spec);
   const bool causal = model.family != ModelFamily::kVision && model.causal;
-  costs.kinds.push_back(layer_of(spec, s, nullptr, causal, std::nullopt));
-  for (std::uint32_t p = 0; p < routing.slots.size(); ++p) {
-    costs.kinds.push_back(
-        layer_of(spec, s, nullptr, causal, experts_of(spec, s, table, routing, expert_rank, p)));
-  }
+  const auto add_kinds = [&](Wide window) {
+    costs.kinds.push_back(layer_of(spec, s, nullptr, causal, window, std::nullopt));
+    for (std::uint32_t p = 0; p < routing.slots.size(); ++p) {
+      costs.kinds.push_back(layer_of(spec, s, nullptr, causal, window,
+                                     experts_of(spec, s, table, routing, expert_rank, p)));
+    }
+  };
+  add_kinds(0);
+  // Those that look through a window follow, where it is narrower than all that there is.
+  const std::size_t through_window = wide(model.window) < s.sequence ? costs.kinds.size() : 0;
+  if (model.window != 0 && through_window != 0) add_kinds(wide(model.window));
   std::size_t with_experts = 0;
   for (std::int64_t i = 0; i < model.layers; ++i) {
-    const bool has = has_experts(model, i);
-    costs.kind_of_layer.push_back(
-        has ? static_cast<std::uint8_t>(1 + with_experts++ % routing.slots.size())
-            : std::uint8_t{0});
+    std::size_t kind = is_windowed(model, i) ? through_window : 0;
+    if (has_experts(model, i)) kind += 1 + with_experts++ % routing.slots.size();
+    costs.kind_of_layer.push_back(static_cast<std::uint8_t>(kind));
   }
 }
 
@@ -432,8 +437,8 @@ TransformerCosts uniform_costs(const TransformerSpec& spec, const ExpertRouting&
     return costs;
   }
   const Sizes encoder = sizes_of(spec, encoder_tokens_of(spec));
-  costs.kinds = {layer_of(spec, encoder, nullptr, false, std::nullopt),
-                 layer_of(spec, s, &encoder, spec.model.causal, std::nullopt)};
+  costs.kinds = {layer_of(spec, encoder, nullptr, false, 0, std::nullopt),
+                 layer_of(spec, s, &encoder, spec.model.causal, 0, std::nullopt)};
   costs.kind_of_layer.assign(static_cast<std::size_t>(spec.model.encoder_layers), 0);
   costs.kind_of_layer.resize(static_cast<std::size_t>(layers_of(spec.model)), 1);
   costs.decoder_embedding = costs.embedding;

@@ -15,6 +15,7 @@
 // rotary, split        0 (a few an element)            e T (q + k)/t           as read
 // attention (flash)    4 T S q/t, half if causal       e T (q + 2kc)/t         e T q/t
 //   backward           10 T S q/t, half if causal      e T (3q + 2kc)/t        e T (q + 2kc)/t
+//   window of w < S    w - w^2/(2S) tokens in place of the S/2 that a causal query sees
 // residual             T' H                            2 e T' H                e T' H
 // activation           5 T F/t                         g e T F/t               e T F/t
 //   backward           5 T F/t                         (g + 1) e T F/t         g e T F/t

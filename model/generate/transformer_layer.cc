@@ -35,7 +35,10 @@ using schema::CollectiveType;
 OperationCost part_of(OperationCost cost, std::uint32_t n) {
   if (n == 1) return cost;
   if (auto* gemm = std::get_if<GemmShape>(&cost.shape)) gemm->m = divide_up(gemm->m, n);
-  if (auto* core = std::get_if<AttentionShape>(&cost.shape)) core->past_tokens = 0;
+  if (auto* core = std::get_if<AttentionShape>(&cost.shape)) {
+    core->past_tokens = 0;
+    if (core->window != 0) cost.shape = {};  // most of what a part has is outside of windows
+  }
   if (auto* stream = std::get_if<StreamShape>(&cost.shape)) {
     std::uint64_t& split = stream->rows > 1 ? stream->rows : stream->width;
     split = divide_up(split, n);

@@ -7,6 +7,11 @@ std::int64_t kv_heads_of(const ModelSpec& model) {
   return model.kv_heads != 0 ? model.kv_heads : model.heads;
 }
 
+bool is_windowed(const ModelSpec& model, std::int64_t index) {
+  if (model.window == 0) return false;
+  return model.full_attention_every == 0 || (index + 1) % model.full_attention_every != 0;
+}
+
 std::int64_t head_dim_of(const ModelSpec& model) {
   return model.head_dim != 0 ? model.head_dim : model.hidden / model.heads;
 }

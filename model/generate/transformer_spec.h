@@ -62,6 +62,10 @@ struct ModelSpec {
   bool gated_ffn = true;         // model.gated_ffn: up and gate (SwiGLU), or up alone (GELU)
   bool tied_embeddings = false;  // model.tied_embeddings: input embedding and head share weights
   bool causal = true;            // model.causal: attention skips what lies in the future
+  // model.window: tokens that a query sees at most, its own among them; 0: all before it. The last
+  // of every model.full_attention_every layers sees all, and with 0 none does.
+  std::int64_t window = 0;
+  std::int64_t full_attention_every = 0;
   ModelFamily family = ModelFamily::kDecoder;  // model.family
   std::int64_t encoder_layers = 0;             // model.encoder_layers: encoder-decoder alone
   std::int64_t image = 0;                      // model.image: pixels of an edge; vision alone
@@ -428,6 +432,8 @@ struct TransformerSpec {
 
 // What the zeros and NONEs above stand for.
 [[nodiscard]] std::int64_t kv_heads_of(const ModelSpec& model);
+// Whether layer `index` looks through model.window.
+[[nodiscard]] bool is_windowed(const ModelSpec& model, std::int64_t index);
 [[nodiscard]] std::int64_t head_dim_of(const ModelSpec& model);
 [[nodiscard]] std::int64_t tokens_of(const TransformerSpec& spec);  // a sequence, of the decoder
 [[nodiscard]] std::int64_t encoder_tokens_of(const TransformerSpec& spec);
