@@ -99,7 +99,8 @@ TEST(StreamShapes, ExpertsSumUpTheirOwnTokens) {
   spec.kernels = {};
   spec.model.moe = {.experts = 8, .top_k = 2, .ffn = 160};
   std::set<std::uint64_t> summed;
-  for (const Shape& shape : shapes_of(spec).at("accumulate")) {
+  const std::set<Shape> shapes = shapes_of(spec).at("accumulate");
+  for (const Shape& shape : shapes) {
     if (const auto* stream = std::get_if<StreamShape>(&shape)) {
       if (stream->width > 100'000) summed.insert(stream->rows);
     }
