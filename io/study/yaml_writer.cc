@@ -27,8 +27,7 @@ bool is_plain(std::string_view text) {
 
 class Writer {
  public:
-  // Written once, as the emitter takes longer than all else that reading a study does; comments are
-  // cut out of a copy.
+  // Written once: comments are cut out of a copy.
   YamlTexts texts(const YamlNode& root) {
     EXAWARP_CHECK(root.kind == NodeKind::mapping);
     out_.SetIndent(2);
@@ -109,7 +108,7 @@ class Writer {
   void write_comment(const std::string& text) {
     const std::size_t before = out_.size();
     out_ << YAML::Comment(text);
-    const std::string_view written = std::string_view(out_.c_str(), out_.size());
+    const std::string_view written(out_.c_str(), out_.size());
     std::size_t from = written.find('#', before);
     EXAWARP_CHECK(from != std::string_view::npos);
     while (from > before && written[from - 1] == ' ') --from;

@@ -349,9 +349,11 @@ void add_decoder_kinds(TransformerCosts& costs, const TransformerSpec& spec, con
     }
   };
   add_kinds(0);
-  // Those that look through a window follow, where it is narrower than all that there is.
-  const std::size_t through_window = wide(model.window) < s.sequence ? costs.kinds.size() : 0;
-  if (model.window != 0 && through_window != 0) add_kinds(wide(model.window));
+  std::size_t through_window = 0;  // the first that looks through one narrower than the sequence
+  if (model.window != 0 && wide(model.window) < s.sequence) {
+    through_window = costs.kinds.size();
+    add_kinds(wide(model.window));
+  }
   std::size_t with_experts = 0;
   for (std::int64_t i = 0; i < model.layers; ++i) {
     std::size_t kind = is_windowed(model, i) ? through_window : 0;
