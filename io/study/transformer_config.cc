@@ -309,6 +309,9 @@ const Keys<model::ModelSpec>& model_keys() {
        K::integer("full_attention_every", &S::full_attention_every, kPositive,
                   "with `window`: of so many layers the last sees all tokens")
            .otherwise("none does"),
+       K::choice("blocks", &S::blocks,
+                 "attention and feed-forward one after the other; or beside each other, behind one "
+                 "norm, or a norm each"),
        K::choice("family", &S::family, "of the network"),
        K::integer("encoder_layers", &S::encoder_layers, kPositive, "blocks of the encoder")
            .required()

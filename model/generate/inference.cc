@@ -47,9 +47,10 @@ InferenceSizes sizes_of(const InferenceSpec& spec) {
 }
 
 // Of a layer, on one rank.
-std::uint64_t layer_parameters(const InferenceSizes& s) {
+std::uint64_t layer_parameters(const InferenceSizes& s, const ModelSpec& model) {
+  const std::uint64_t norms = model.blocks == BlockOrder::kParallel ? 1 : 2;
   return s.hidden * (2 * s.query + 2 * s.key + (s.ffn_matrices + 1) * s.ffn) / s.tensor +
-         2 * s.hidden;
+         norms * s.hidden;
 }
 
 // New tokens of a sequence, and all of it after the pass.
@@ -58,6 +59,17 @@ struct TokenPass {
   std::uint64_t new_tokens = 0;
   std::uint64_t context = 0;
 };
+
+// Tokens that stay in sight of the last of `tokens` in layer `index`.
+std::uint64_t in_sight(const ModelSpec& model, std::int64_t index, std::uint64_t tokens) {
+  return is_windowed(model, index) ? std::min(unsign(model.window), tokens) : tokens;
+}
+
+// Twice the tokens that all new ones look at in a layer where `sight` are in sight: those of a
+// prompt at what is before them.
+std::uint64_t twice_attended(const TokenPass& p, std::uint64_t sight) {
+  return p.index == 0 ? sight * (2 * p.new_tokens - sight) : 2 * sight;
+}
 
 struct StageGroups {
   std::uint16_t index = 0;
@@ -117,7 +129,7 @@ class InferenceStage {
     }
     for (std::int64_t l = 0; l < layers_; ++l) {
       out_.context().layer = static_cast<std::uint16_t>(first_layer_ + l);
-      layer(p, tokens);
+      layer(p, tokens, first_layer_ + l);
     }
     out_.context().layer = kNoLayer;
     if (!is_last_) return send("pipeline.send", 1, width);
@@ -126,32 +138,38 @@ class InferenceStage {
     if (more && !is_first_) send("tokens.send", 1 - stages(), token_bytes());
   }
 
-  void layer(const TokenPass& p, std::uint64_t tokens) {
+  // Blocks side by side are summed before they are reduced (transformer_parallel_blocks.cc).
+  void layer(const TokenPass& p, std::uint64_t tokens, std::int64_t index) {
     const std::uint64_t t = s_.tensor;
+    const BlockOrder order = spec_.model.blocks;
     norm(tokens);
     gemm("qkv", tokens, s_.hidden, (s_.query + 2 * s_.key) / t);
     const std::uint64_t turned = s_.element * tokens * (s_.query + 2 * s_.key) / t;
     out_.compute(
         {Op::ELEMENTWISE, "rotary", 0, turned,
          s_.element * tokens * s_.query / t + s_.cached_element * tokens * 2 * s_.key / t});
-    attention(p, tokens);
+    attention(p, tokens, in_sight(spec_.model, index, p.context));
     gemm("projection", tokens, s_.query / t, s_.hidden);
-    join(tokens);
-    norm(tokens);
+    if (order == BlockOrder::kSequential) join(tokens);
+    if (order != BlockOrder::kParallel) norm(tokens);
     gemm("ffn_in", tokens, s_.hidden, s_.ffn_matrices * s_.ffn / t);
     const std::uint64_t active = s_.element * tokens * s_.ffn / t;
     out_.compute(
         {Op::ELEMENTWISE, "activation", 5 * tokens * s_.ffn / t, s_.ffn_matrices * active, active});
     gemm("ffn_out", tokens, s_.ffn / t, s_.hidden);
+    if (order != BlockOrder::kSequential) {
+      const std::uint64_t width = s_.element * tokens * s_.hidden;
+      out_.compute({Op::ELEMENTWISE, "blocks.sum", tokens * s_.hidden, 2 * width, width});
+    }
     join(tokens);
   }
 
-  void attention(const TokenPass& p, std::uint64_t tokens) {
-    std::uint64_t flops = 4 * tokens * p.context * s_.query / s_.tensor;
-    if (p.index == 0) flops /= 2;
+  void attention(const TokenPass& p, std::uint64_t tokens, std::uint64_t sight) {
+    const std::uint64_t flops =
+        2 * s_.sequences * twice_attended(p, sight) * s_.query / s_.tensor;
     const std::uint64_t out = s_.element * tokens * s_.query / s_.tensor;
-    const std::uint64_t cached =
-        s_.cached_element * s_.sequences * p.context * 2 * s_.key / s_.tensor;
+    const std::uint64_t read = p.index == 0 ? p.context : sight;
+    const std::uint64_t cached = s_.cached_element * s_.sequences * read * 2 * s_.key / s_.tensor;
     flops_ += static_cast<double>(flops);
     out_.compute({Op::ATTENTION, "attention", flops, out + cached, out});
   }
@@ -217,18 +235,22 @@ class InferenceStage {
   void count() {
     const std::uint64_t edges = (is_first_ ? 1u : 0u) + (is_last_ ? 1u : 0u);
     const std::uint64_t tables = spec_.model.tied_embeddings && edges == 2 ? 1 : edges;
-    const std::uint64_t parameters = unsign(layers_) * layer_parameters(s_) +
+    const std::uint64_t parameters = unsign(layers_) * layer_parameters(s_, spec_.model) +
                                      tables * s_.vocabulary * s_.hidden / s_.tensor +
                                      (is_last_ ? s_.hidden : 0);
     out_.program().set_parameter_count(parameters);
     const std::uint64_t tokens = unsign(spec_.input_tokens + spec_.output_tokens - 1);
-    const std::uint64_t cache = s_.cached_element * s_.sequences * tokens * 2 * s_.key / s_.tensor;
+    std::uint64_t kept = 0;  // tokens, in all layers: of a window's nothing beyond it
+    for (std::int64_t l = 0; l < layers_; ++l) {
+      kept += in_sight(spec_.model, first_layer_ + l, tokens);
+    }
+    const std::uint64_t cache = s_.cached_element * s_.sequences * kept * 2 * s_.key / s_.tensor;
     const std::uint64_t widest =
         2 * s_.hidden + (s_.ffn_matrices + 1) * s_.ffn / s_.tensor;  // alive at once, a token
     const std::uint64_t prompt = s_.sequences * unsign(spec_.input_tokens);
     out_.program().set_memory(
         {.weights = s_.element * parameters,
-         .timeline = {{0, unsign(layers_) * cache + s_.element * prompt * widest}}});
+         .timeline = {{0, cache + s_.element * prompt * widest}}});
   }
 
   const InferenceSpec& spec_;

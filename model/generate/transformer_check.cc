@@ -85,6 +85,16 @@ void check_window(const ModelSpec& model) {
   }
 }
 
+void check_blocks(const ModelSpec& model) {
+  if (model.blocks == BlockOrder::kSequential) return;
+  if (model.family == ModelFamily::kEncoderDecoder || model.moe.experts != 0 ||
+      model.mla.key_value_rank != 0) {
+    refuse("model.blocks",
+           "in parallel in a model with cross-attention, experts or latent attention; expected "
+           "sequential");
+  }
+}
+
 void check_model(const ModelSpec& model) {
   in_range("model.layers", model.layers, 1, kCountMax);
   in_range("model.hidden", model.hidden, 1, kWidthMax);
@@ -105,6 +115,7 @@ void check_model(const ModelSpec& model) {
   check_latent_attention(model.mla);
   check_window(model);
   check_experts(model);
+  check_blocks(model);
 }
 
 // ---- how it is split

@@ -190,8 +190,11 @@ void set_saved(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
     if (a.down) again += (s.tokens * s.query + copies * seen.tokens * (s.key + s.value)) / s.tensor;
     if (!spec.flash_attention) scores += s.tokens * seen.sequence * s.heads / s.tensor;
   }
-  rest += 2 * residual;  // the feed-forward block's input, and its norm's output
-  again += residual;
+  // The feed-forward block's input, and its norm's output, but for what it shares with attention.
+  const BlockOrder order = spec.model.blocks;
+  const bool own_norm = order != BlockOrder::kParallel;
+  rest += ((order == BlockOrder::kSequential ? 1 : 0) + (own_norm ? 1 : 0)) * residual;
+  again += own_norm ? residual : 0;
   const Wide g = s.ffn_matrices;
   if (layer.ffn) {
     const Wide width = layer.moe ? wide(spec.model.moe.shared_ffn) : s.ffn;
@@ -206,7 +209,9 @@ void set_saved(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
     again += slots * wide(spec.model.moe.ffn) / split;
   }
   // Dropout: its masks, of a byte, after each block and of the scores; and of these what it leaves.
-  const Wide blocks = wide(static_cast<std::int64_t>(layer.attention.size())) + 1;
+  const Wide blocks = order == BlockOrder::kSequential
+                          ? wide(static_cast<std::int64_t>(layer.attention.size())) + 1
+                          : 1;
   const Wide masks = spec.dropout ? blocks * residual : 0;
   const Wide dropped = spec.dropout ? (s.element + 1) * scores : 0;
   layer.saved = {.input = to_count(s.element * residual),
@@ -229,7 +234,8 @@ Wide attention_parameters(const TransformerSpec& spec, const Sizes& s, const Att
 void set_parameters(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s) {
   const MoeSpec& moe = spec.model.moe;
   const Wide g = s.ffn_matrices;
-  Wide total = s.hidden * (layer.attention.size() + 1);  // norms
+  const Wide norms = layer.attention.size() + (spec.model.blocks == BlockOrder::kParallel ? 0 : 1);
+  Wide total = s.hidden * norms;
   for (const AttentionCosts& a : layer.attention) total += attention_parameters(spec, s, a);
   if (layer.ffn) {
     total += (g + 1) * s.hidden * (layer.moe ? wide(moe.shared_ffn) : s.ffn) / s.tensor;
@@ -254,6 +260,20 @@ void fuse_cast(std::optional<OperationCost>& cast, const TransformerSpec& spec) 
       .bytes_read = elements,
       .bytes_written = elements,
       .shape = Table::stream(schema::StreamKernel::TRANSPOSE_FP8, 1, static_cast<Wide>(elements))};
+}
+
+// Parallel blocks: their outputs are summed, and the gradients of an input that they share. What
+// both read is converted once.
+void set_parallel_blocks(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
+                         const Table& table) {
+  if (spec.model.blocks == BlockOrder::kSequential) return;
+  const Wide whole = s.tokens * s.hidden;
+  const Shape shape = Table::stream(schema::StreamKernel::ADD, s.tokens, s.hidden);
+  layer.sum = {
+      table.row(Op::ELEMENTWISE, "blocks.sum", whole, 2 * whole, whole, shape),
+      table.row(Op::ELEMENTWISE, "blocks.sum.backward", whole, 2 * whole, whole, shape)};
+  layer.ffn->out.gradient_cast.reset();
+  if (spec.model.blocks == BlockOrder::kParallel) layer.ffn->in.cast.reset();
 }
 
 // Dropout, and the conversion of weights, which no routing changes.
@@ -331,6 +351,7 @@ LayerCosts layer_of(const TransformerSpec& spec, const Sizes& s, const Sizes* me
   layer.shard_bytes = to_count(whole / s.tensor);
   set_saved(layer, spec, s, memory != nullptr ? *memory : s);
   set_parameters(layer, spec, s);
+  set_parallel_blocks(layer, spec, s, table);
   set_kernels(layer, spec, s, table);
   layer.model_flops = model_flops_of(layer);
   return layer;

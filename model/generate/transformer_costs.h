@@ -52,6 +52,10 @@
 //                      a token's experts are in (TokenReach)
 // expert products      as GEMMs of all slots of a rank, T' K t_e if experts are equally busy, with
 //                      the weights of its E/x experts
+// blocks.sum           T H                             2 e T H                 e T H
+//   of what parallel blocks' last products wrote, before it is reduced over the tensor group;
+//   backward: of the gradients of what their first products read, where that is the same
+//
 // MLA: latents of widths r_q and r_k + rope, whole on each rank of the tensor group, from T'
 // tokens; products from them to the heads' queries (nope + rope), keys and values; in the attention
 // core the scores take q = heads (nope + rope), the values heads * value dim.
@@ -146,6 +150,7 @@ struct SavedBytes {
 struct LayerCosts {
   std::vector<AttentionCosts> attention;  // to itself, then to the encoder
   OperationPair norm, residual;
+  std::optional<OperationPair> sum;      // of parallel blocks
   std::optional<OperationCost> dropout;  // of a block's output, where the sum does not do it
   std::optional<OperationCost> dropout_backward;
   std::optional<OperationCost> weight_cast;  // of all products, once a step

@@ -12,6 +12,8 @@
 // sequence parallelism four all-reduces of the whole stand in for all ten: after projection and
 // ffn_out forward, and of dX backward.
 //
+// Blocks side by side are in transformer_parallel_blocks.cc.
+//
 // Experts (two stars: on the expert stream; three: on the expert tensor stream), beside which the
 // shared experts' products run:
 //   forward   norm  router  top_k  permute  **A2A  [shared]  ***AG  expert_in  activation
@@ -54,6 +56,7 @@ OperationCost part_of(OperationCost cost, std::uint32_t n) {
 // ---- whole layers
 
 LayerWriter::Node LayerWriter::forward(const LayerCosts& layer, Node input) {
+  if (layer.sum) return parallel_forward(layer, input);
   for (const AttentionCosts& a : layer.attention) input = attention_forward(a, layer, input);
   const std::uint32_t normed = out_.compute(layer.norm.forward, {input});
   const Node reduced =
@@ -62,6 +65,7 @@ LayerWriter::Node LayerWriter::forward(const LayerCosts& layer, Node input) {
 }
 
 LayerWriter::Node LayerWriter::backward(const LayerCosts& layer, Node gradient, bool with_weights) {
+  if (layer.sum) return parallel_backward(layer, gradient, with_weights);
   gradient = enter_block(layer, gradient);
   const Node reduced = layer.moe ? experts_backward(layer, gradient, with_weights)
                                  : ffn_backward(*layer.ffn, layer, gradient, with_weights);
@@ -75,6 +79,7 @@ LayerWriter::Node LayerWriter::backward(const LayerCosts& layer, Node gradient, 
 }
 
 void LayerWriter::weights(const LayerCosts& layer) {
+  if (layer.sum) return parallel_weights(layer);
   if (layer.moe) {
     out_.compute(layer.moe->experts.out.weight_gradient);
     out_.compute(layer.moe->experts.in.weight_gradient);
@@ -148,11 +153,7 @@ LayerWriter::Node LayerWriter::attention_forward(const AttentionCosts& a, const 
 LayerWriter::Node LayerWriter::attention_backward(const AttentionCosts& a, const LayerCosts& layer,
                                                   Node gradient, bool with_weights) {
   row_backward(a.projection, layer.shard_bytes, enter_block(layer, gradient), with_weights);
-  if (plan_.spec.recompute.kind == Recompute::kSelective) {
-    const schema::Phase phase = std::exchange(out_.context().phase, schema::Phase::RECOMPUTE);
-    kernels(a.core);
-    out_.context().phase = phase;
-  }
+  core_again(a);
   if (plan_.spec.recompute.kind == Recompute::kLatent && a.down) {
     const schema::Phase phase = std::exchange(out_.context().phase, schema::Phase::RECOMPUTE);
     column_forward(a.in, a.gather_bytes + a.memory_bytes, out_.last_compute());
@@ -209,6 +210,13 @@ void LayerWriter::core_forward(const AttentionCosts& a) {
   }
 }
 
+void LayerWriter::core_again(const AttentionCosts& a) {
+  if (plan_.spec.recompute.kind != Recompute::kSelective) return;
+  const schema::Phase phase = std::exchange(out_.context().phase, schema::Phase::RECOMPUTE);
+  kernels(a.core);
+  out_.context().phase = phase;
+}
+
 void LayerWriter::core_backward(const AttentionCosts& a) {
   if (plan_.context() == 1) {
     kernels(a.core_backward);
@@ -258,11 +266,20 @@ void LayerWriter::ring(const AttentionCosts& a, const std::vector<OperationCost>
 
 // ---- feed-forward block and experts
 
+std::uint32_t LayerWriter::activate(const FfnCosts& ffn) {
+  if (ffn.activation_parts) out_.compute(ffn.activation_parts->forward);
+  return out_.compute(ffn.activation.forward);
+}
+
+std::uint32_t LayerWriter::activate_backward(const FfnCosts& ffn) {
+  const std::uint32_t last = out_.compute(ffn.activation.backward);
+  return ffn.activation_parts ? out_.compute(ffn.activation_parts->backward) : last;
+}
+
 LayerWriter::Node LayerWriter::ffn_forward(const FfnCosts& ffn, const LayerCosts& layer,
                                            Node normed) {
   column_forward({ffn.in}, layer.shard_bytes, normed);
-  if (ffn.activation_parts) out_.compute(ffn.activation_parts->forward);
-  out_.compute(ffn.activation.forward);
+  activate(ffn);
   return row_forward(ffn.out, layer.whole_bytes);
 }
 
@@ -270,9 +287,7 @@ LayerWriter::Node LayerWriter::ffn_backward(const FfnCosts& ffn, const LayerCost
                                             Node gradient, bool with_weights) {
   again(ffn.activation.forward);
   row_backward(ffn.out, layer.shard_bytes, gradient, with_weights);
-  std::uint32_t last = out_.compute(ffn.activation.backward);
-  if (ffn.activation_parts) last = out_.compute(ffn.activation_parts->backward);
-  return column_backward({ffn.in}, layer.shard_bytes, last, with_weights);
+  return column_backward({ffn.in}, layer.shard_bytes, activate_backward(ffn), with_weights);
 }
 
 LayerWriter::Node LayerWriter::experts_forward(const LayerCosts& layer, Node normed) {
@@ -285,8 +300,7 @@ LayerWriter::Node LayerWriter::experts_forward(const LayerCosts& layer, Node nor
   const FfnCosts& ffn = moe.experts;
   const bool fused = plan_.spec.kernels.fused_experts;
   product(ffn.in.forward, ffn.in.cast, sorted(moe, gather_slots(moe, dispatched)));
-  if (ffn.activation_parts && !fused) out_.compute(ffn.activation_parts->forward);
-  if (!fused) out_.compute(ffn.activation.forward);
+  if (!fused) activate(ffn);
   const std::uint32_t computed = sorted_back(moe, product(ffn.out.forward, ffn.out.cast));
   const Exchange combined = exchange(moe, false, reduce_slots(moe, computed));
   out_.compute(moe.unpermute.forward, {combined[0], combined[1]});
@@ -304,8 +318,7 @@ LayerWriter::Node LayerWriter::experts_backward(const LayerCosts& layer, Node gr
   product(ffn.out.input_gradient, ffn.out.gradient_cast, sorted(moe, gather_slots(moe, sent)));
   if (with_weights) out_.compute(ffn.out.weight_gradient);
   const bool fused = plan_.spec.kernels.fused_experts;
-  if (!fused) out_.compute(ffn.activation.backward);
-  if (ffn.activation_parts && !fused) out_.compute(ffn.activation_parts->backward);
+  if (!fused) activate_backward(ffn);
   const std::uint32_t dx =
       sorted_back(moe, product(ffn.in.input_gradient, ffn.in.gradient_cast));
   const Exchange home = exchange(moe, false, reduce_slots(moe, dx));
@@ -410,7 +423,8 @@ void LayerWriter::row_backward(const GemmCosts& gemm, std::uint64_t shard_bytes,
 
 LayerWriter::Node LayerWriter::column_backward(const std::vector<GemmCosts>& products,
                                                std::uint64_t shard_bytes, Node produced_by,
-                                               bool with_weights) {
+                                               bool with_weights,
+                                               const std::vector<OperationCost>& sum) {
   const bool exposed = plan_.spec.overlap.tensor == TensorOverlap::kNone;
   const Node gathered = with_weights ? gather(produced_by, shard_bytes) : produced_by;
   const std::uint32_t n = parts();
@@ -420,6 +434,7 @@ LayerWriter::Node LayerWriter::column_backward(const std::vector<GemmCosts>& pro
     for (const GemmCosts& gemm : products) {
       last = product(gemm.input_gradient, gemm.gradient_cast, exposed ? gathered : Node{}, n);
     }
+    if (!sum.empty()) last = kernels(sum, {}, n);
     reduced = reduce(last, divide_up(shard_bytes * plan_.tensor(), n));
   }
   if (!with_weights) return reduced;

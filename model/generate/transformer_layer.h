@@ -26,10 +26,12 @@ class LayerWriter {
 
   // A column-parallel product, whose input is gathered from shards of `shard_bytes`, and the two of
   // its backward pass: x is gathered again for dW and dX is reduced, both during the products.
+  // `sum`: of the gradients of several products' inputs, where these are the same.
   void column_forward(const std::vector<GemmCosts>& products, std::uint64_t shard_bytes,
                       Node input);
   Node column_backward(const std::vector<GemmCosts>& products, std::uint64_t shard_bytes,
-                       Node produced_by, bool with_weights);
+                       Node produced_by, bool with_weights,
+                       const std::vector<OperationCost>& sum = {});
   void column_weights(const std::vector<GemmCosts>& products, std::uint64_t shard_bytes);
 
   // Over the tensor group: all-gather of a shard (sequence parallelism alone), and what follows a
@@ -38,10 +40,17 @@ class LayerWriter {
   Node reduce(Node after, std::uint64_t whole_bytes);
 
  private:
+  // Layers whose two blocks stand side by side; transformer_parallel_blocks.cc.
+  Node parallel_forward(const LayerCosts& layer, Node input);
+  Node parallel_backward(const LayerCosts& layer, Node gradient, bool with_weights);
+  void parallel_weights(const LayerCosts& layer);
+  void parallel_out_backward(const LayerCosts& layer, Node gradient, bool with_weights);
+
   Node attention_forward(const AttentionCosts& a, const LayerCosts& layer, Node input);
   Node attention_backward(const AttentionCosts& a, const LayerCosts& layer, Node gradient,
                           bool with_weights);
   void core_forward(const AttentionCosts& a);
+  void core_again(const AttentionCosts& a);  // with Recompute::kSelective
   void core_backward(const AttentionCosts& a);
   void ring(const AttentionCosts& a, const std::vector<OperationCost>& kernels, bool is_backward);
   // A kernel of the forward pass once more, with Recompute::kLatent.
@@ -56,6 +65,8 @@ class LayerWriter {
   // returns the gradient of what the block's last product wrote.
   Node add_residual(const LayerCosts& layer, Node reduced);
   Node enter_block(const LayerCosts& layer, Node gradient);
+  std::uint32_t activate(const FfnCosts& ffn);
+  std::uint32_t activate_backward(const FfnCosts& ffn);
   Node ffn_forward(const FfnCosts& ffn, const LayerCosts& layer, Node normed);
   Node ffn_backward(const FfnCosts& ffn, const LayerCosts& layer, Node gradient, bool with_weights);
   Node experts_forward(const LayerCosts& layer, Node normed);

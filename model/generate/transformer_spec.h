@@ -29,6 +29,20 @@ constexpr std::span<const core::Named<ModelFamily>> names_of(ModelFamily) {
 }
 static_assert(core::names_each(kModelFamilyNames));
 
+// How a layer's attention and feed-forward blocks follow each other.
+enum class BlockOrder {
+  kSequential,     // "sequential": each with a norm and a residual sum of its own
+  kParallel,       // "parallel": both read what one norm wrote (GPT-J, PaLM, MegaScale)
+  kParallelNorms,  // "parallel_norms": both read the layer's input, by a norm each (GPT-NeoX)
+};
+
+inline constexpr core::Named<BlockOrder> kBlockOrderNames[] = {
+    {"sequential", BlockOrder::kSequential},
+    {"parallel", BlockOrder::kParallel},
+    {"parallel_norms", BlockOrder::kParallelNorms}};
+constexpr std::span<const core::Named<BlockOrder>> names_of(BlockOrder) { return kBlockOrderNames; }
+static_assert(core::names_each(kBlockOrderNames));
+
 // Multi-head latent attention (DeepSeek-V2, arXiv:2405.04434): keys, values and queries come from
 // narrow latents, which every tensor-parallel rank computes whole. Keys: model.mla.NAME.
 struct MlaSpec {
@@ -66,12 +80,13 @@ struct ModelSpec {
   // of every model.full_attention_every layers sees all, and with 0 none does.
   std::int64_t window = 0;
   std::int64_t full_attention_every = 0;
-  ModelFamily family = ModelFamily::kDecoder;  // model.family
-  std::int64_t encoder_layers = 0;             // model.encoder_layers: encoder-decoder alone
-  std::int64_t image = 0;                      // model.image: pixels of an edge; vision alone
-  std::int64_t patch = 0;                      // model.patch: pixels of a patch's edge
-  std::int64_t channels = 3;                   // model.channels
-  std::int64_t classes = 0;                    // model.classes: width of the vision head
+  BlockOrder blocks = BlockOrder::kSequential;  // model.blocks
+  ModelFamily family = ModelFamily::kDecoder;   // model.family
+  std::int64_t encoder_layers = 0;              // model.encoder_layers: encoder-decoder alone
+  std::int64_t image = 0;                       // model.image: pixels of an edge; vision alone
+  std::int64_t patch = 0;                       // model.patch: pixels of a patch's edge
+  std::int64_t channels = 3;                    // model.channels
+  std::int64_t classes = 0;                     // model.classes: width of the vision head
   MlaSpec mla = {};
   MoeSpec moe = {};
 };

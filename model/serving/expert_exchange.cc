@@ -60,7 +60,7 @@ std::vector<std::uint64_t> exchange_table(const Pool& pool,
 
 std::uint64_t sums_of_layers(const Pool& pool) {
   const std::uint64_t layers = unsign(pool.model.layers);
-  if (pool.layout.attention_data > 1) return layers;
+  if (pool.layout.attention_data > 1 || pool.model.blocks != BlockOrder::kSequential) return layers;
   return 2 * layers - (exchanges(pool) ? expert_layers_of(pool.model) : 0);
 }
 

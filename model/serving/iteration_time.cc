@@ -55,6 +55,7 @@ class KernelPrices {
     const std::uint64_t with_experts = expert_layers_of(m_);
     const bool apart = group_ != t_;
     std::int64_t ps = times(layers, (apart ? 0 : grouped_in_layer(n)) + all_reduce(n, t_));
+    if (m_.blocks != BlockOrder::kSequential) ps += times(layers, summed_blocks(n));
     ps += times(layers - with_experts, ffn(n, unsign(m_.ffn)));
     if (with_experts != 0) ps += times(with_experts, experts(n));
     return ps + element_wise(Op::EMBEDDING, n * hidden_, n * hidden_);
@@ -74,8 +75,32 @@ class KernelPrices {
     return ps;
   }
 
-  // All layers: `n` tokens of one prompt, alone.
+  // `n` tokens of one prompt, alone: all layers without a window, and all with one.
   [[nodiscard]] std::int64_t prompt_core(std::uint64_t n) const {
+    return times(unsign(m_.layers) - windowed_layers(), prompt_core_of_layer(n, 0));
+  }
+  [[nodiscard]] std::int64_t windowed_prompt_core(std::uint64_t n) const {
+    return times(windowed_layers(), prompt_core_of_layer(n, unsign(m_.window)));
+  }
+
+  // One token each of `n` sequences of `context` tokens, all layers.
+  [[nodiscard]] std::int64_t decode_core(std::uint64_t n, std::uint64_t context) const {
+    const std::uint64_t windowed = windowed_layers();
+    const std::uint64_t sight = std::min(context, unsign(m_.window));
+    return times(unsign(m_.layers) - windowed, decode_core_of_layer(n, context)) +
+           times(windowed, decode_core_of_layer(n, sight));
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t windowed_layers() const {
+    std::uint64_t windowed = 0;
+    for (std::int64_t i = 0; i < m_.layers; ++i) windowed += is_windowed(m_, i) ? 1 : 0;
+    return windowed;
+  }
+
+  // `window`: tokens that a query sees at most; 0: all.
+  [[nodiscard]] std::int64_t prompt_core_of_layer(std::uint64_t n, std::uint64_t window) const {
+    const std::uint64_t sight = window == 0 ? n : std::min(window, n);
     AttentionShape shape{.batch = 1, .new_tokens = n, .heads = heads(), .causal = true};
     std::uint64_t width = 0;  // of a head's keys and values
     if (latent()) {
@@ -89,17 +114,17 @@ class KernelPrices {
     width = shape.head_dim + shape.value_dim;
     // A kernel knows one new token as a decode; a prompt of one token costs as one of two.
     shape.new_tokens = std::max<std::uint64_t>(n, 2);
+    if (sight < shape.new_tokens) shape.window = window;
     const ComputeOperation operation{
         .operation = Op::ATTENTION,
         .data_type = DataType::BF16,
-        .flops = n * n * heads() * width,
+        .flops = sight * (2 * n - sight) * heads() * width,
         .bytes = kElement * n * width * (heads() + shape.key_value_heads),
         .shape = shape};
-    return times(unsign(m_.layers), price(operation));
+    return price(operation);
   }
 
-  // All layers: one token each of `n` sequences of `context` tokens.
-  [[nodiscard]] std::int64_t decode_core(std::uint64_t n, std::uint64_t context) const {
+  [[nodiscard]] std::int64_t decode_core_of_layer(std::uint64_t n, std::uint64_t context) const {
     ComputeOperation operation{.operation = Op::ATTENTION, .data_type = DataType::BF16};
     if (latent()) {
       // Each head's query against the latent and the rotary key, which all heads share.
@@ -119,10 +144,9 @@ class KernelPrices {
                                        .value_dim = width,
                                        .causal = true};
     }
-    return times(unsign(m_.layers), price(operation));
+    return price(operation);
   }
 
- private:
   [[nodiscard]] bool latent() const { return m_.mla.key_value_rank != 0; }
   [[nodiscard]] std::uint64_t heads() const { return unsign(m_.heads) / group_; }
   // Each device has a whole one at least, where there are fewer than devices.
@@ -182,7 +206,15 @@ class KernelPrices {
   }
 
   [[nodiscard]] std::int64_t grouped_in_layer(std::uint64_t n) const {
-    return attention_products(n) + 2 * norm(n) + all_reduce(n, group_);
+    const std::int64_t norms = times(m_.blocks == BlockOrder::kParallel ? 1 : 2, norm(n));
+    // Blocks side by side of one group are reduced together.
+    const bool together = m_.blocks != BlockOrder::kSequential && group_ == t_;
+    return attention_products(n) + norms + (together ? 0 : all_reduce(n, group_));
+  }
+
+  // Blocks side by side: their outputs' sum, before the one all-reduce.
+  [[nodiscard]] std::int64_t summed_blocks(std::uint64_t n) const {
+    return element_wise(Op::ELEMENTWISE, 2 * n * hidden_, n * hidden_);
   }
 
   [[nodiscard]] std::int64_t attention_products(std::uint64_t n) const {
@@ -251,6 +283,14 @@ class KernelPrices {
   std::uint64_t t_, group_, hidden_;  // devices: of the replica, that split attention
 };
 
+// Twice the tokens that `tokens` tokens behind `past` others look at through a window: the i-th at
+// past + i, but no more than the window.
+core::WidePs twice_seen(core::WidePs tokens, core::WidePs past, core::WidePs window) {
+  const core::WidePs short_of_it =
+      past >= window ? core::WidePs{0} : std::min(tokens, core::WidePs{window - past});
+  return short_of_it * (2 * past + short_of_it + 1) + 2 * (tokens - short_of_it) * window;
+}
+
 std::int64_t divides(const char* key, std::int64_t whole, std::int64_t part) {
   if (part < 1 || whole % part != 0) throw SpecProblem(key, "does not divide what it splits");
   return whole / part;
@@ -299,6 +339,7 @@ IterationTime::IterationTime(const IterationSpec& spec, const Accelerator& accel
     : host_(spec.host) {
   check(spec);
   groups_ = unsign(spec.attention_data);
+  window_ = unsign(spec.model.window);
   Accelerator graph = accelerator;
   graph.launch_latency = accelerator.graph_launch_latency;
   graph.sustained_slowdown = 1;  // decode's kernels, which memory bounds, leave power for prompts'
@@ -307,6 +348,7 @@ IterationTime::IterationTime(const IterationSpec& spec, const Accelerator& accel
     linear_.add(n, prices.linear(n));
     if (groups_ > 1) grouped_.add(n, prices.grouped(n));
     prompt_.add(n, prices.prompt_core(n));
+    if (window_ != 0) windowed_prompt_.add(n, prices.windowed_prompt_core(n));
   }
   for (const std::uint64_t n : quarter_octaves(kDecodesGridMax)) head_.add(n, prices.head(n));
   for (std::uint64_t n = 1; n <= kDecodesGridMax; n *= 2) {
@@ -321,7 +363,11 @@ std::int64_t IterationTime::prompt_core_ps(std::uint64_t tokens, std::uint64_t p
   if (tokens == 0) return 0;
   // Each token sees `past` more than the (tokens + 1) / 2 that it sees of its own on average.
   const core::WidePs alone = prompt_.at(tokens);
-  return static_cast<std::int64_t>(alone * (tokens + 1 + 2 * past) / (tokens + 1));
+  const auto ps = static_cast<std::int64_t>(alone * (tokens + 1 + 2 * past) / (tokens + 1));
+  if (window_ == 0) return ps;
+  const core::WidePs windowed = windowed_prompt_.at(tokens);
+  return ps + static_cast<std::int64_t>(windowed * twice_seen(tokens, past, window_) /
+                                        twice_seen(tokens, 0, window_));
 }
 
 std::int64_t IterationTime::decode_core_ps(std::uint64_t decodes, std::uint64_t context) const {

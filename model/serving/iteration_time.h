@@ -82,7 +82,9 @@ class IterationTime {
   TimeCurve linear_;                          // by tokens: what all devices do but the head
   TimeCurve grouped_;                         // by a group's tokens: the rest; if groups_ > 1
   TimeCurve head_;                            // by outputs
-  TimeCurve prompt_;                          // by tokens of one prompt, without past
+  // By tokens of one prompt, without past: layers that see all of it, and the others.
+  TimeCurve prompt_, windowed_prompt_;
+  std::uint64_t window_ = 0;  // tokens that the others see; 0: there are none
   TimePlane decodes_;                         // by decodes, then their mean context
 };
 

@@ -63,6 +63,28 @@ TEST(Inference, AttentionReadsAllThatIsCached) {
   EXPECT_EQ(last.getBytesRead(), 2u * 2u * 4096u + 2u * 12u * 2u * 4096u);
 }
 
+// Every other layer: a prompt's first 4 tokens see 1 to 4 (8 as causal halves are counted), the
+// other 6 four each; the token after it reads 4, not 11.
+TEST(Inference, AttentionReadsWhatItsWindowHas) {
+  InferenceSpec spec = llama2_7b();
+  const auto cache_of = [](const WorkloadGraph& graph) {
+    return graph.program(0).memory()->timeline.front().bytes;
+  };
+  const std::uint64_t whole = cache_of(model::generate_inference(spec));
+  spec.model.window = 4;
+  spec.model.full_attention_every = 2;
+  const WorkloadGraph graph = model::generate_inference(spec);
+  const auto cores = named(graph.program(0), graph, "attention");
+  EXPECT_EQ(cores[0].getFlops(), 4u * 2u * (8u + 6u * 4u) * 4096u);
+  EXPECT_EQ(cores[1].getFlops(), 4u * 20u * 10u * 4096u / 2u);
+  EXPECT_EQ(cores[0].getBytesRead(), cores[1].getBytesRead());
+  EXPECT_EQ(cores[32].getFlops(), 4u * 2u * 4u * 4096u);
+  EXPECT_EQ(cores[33].getFlops(), 4u * 2u * 11u * 4096u);
+  EXPECT_EQ(cores[32].getBytesRead(), 2u * 2u * 4096u + 2u * 2u * 4u * 2u * 4096u);
+  // 12 tokens are cached of a sequence, 4 in half of the layers.
+  EXPECT_EQ(whole - cache_of(graph), 16u * 2u * (2u * (12u - 4u) * 2u * 4096u));
+}
+
 TEST(Inference, CountsTheParametersThatArePublished) {
   InferenceSpec spec = llama2_7b();
   EXPECT_EQ(model::generate_inference(spec).program(0).parameter_count(), 6'738'415'616u);
