@@ -22,6 +22,7 @@
 #include "model/generate/spec.h"
 #include "model/serving/closed_loop.h"
 #include "model/serving/iteration_time.h"
+#include "model/serving/kv_room.h"
 #include "model/serving/pooled_loop.h"
 
 namespace exawarp::io {
@@ -73,8 +74,8 @@ struct LayerSplit {
 };
 
 // What a replica's iteration times depend on; the texts are model, accelerator and precisions.
-using ReplicaKey =
-    std::tuple<std::string, std::string, std::string, std::string, LayerSplit, std::int64_t>;
+using ReplicaKey = std::tuple<std::string, std::string, std::string, std::string, LayerSplit,
+                              std::string, DataType>;
 
 // The source writes a replica of n devices, whose experts are dealt to all, as tensor n n (or
 // attention_data n n, of data-parallel attention), expert_tensor n, expert n.
@@ -89,7 +90,7 @@ LayerSplit layer_split_of(const ServingLayout& layout) {
 
 ReplicaKey key_of(const ServingPoint& p, const ServingLayout& layout) {
   return {p.model, p.accelerator, p.precision, p.expert_precision, layer_split_of(layout),
-          serving_host(p.engine).ps};
+          p.engine, serving_cache(p)};
 }
 
 DataType precision_of(const ServingPoint& point, const std::string& name) {
@@ -141,8 +142,12 @@ auto from_file(const std::string& path, const Read& read) {
   return out;
 }
 
-std::unique_ptr<const IterationTime> iteration_time(const ServingPoint& p,
-                                                    const ServingLayout& layout) {
+struct PointReplica {
+  IterationTime time;
+  std::uint64_t pool_tokens = 0;  // 0: weights alone do not fit, and no limit is known
+};
+
+std::unique_ptr<const PointReplica> replica_of(const ServingPoint& p, const ServingLayout& layout) {
   const LayerSplit split = layer_split_of(layout);
   IterationSpec spec;
   spec.model = from_file(model_file(p.model),
@@ -152,28 +157,31 @@ std::unique_ptr<const IterationTime> iteration_time(const ServingPoint& p,
   spec.attention_data = split.attention_data;
   spec.precision = precision_of(p, p.precision);
   if (spec.model.moe.experts != 0) spec.expert_precision = precision_of(p, p.expert_precision);
+  spec.cache_precision = serving_cache(p);
   spec.all_reduce = all_reduce_of(p.accelerator);
   spec.host = serving_host(p.engine);
   const auto accelerator = from_file(accelerator_file(p.accelerator),
                                      [](const YamlSection& s) { return read_accelerator(s); });
   try {
-    return std::make_unique<const IterationTime>(spec, accelerator);
+    return std::make_unique<const PointReplica>(IterationTime(spec, accelerator),
+                                           model::serving::room_for_tokens(
+                                               spec, accelerator, serving_memory(p.engine)));
   } catch (const model::SpecProblem& problem) {
     throw core::InputError(p.place, problem.what());
   }
 }
 
-// Iteration times of all replicas that points have.
+// All that points have.
 class Replicas {
  public:
   void add(const ServingPoint& p) {
     for (const ServingLayout* layout : layouts_of(p)) {
-      auto& time = times_[key_of(p, *layout)];
-      if (!time) time = iteration_time(p, *layout);
+      auto& replica = replicas_[key_of(p, *layout)];
+      if (!replica) replica = replica_of(p, *layout);
     }
   }
-  [[nodiscard]] const IterationTime& of(const ServingPoint& p, const ServingLayout& layout) const {
-    return *times_.at(key_of(p, layout));
+  [[nodiscard]] const PointReplica& of(const ServingPoint& p, const ServingLayout& layout) const {
+    return *replicas_.at(key_of(p, layout));
   }
 
  private:
@@ -181,7 +189,7 @@ class Replicas {
     if (p.mode == "agg") return {&p.layout};
     return {&p.prefill.layout, &p.decode.layout};
   }
-  std::map<ReplicaKey, std::unique_ptr<const IterationTime>> times_;
+  std::map<ReplicaKey, std::unique_ptr<const PointReplica>> replicas_;
 };
 
 model::serving::ClosedLoopOutcome outcome_of(const ServingPoint& p, const Replicas& replicas) {
@@ -194,7 +202,7 @@ model::serving::ClosedLoopOutcome outcome_of(const ServingPoint& p, const Replic
   if (p.mode != "agg") {
     const auto pool = [&](const ServingPointPool& of) {
       const auto groups = static_cast<std::uint32_t>(layer_split_of(of.layout).attention_data);
-      return model::serving::LoopPool{&replicas.of(p, of.layout), of.workers,
+      return model::serving::LoopPool{&replicas.of(p, of.layout).time, of.workers,
                                       std::max(1u, of.batch) * groups};
     };
     return model::serving::run_pooled_loop({clients, pool(p.prefill), pool(p.decode)});
@@ -204,7 +212,11 @@ model::serving::ClosedLoopOutcome outcome_of(const ServingPoint& p, const Replic
   clients.batch_tokens_max =
       kServingBatchTokens * static_cast<std::uint32_t>(layer_split_of(p.layout).attention_data);
   clients.mixes = p.engine != "sglang";
-  return run_closed_loop(clients, replicas.of(p, p.layout));
+  clients.looks_every = serving_looks_every(p);
+  const PointReplica& replica = replicas.of(p, p.layout);
+  clients.pool_tokens = replica.pool_tokens;
+  clients.reserves_answers = p.engine == "trtllm";
+  return run_closed_loop(clients, replica.time);
 }
 
 ServingPointResult predict_one(const ServingPoint& p, const Replicas& replicas) {
@@ -212,6 +224,11 @@ ServingPointResult predict_one(const ServingPoint& p, const Replicas& replicas) 
   return {.ttft_ms = static_cast<double>(outcome.first_token_mean.ps) / 1e9,
           .tpot_ms = static_cast<double>(outcome.per_token_mean.ps) / 1e9,
           .reason = ""};
+}
+
+// As InferenceMAX's scripts start it.
+bool is_sglang_on_blackwell(const ServingPoint& p) {
+  return p.benchmark == "inferencemax" && p.engine == "sglang" && p.accelerator.front() == 'b';
 }
 
 // Columns of a layout whose names begin with `prefix`.
@@ -233,6 +250,24 @@ std::int64_t serving_devices(const ServingPoint& p) {
   if (p.mode == "agg") return layer_split_of(p.layout).devices;
   return p.prefill.workers * layer_split_of(p.prefill.layout).devices +
          p.decode.workers * layer_split_of(p.decode.layout).devices;
+}
+
+DataType serving_cache(const ServingPoint& p) {
+  if (p.engine == "trtllm") return p.precision == "bf16" ? DataType::BF16 : DataType::FP8;
+  const bool of_recipe =
+      p.benchmark == "inferencemax" && p.engine == "vllm" && p.model == "llama3_70b";
+  return of_recipe || is_sglang_on_blackwell(p) ? DataType::FP8 : DataType::BF16;
+}
+
+std::uint32_t serving_looks_every(const ServingPoint& p) {
+  if (!is_sglang_on_blackwell(p)) return 1;
+  return p.clients < 16 ? 10 : 30;
+}
+
+model::serving::MemoryRule serving_memory(const std::string& engine) {
+  if (engine == "trtllm") return {.share = 1, .share_of_rest = 0.8};
+  if (engine == "sglang") return {.share = 0.82, .workspace_bytes = 0};
+  return {};
 }
 
 core::Time serving_host(const std::string& engine) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "model/serving/kv_room.h"
 
 namespace exawarp::io {
 
@@ -42,6 +43,18 @@ struct ServingPointResult {
 constexpr std::uint32_t kServingRequestsPerClient = 10;
 constexpr double kServingLeastShare = 0.8;
 constexpr std::uint32_t kServingBatchTokens = 8192;
+
+// Keys and values of fp8: TensorRT-LLM's of models that NVIDIA quantised, which it takes from their
+// configuration and InferenceMAX's scripts ask for (kv_cache_config: {dtype: fp8}); and what these
+// scripts ask of SGLang on Blackwell (--kv-cache-dtype fp8_e4m3) and, after vLLM's recipe, of vLLM
+// for Llama 3 70B. Else as engines do by themselves: bf16.
+model::schema::DataType serving_cache(const ServingPoint& point);
+// Iterations between looks for new requests: of SGLang on Blackwell what InferenceMAX's scripts say
+// (--scheduler-recv-interval: 10, and 30 from 16 clients on), else 1.
+std::uint32_t serving_looks_every(const ServingPoint& point);
+// Of the same scripts: vLLM's default; --mem-fraction-static 0.82, weights included;
+// free_gpu_memory_fraction 0.8 of what weights leave. The workspace is assumed.
+model::serving::MemoryRule serving_memory(const std::string& engine);
 
 // Throws core::InputError naming line and column of what is wrong.
 std::vector<ServingPoint> read_serving_points(const std::string& path);

@@ -64,6 +64,8 @@ const Keys<IterationStudy>& iteration_keys() {
                   {1, 1024}, "groups of these devices, each with requests of its own to attend to"),
        K::choice("precision", [](S & s) -> auto& { return s.spec.precision; },
                  "of the layers' products"),
+       K::choice("cache_precision", [](S & s) -> auto& { return s.spec.cache_precision; },
+                 "of keys and values: `bf16` or `fp8`"),
        K::section("all_reduce", [](S & s) -> auto& { return s.spec.all_reduce; },
                   all_reduce_keys(), "what joins the parts of a layer"),
        K::latency("host", [](S & s) -> auto& { return s.spec.host; }, 0,

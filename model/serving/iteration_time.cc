@@ -124,20 +124,23 @@ class KernelPrices {
     return price(operation);
   }
 
+  // Keys and values of fp8 are read in the time of half as many of bf16, of which measurements are.
   [[nodiscard]] std::int64_t decode_core_of_layer(std::uint64_t n, std::uint64_t context) const {
+    const std::uint64_t read =
+        spec_.cache_precision == DataType::FP8 ? (context + 1) / 2 : context;
     ComputeOperation operation{.operation = Op::ATTENTION, .data_type = DataType::BF16};
     if (latent()) {
       // Each head's query against the latent and the rotary key, which all heads share.
       const std::uint64_t rank = unsign(m_.mla.key_value_rank), rope = unsign(m_.mla.rope_dim);
       operation.flops = 2 * n * context * heads() * (2 * rank + rope);
-      operation.bytes = kElement * n * (context * (rank + rope) + heads() * (2 * rank + rope));
+      operation.bytes = kElement * n * (read * (rank + rope) + heads() * (2 * rank + rope));
     } else {
       const std::uint64_t width = unsign(head_dim_of(m_));
       operation.flops = 4 * n * context * heads() * width;
-      operation.bytes = kElement * n * 2 * width * (context * key_heads() + heads());
+      operation.bytes = kElement * n * 2 * width * (read * key_heads() + heads());
       operation.shape = AttentionShape{.batch = n,
                                        .new_tokens = 1,
-                                       .past_tokens = context,
+                                       .past_tokens = read,
                                        .heads = heads(),
                                        .key_value_heads = key_heads(),
                                        .head_dim = width,
@@ -317,6 +320,9 @@ void check(const IterationSpec& spec) {
   }
   if (m.mla.key_value_rank != 0 && m.mla.query_rank == 0) {
     throw SpecProblem("model.mla", "has no latent of queries; expected query_rank above 0");
+  }
+  if (spec.cache_precision != DataType::BF16 && spec.cache_precision != DataType::FP8) {
+    throw SpecProblem("cache_precision", "of another type; expected bf16 or fp8");
   }
   if (spec.host.ps < 0) throw SpecProblem("host", "below 0; expected a time");
   if (spec.all_reduce.bytes_per_s < 1 || spec.all_reduce.latency.ps < 0) {

@@ -48,6 +48,7 @@ struct IterationSpec {
   std::int64_t attention_data = 1;  // groups of devices with requests of their own; divides tensor
   schema::DataType precision = schema::DataType::BF16;  // of the layers' products
   schema::DataType expert_precision = schema::DataType::NONE;  // of routed experts; NONE: same
+  schema::DataType cache_precision = schema::DataType::BF16;  // of keys and values: that, or FP8
   AllReduceCost all_reduce;
   core::Time host;  // per iteration: scheduling, inputs, sampling's answer; >= 0
 };

@@ -11,8 +11,13 @@
 namespace exawarp::model::serving {
 
 struct LoopRequest {
-  std::uint64_t prompt = 1, outputs = 1, done = 0;  // tokens
+  std::uint64_t prompt = 1, outputs = 1;   // tokens
+  std::uint64_t done = 0, generated = 0;   // of what it begins with; of its answer
+  std::uint64_t ends_at = 0;               // count of iterations with decodes, while it decodes
   std::int64_t asked_ps = 0, first_token_ps = 0;
+  // What it begins with: its prompt, and of its answer what it has to compute anew.
+  [[nodiscard]] std::uint64_t entering() const { return prompt + generated; }
+  [[nodiscard]] std::uint64_t all() const { return prompt + outputs; }
 };
 
 class LoopBook {

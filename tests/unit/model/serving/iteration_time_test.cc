@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/generate/spec.h"
 #include "tests/unit/model/serving/small_pools.h"
 
 namespace exawarp::tests {
@@ -53,6 +54,21 @@ TEST(IterationTime, DecodesReadNoMoreThanTheirWindow) {
   };
   EXPECT_LT(after(128), after(256));
   EXPECT_EQ(after(256), after(4096));
+}
+
+// Keys and values of fp8 are half as many bytes, for as much arithmetic.
+TEST(IterationTime, DecodesReadWhatTheCacheHas) {
+  IterationSpec spec = spec_of(0, 0);
+  const auto after = [&](std::uint64_t context) {
+    return time_of(spec).of(
+        {.tokens = 8, .outputs = 8, .decodes = 8, .decode_context = 8 * context});
+  };
+  const Time half = after(4096), whole = after(8192);
+  spec.cache_precision = model::schema::DataType::FP8;
+  EXPECT_LT(after(8192), whole);
+  EXPECT_GE(after(8192), half);
+  spec.cache_precision = model::schema::DataType::NVFP4;
+  EXPECT_THROW(check(spec), model::SpecProblem);
 }
 
 // One all-reduce a layer and one norm less, but a sum.

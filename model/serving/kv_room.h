@@ -1,0 +1,29 @@
+// How many tokens' keys and values a replica has room for, beside its weights.
+#pragma once
+
+#include <cstdint>
+
+#include "model/compute/accelerator.h"
+#include "model/serving/iteration_time.h"
+
+namespace exawarp::model::serving {
+
+// What an engine gives to keys and values: `share_of_rest` of what weights and `workspace_bytes`
+// (activations of a pass, libraries, communicators) leave of `share` of a device's memory.
+struct MemoryRule {
+  double share = 0.9;  // (0, 1]
+  double share_of_rest = 1;
+  std::uint64_t workspace_bytes = 3'000'000'000;
+};
+
+// Of a device: products of layers in spec.precision, routed experts in expert_precision, tables in
+// bf16. Groups of data-parallel attention have all but routed experts and tables each.
+[[nodiscard]] std::uint64_t weight_bytes_of(const IterationSpec& spec);
+// Of a token, in spec.cache_precision, on each device of a replica or group.
+[[nodiscard]] std::uint64_t token_bytes_of(const IterationSpec& spec);
+// Of all groups together; 0: the weights alone do not fit.
+[[nodiscard]] std::uint64_t room_for_tokens(const IterationSpec& spec,
+                                            const Accelerator& accelerator,
+                                            const MemoryRule& rule = {});
+
+}  // namespace exawarp::model::serving
