@@ -12,6 +12,7 @@
 #include "io/study/system_config.h"
 #include "io/study/transformer_config.h"
 #include "model/generate/spec.h"
+#include "model/serving/kv_room.h"
 
 namespace exawarp::io {
 namespace {
@@ -23,6 +24,7 @@ using model::serving::LengthSpec;
 using model::serving::Spec;
 
 constexpr IntegerRange kTokens{1, kRecordedTokensMax};
+constexpr std::int64_t kBlocksMax = std::int64_t{1} << 31;
 
 const Keys<model::serving::BatchTime>& batch_time_keys() {
   using S = model::serving::BatchTime;
@@ -154,9 +156,9 @@ const Keys<Spec>& replica_keys() {
        K::choice("policy", &S::policy, "how a replica puts batches together"),
        K::integer("stages", &S::stages, {1, model::serving::kStagesMax},
                   "of a replica's pipeline"),
-       K::integer("blocks", &S::blocks, {1, std::int64_t{1} << 31},
+       K::integer("blocks", &S::blocks, {1, kBlocksMax},
                   "of keys and values that a replica has room for")
-           .required(),
+           .otherwise("with `iteration`: what weights leave of memory; else to be given"),
        K::integer("block_tokens", &S::block_tokens, {1, 1 << 16}, "of a block; `lightllm` needs 1"),
        K::integer("request_tokens_max", &S::request_tokens_max, {2, kRecordedTokensMax},
                   "prompt and output of a request"),
@@ -407,6 +409,24 @@ void check_request_source(const RequestSource& source, const std::string& place)
   check_source(source, place);
 }
 
+// Where the study does not say how many: what weights and workspace leave of a device's memory.
+void set_blocks(ServingStudy& study) {
+  if (study.spec.blocks != 0) return;
+  if (!study.iteration) {
+    throw core::InputError(study.file, "serving.blocks: is missing; expected how many blocks of "
+                                       "keys and values a replica has room for, or iteration");
+  }
+  const std::uint64_t blocks =
+      model::serving::room_for_tokens(study.iteration->spec, study.iteration->accelerator, {},
+                                      study.spec.stages) /
+      study.spec.block_tokens;
+  if (blocks == 0) {
+    throw core::InputError(study.file, "iteration: the weights leave no room for keys and values; "
+                                       "expected more devices or stages, or serving.blocks");
+  }
+  study.spec.blocks = static_cast<std::uint32_t>(std::min(blocks, std::uint64_t{kBlocksMax}));
+}
+
 ServingStudy read_serving_study(const std::string& path,
                                 const std::vector<std::string>& overrides) {
   YamlDocument document(path, overrides);
@@ -414,10 +434,12 @@ ServingStudy read_serving_study(const std::string& path,
   expect_kind(FileKind::serving_study, root, path);
   ServingStudy out;
   out.file = path;
+  out.spec.blocks = 0;
   out = serving_study_keys().read(root, std::move(out));
   document.finish();
   check_source(out.requests, path);
   check_profile(out, path);
+  set_blocks(out);
   for (const RequestClass& c : out.requests.classes) out.spec.priorities.push_back(c.priority);
   out.settings = document.settings();
   out.resolved = document.resolved();

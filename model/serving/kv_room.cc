@@ -52,13 +52,14 @@ std::uint64_t token_bytes_of(const IterationSpec& spec) {
 }
 
 std::uint64_t room_for_tokens(const IterationSpec& spec, const Accelerator& accelerator,
-                              const MemoryRule& rule) {
+                              const MemoryRule& rule, std::uint64_t stages) {
+  const std::uint64_t taken = weight_bytes_of(spec) / stages + rule.workspace_bytes;
   const double left =
       rule.share_of_rest * (rule.share * static_cast<double>(accelerator.memory_bytes) -
-                            static_cast<double>(weight_bytes_of(spec) + rule.workspace_bytes));
+                            static_cast<double>(taken));
   if (left <= 0) return 0;
-  const auto of_group =
-      static_cast<std::uint64_t>(left / static_cast<double>(token_bytes_of(spec)));
+  const double of_token = static_cast<double>(token_bytes_of(spec)) / static_cast<double>(stages);
+  const auto of_group = static_cast<std::uint64_t>(left / of_token);
   return unsign(spec.attention_data) * of_group;
 }
 

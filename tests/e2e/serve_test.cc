@@ -193,6 +193,29 @@ TEST_F(ServeCommand, TakesLengthsOfAFileAtTimesThatAreDrawn) {
   EXPECT_EQ(rows[4][2], "10");
 }
 
+// Llama 3 70B in fp8 on eight devices of 80 GB: of 0.9 of a device 9 GB are weights and 3 workspace,
+// and a token takes 40,960 bytes on each. On one device in bf16 its weights do not fit.
+TEST_F(ServeCommand, TakesTheRoomThatWeightsLeave) {
+  const std::string configs = std::string(EXAWARP_SOURCE_DIR) + "/configs/";
+  const std::string requests =
+      "requests: {arrivals: static, rate: 4, count: 3, prompt: {lengths: fixed, tokens: 64}, "
+      "output: {lengths: fixed, tokens: 4}}\n";
+  workspace.write("study.yaml", "study: s\nserving: {replicas: 1}\niteration:\n  model: " + configs +
+                                    "models/llama3_70b.yaml\n  accelerator: " + configs +
+                                    "accelerators/h100_sxm.yaml\n  tensor: 8\n  precision: fp8\n" +
+                                    requests);
+  EXPECT_EQ(result({}, {"--json"})["blocks"], 91'427);
+  EXPECT_EQ(result({}, {"--json", "--set", "iteration.cache_precision=fp8"})["blocks"], 182'855);
+  EXPECT_EQ(result({}, {"--json", "--set", "serving.blocks=5000"})["blocks"], 5'000);
+  const Ran none = serve({}, {"--set", "iteration.tensor=1", "--set", "iteration.precision=bf16"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_NE(none.err.find("the weights leave no room"), std::string::npos) << none.err;
+  workspace.write("study.yaml", "study: s\nserving: {replicas: 1}\n" + requests);
+  const Ran missing = serve({}, {});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_NE(missing.err.find("serving.blocks: is missing"), std::string::npos) << missing.err;
+}
+
 TEST_F(ServeCommand, WritesItsResults) {
   const Ran ran = serve({}, {"--out", "results"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
