@@ -193,17 +193,17 @@ TEST_F(ServeCommand, TakesLengthsOfAFileAtTimesThatAreDrawn) {
   EXPECT_EQ(rows[4][2], "10");
 }
 
-// Llama 3 70B in fp8 on eight devices of 80 GB: of 0.9 of a device 9 GB are weights and 3 workspace,
-// and a token takes 40,960 bytes on each. On one device in bf16 its weights do not fit.
+// Llama 3 70B in fp8 on eight devices of 80 GB: of 0.9 of a device 9 GB are weights and 3
+// workspace, and a token takes 40,960 bytes on each. On one in bf16 its weights do not fit.
 TEST_F(ServeCommand, TakesTheRoomThatWeightsLeave) {
   const std::string configs = std::string(EXAWARP_SOURCE_DIR) + "/configs/";
   const std::string requests =
       "requests: {arrivals: static, rate: 4, count: 3, prompt: {lengths: fixed, tokens: 64}, "
       "output: {lengths: fixed, tokens: 4}}\n";
-  workspace.write("study.yaml", "study: s\nserving: {replicas: 1}\niteration:\n  model: " + configs +
-                                    "models/llama3_70b.yaml\n  accelerator: " + configs +
-                                    "accelerators/h100_sxm.yaml\n  tensor: 8\n  precision: fp8\n" +
-                                    requests);
+  const std::string iteration = "iteration:\n  model: " + configs +
+                                "models/llama3_70b.yaml\n  accelerator: " + configs +
+                                "accelerators/h100_sxm.yaml\n  tensor: 8\n  precision: fp8\n";
+  workspace.write("study.yaml", "study: s\nserving: {replicas: 1}\n" + iteration + requests);
   EXPECT_EQ(result({}, {"--json"})["blocks"], 91'427);
   EXPECT_EQ(result({}, {"--json", "--set", "iteration.cache_precision=fp8"})["blocks"], 182'855);
   EXPECT_EQ(result({}, {"--json", "--set", "serving.blocks=5000"})["blocks"], 5'000);
