@@ -210,7 +210,7 @@ model::serving::ClosedLoopOutcome outcome_of(const ServingPoint& p, const Replic
   // Each group of data-parallel attention has a scheduler of its own. SGLang runs prompts by
   // themselves unless it is told to mix (--enable-mixed-chunk).
   clients.batch_tokens_max =
-      kServingBatchTokens * static_cast<std::uint32_t>(layer_split_of(p.layout).attention_data);
+      serving_batch_tokens(p) * static_cast<std::uint32_t>(layer_split_of(p.layout).attention_data);
   clients.mixes = p.engine != "sglang";
   clients.looks_every = serving_looks_every(p);
   const PointReplica& replica = replicas.of(p, p.layout);
@@ -257,6 +257,12 @@ DataType serving_cache(const ServingPoint& p) {
   const bool of_recipe =
       p.benchmark == "inferencemax" && p.engine == "vllm" && p.model == "llama3_70b";
   return of_recipe || is_sglang_on_blackwell(p) ? DataType::FP8 : DataType::BF16;
+}
+
+std::uint32_t serving_batch_tokens(const ServingPoint& p) {
+  if (p.benchmark != "inferencemax" || p.engine != "sglang") return kServingBatchTokens;
+  if (p.expert_precision == "nvfp4" || p.precision == "nvfp4") return 2 * kServingBatchTokens;
+  return layer_split_of(p.layout).devices >= 8 ? 4 * kServingBatchTokens : kServingBatchTokens;
 }
 
 std::uint32_t serving_looks_every(const ServingPoint& p) {

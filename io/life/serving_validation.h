@@ -49,6 +49,8 @@ constexpr std::uint32_t kServingBatchTokens = 8192;
 // scripts ask of SGLang on Blackwell (--kv-cache-dtype fp8_e4m3) and, after vLLM's recipe, of vLLM
 // for Llama 3 70B. Else as engines do by themselves: bf16.
 model::schema::DataType serving_cache(const ServingPoint& point);
+// Of InferenceMAX's SGLang: --chunked-prefill-size 16384 in nvfp4, 32768 in fp8 on eight devices.
+std::uint32_t serving_batch_tokens(const ServingPoint& point);
 // Iterations between looks for new requests: of SGLang on Blackwell what InferenceMAX's scripts say
 // (--scheduler-recv-interval: 10, and 30 from 16 clients on), else 1.
 std::uint32_t serving_looks_every(const ServingPoint& point);
