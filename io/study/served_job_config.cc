@@ -39,10 +39,6 @@ void read_scheduler(const YamlSection& section, PoolConfig& out, const KeySchema
   out.spec.stages = out.layout.pipeline;
   out.spec.blocks = 0;
   out.spec = serving_spec_keys().read(scheduler, std::move(out.spec));
-  if (out.spec.blocks == 0) {
-    scheduler.fail("blocks", "is missing; expected how many blocks of keys and values a replica "
-                             "has room for");
-  }
   if (out.spec.replicas != out.layout.replicas || out.spec.stages != out.layout.pipeline) {
     const bool is_replicas = out.spec.replicas != out.layout.replicas;
     scheduler.fail(is_replicas ? "replicas" : "stages",

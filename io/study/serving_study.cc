@@ -24,7 +24,6 @@ using model::serving::LengthSpec;
 using model::serving::Spec;
 
 constexpr IntegerRange kTokens{1, kRecordedTokensMax};
-constexpr std::int64_t kBlocksMax = std::int64_t{1} << 31;
 
 const Keys<model::serving::BatchTime>& batch_time_keys() {
   using S = model::serving::BatchTime;
@@ -156,9 +155,11 @@ const Keys<Spec>& replica_keys() {
        K::choice("policy", &S::policy, "how a replica puts batches together"),
        K::integer("stages", &S::stages, {1, model::serving::kStagesMax},
                   "of a replica's pipeline"),
-       K::integer("blocks", &S::blocks, {1, kBlocksMax},
+       K::integer("blocks", &S::blocks,
+                  {1, static_cast<std::int64_t>(model::serving::kBlocksMax)},
                   "of keys and values that a replica has room for")
-           .otherwise("with `iteration`: what weights leave of memory; else to be given"),
+           .otherwise("what weights leave of memory, where model and accelerator are said; else to "
+                      "be given"),
        K::integer("block_tokens", &S::block_tokens, {1, 1 << 16}, "of a block; `lightllm` needs 1"),
        K::integer("request_tokens_max", &S::request_tokens_max, {2, kRecordedTokensMax},
                   "prompt and output of a request"),
@@ -416,15 +417,19 @@ void set_blocks(ServingStudy& study) {
     throw core::InputError(study.file, "serving.blocks: is missing; expected how many blocks of "
                                        "keys and values a replica has room for, or iteration");
   }
-  const std::uint64_t blocks =
-      model::serving::room_for_tokens(study.iteration->spec, study.iteration->accelerator, {},
-                                      study.spec.stages) /
-      study.spec.block_tokens;
+  std::uint64_t blocks = 0;
+  try {
+    blocks = model::serving::room_for_tokens(study.iteration->spec, study.iteration->accelerator,
+                                             {}, study.spec.stages) /
+             study.spec.block_tokens;
+  } catch (const model::SpecProblem& problem) {
+    throw core::InputError(study.file, "iteration." + problem.key + ": " + problem.text);
+  }
   if (blocks == 0) {
     throw core::InputError(study.file, "iteration: the weights leave no room for keys and values; "
                                        "expected more devices or stages, or serving.blocks");
   }
-  study.spec.blocks = static_cast<std::uint32_t>(std::min(blocks, std::uint64_t{kBlocksMax}));
+  study.spec.blocks = static_cast<std::uint32_t>(std::min(blocks, model::serving::kBlocksMax));
 }
 
 ServingStudy read_serving_study(const std::string& path,

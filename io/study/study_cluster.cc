@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "io/study/served_job_config.h"
 #include "model/serving/iteration_time.h"
+#include "model/serving/kv_room.h"
 
 namespace exawarp::io {
 namespace {
@@ -30,10 +31,8 @@ std::shared_ptr<const model::WorkloadGraph> graph_of(
   return graph;
 }
 
-// What its kernels take, the sums over devices left to the network.
-std::shared_ptr<const model::serving::IterationTime> iteration_time(
-    const ServedJobConfig& job, const PoolConfig& pool, const model::Accelerator& accelerator) {
-  if (pool.by_formula) return nullptr;
+// The sums over devices are left to the network.
+model::serving::IterationSpec iteration_of(const ServedJobConfig& job, const PoolConfig& pool) {
   model::serving::IterationSpec spec;
   spec.model = job.model;
   spec.tensor = static_cast<std::int64_t>(pool.layout.tensor);
@@ -43,7 +42,24 @@ std::shared_ptr<const model::serving::IterationTime> iteration_time(
   spec.all_reduce = {.latency = core::Time{0},
                      .bytes_per_s = std::numeric_limits<std::int64_t>::max()};
   spec.host = job.host;
-  return std::make_shared<const model::serving::IterationTime>(spec, accelerator);
+  return spec;
+}
+
+// As the study says, or what weights leave of memory.
+std::uint32_t blocks_of(const JobConfig& job, const PoolConfig& pool,
+                        const model::serving::IterationSpec& iteration, const Study& study) {
+  if (pool.spec.blocks != 0) return pool.spec.blocks;
+  const std::uint64_t blocks = model::serving::room_for_tokens(iteration, study.system.accelerator,
+                                                               {}, pool.layout.pipeline) /
+                               pool.spec.block_tokens;
+  if (blocks == 0) {
+    throw core::InputError(
+        study.file,
+        fmt::format("jobs: \"{}\": its weights leave no room for keys and values; expected more "
+                    "devices a replica, or scheduler.blocks",
+                    job.name));
+  }
+  return static_cast<std::uint32_t>(std::min(blocks, model::serving::kBlocksMax));
 }
 
 // Null of a job that serves nobody.
@@ -54,7 +70,13 @@ std::shared_ptr<model::serving::Pool> pool_of(const JobConfig& job, const Study&
   auto pool = std::make_shared<model::serving::Pool>();
   pool->spec = config.spec;
   pool->spec.latency = serving.pool.spec.latency;
-  pool->spec.iteration = iteration_time(serving, config, study.system.accelerator);
+  const model::serving::IterationSpec iteration = iteration_of(serving, config);
+  pool->spec.blocks = blocks_of(job, config, iteration, study);
+  if (!config.by_formula) {
+    pool->spec.iteration =
+        std::make_shared<const model::serving::IterationTime>(iteration,
+                                                              study.system.accelerator);
+  }
   pool->layout = config.layout;
   pool->model = serving.model;
   pool->all_reduces = serving.all_reduces;

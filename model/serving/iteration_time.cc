@@ -10,6 +10,7 @@
 #include "model/generate/expert_routing.h"
 #include "model/generate/spec.h"
 #include "model/generate/spec_range.h"
+#include "model/generate/transformer.h"
 
 namespace exawarp::model::serving {
 namespace {
@@ -294,6 +295,14 @@ core::WidePs twice_seen(core::WidePs tokens, core::WidePs past, core::WidePs win
   return short_of_it * (2 * past + short_of_it + 1) + 2 * (tokens - short_of_it) * window;
 }
 
+// As the generator of trainings checks it.
+void check_model(const ModelSpec& model) {
+  TransformerSpec one;
+  one.model = model;
+  one.sequence_length = one.global_batch_sequences = one.micro_batch_sequences = 1;
+  check(one);
+}
+
 std::int64_t divides(const char* key, std::int64_t whole, std::int64_t part) {
   if (part < 1 || whole % part != 0) throw SpecProblem(key, "does not divide what it splits");
   return whole / part;
@@ -306,6 +315,7 @@ void check(const IterationSpec& spec) {
   if (m.family != ModelFamily::kDecoder) {
     throw SpecProblem("model.family", "of another kind; expected decoder");
   }
+  check_model(m);
   in_range("tensor", spec.tensor, 1, kTensorMax);
   divides("attention_data", spec.tensor, spec.attention_data);
   divides("tensor", m.heads, spec.tensor / spec.attention_data);

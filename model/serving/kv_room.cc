@@ -11,7 +11,8 @@ namespace {
 
 using schema::DataType;
 
-constexpr std::uint64_t kElement = 2;  // of tables: bf16
+constexpr std::uint64_t kElement = 2;       // of tables: bf16
+constexpr double kRoomMax = 0x1p40;         // tokens of a group: more than any study has
 
 // nvfp4 has half a byte, and a factor of a byte for each 16.
 std::uint64_t bytes_of_weights(DataType type, std::uint64_t elements) {
@@ -59,7 +60,7 @@ std::uint64_t room_for_tokens(const IterationSpec& spec, const Accelerator& acce
                             static_cast<double>(taken));
   if (left <= 0) return 0;
   const double of_token = static_cast<double>(token_bytes_of(spec)) / static_cast<double>(stages);
-  const auto of_group = static_cast<std::uint64_t>(left / of_token);
+  const auto of_group = static_cast<std::uint64_t>(std::min(left / of_token, kRoomMax));
   return unsign(spec.attention_data) * of_group;
 }
 

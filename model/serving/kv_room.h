@@ -21,6 +21,7 @@ struct MemoryRule {
 [[nodiscard]] std::uint64_t weight_bytes_of(const IterationSpec& spec);
 // Of a token, in spec.cache_precision, on each device of a replica or group.
 [[nodiscard]] std::uint64_t token_bytes_of(const IterationSpec& spec);
+// Throws SpecProblem "model" where it has 2^62 parameters or more.
 // Of all groups together, where a pipeline's `stages` have equal shares; 0: the weights alone do
 // not fit.
 [[nodiscard]] std::uint64_t room_for_tokens(const IterationSpec& spec,

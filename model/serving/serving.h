@@ -151,6 +151,7 @@ struct Spec {
 
 constexpr std::uint32_t kStagesMax = 64;
 constexpr std::uint32_t kBatchRequestsMax = 1024;
+constexpr std::uint64_t kBlocksMax = std::uint64_t{1} << 31;  // of a pool
 constexpr std::uint32_t kDraftMax = 64;
 constexpr core::Time kBatchTimeMin{2};  // of a batch in a stage
 

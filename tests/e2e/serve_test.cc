@@ -210,6 +210,9 @@ TEST_F(ServeCommand, TakesTheRoomThatWeightsLeave) {
   const Ran none = serve({}, {"--set", "iteration.tensor=1", "--set", "iteration.precision=bf16"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_NE(none.err.find("the weights leave no room"), std::string::npos) << none.err;
+  const Ran odd = serve({}, {"--set", "iteration.model.heads=24"});
+  EXPECT_EQ(odd.exit_code, 2);
+  EXPECT_NE(odd.err.find("24 does not divide hidden"), std::string::npos) << odd.err;
   workspace.write("study.yaml", "study: s\nserving: {replicas: 1}\n" + requests);
   const Ran missing = serve({}, {});
   EXPECT_EQ(missing.exit_code, 2);

@@ -147,7 +147,7 @@ TEST_F(ServedAttention, RefusesWhatCannotBe) {
                  "attention_data\": does not divide what it splits");
   expect_refusal("attention_data: 2", "attention_data: 0", "attention_data\": 0 is out of range");
   expect_refusal("attention_data: 4", "attention: 4", "attention_data");
-  expect_refusal("heads: 4", "heads: 3", "tensor\": does not divide what it splits");
+  expect_refusal("heads: 4", "heads: 1", "tensor\": does not divide what it splits");
   expect_refusal("      attention_data: 2\n", "      experts: exchange\n      attention_data: 2\n",
                  "the model has none");
 }

@@ -44,6 +44,20 @@ class ServedJobs : public JobsStudy {
   }
 };
 
+// Of a token a device of two has 2 layers x 2 heads of 16 x 2 x 2 bytes, of four half as much; of
+// 0.9 x 80 GB 3 GB are workspace, and hardly anything weights.
+TEST_F(ServedJobs, HaveTheRoomThatWeightsLeave) {
+  std::string open = replaced(kServing, "vllm, blocks: 40,", "vllm,");
+  open = replaced(open, "sarathi, blocks: 40,", "sarathi,");
+  const std::string line = refusal(open, {"--set", "system.accelerator.memory_capacity=3 GB"});
+  EXPECT_NE(line.find("study.yaml: jobs: \"chat\": its weights leave no room"), std::string::npos)
+      << line;
+  const json pools = summary(open, {"--set", "system.accelerator.memory_capacity=80 GB"})
+      ["serving"][0]["pools"];
+  EXPECT_NEAR(pools[0]["blocks"].get<double>(), 69e9 / 256 / 16, 100);
+  EXPECT_NEAR(pools[1]["blocks"].get<double>(), 69e9 / 128 / 16, 100);
+}
+
 TEST_F(ServedJobs, HaveFiguresOfRequestsAndPools) {
   const json s = summary(kServing);
   ASSERT_EQ(s["jobs"].size(), 3u);
