@@ -410,26 +410,21 @@ void check_request_source(const RequestSource& source, const std::string& place)
   check_source(source, place);
 }
 
-// Where the study does not say how many: what weights and workspace leave of a device's memory.
-void set_blocks(ServingStudy& study) {
-  if (study.spec.blocks != 0) return;
-  if (!study.iteration) {
-    throw core::InputError(study.file, "serving.blocks: is missing; expected how many blocks of "
-                                       "keys and values a replica has room for, or iteration");
-  }
+std::uint32_t blocks_that_fit(const std::string& place,
+                              const model::serving::IterationSpec& iteration,
+                              const model::Accelerator& accelerator, const Spec& spec) {
   std::uint64_t blocks = 0;
   try {
-    blocks = model::serving::room_for_tokens(study.iteration->spec, study.iteration->accelerator,
-                                             {}, study.spec.stages) /
-             study.spec.block_tokens;
+    blocks = model::serving::room_for_tokens(iteration, accelerator, {}, spec.stages) /
+             spec.block_tokens;
   } catch (const model::SpecProblem& problem) {
-    throw core::InputError(study.file, "iteration." + problem.key + ": " + problem.text);
+    throw core::InputError(place, problem.what());
   }
   if (blocks == 0) {
-    throw core::InputError(study.file, "iteration: the weights leave no room for keys and values; "
-                                       "expected more devices or stages, or serving.blocks");
+    throw core::InputError(place, "the weights leave no room for keys and values; expected more "
+                                  "devices or stages, or blocks");
   }
-  study.spec.blocks = static_cast<std::uint32_t>(std::min(blocks, model::serving::kBlocksMax));
+  return static_cast<std::uint32_t>(std::min(blocks, model::serving::kBlocksMax));
 }
 
 ServingStudy read_serving_study(const std::string& path,
@@ -444,7 +439,14 @@ ServingStudy read_serving_study(const std::string& path,
   document.finish();
   check_source(out.requests, path);
   check_profile(out, path);
-  set_blocks(out);
+  if (out.spec.blocks == 0 && !out.iteration) {
+    throw core::InputError(path, "serving.blocks: is missing; expected how many blocks of keys and "
+                                 "values a replica has room for, or iteration");
+  }
+  if (out.spec.blocks == 0) {
+    out.spec.blocks = blocks_that_fit(path + ": iteration", out.iteration->spec,
+                                      out.iteration->accelerator, out.spec);
+  }
   for (const RequestClass& c : out.requests.classes) out.spec.priorities.push_back(c.priority);
   out.settings = document.settings();
   out.resolved = document.resolved();

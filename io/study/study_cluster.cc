@@ -10,8 +10,8 @@
 
 #include "core/error.h"
 #include "io/study/served_job_config.h"
+#include "io/study/serving_study.h"
 #include "model/serving/iteration_time.h"
-#include "model/serving/kv_room.h"
 
 namespace exawarp::io {
 namespace {
@@ -45,23 +45,6 @@ model::serving::IterationSpec iteration_of(const ServedJobConfig& job, const Poo
   return spec;
 }
 
-// As the study says, or what weights leave of memory.
-std::uint32_t blocks_of(const JobConfig& job, const PoolConfig& pool,
-                        const model::serving::IterationSpec& iteration, const Study& study) {
-  if (pool.spec.blocks != 0) return pool.spec.blocks;
-  const std::uint64_t blocks = model::serving::room_for_tokens(iteration, study.system.accelerator,
-                                                               {}, pool.layout.pipeline) /
-                               pool.spec.block_tokens;
-  if (blocks == 0) {
-    throw core::InputError(
-        study.file,
-        fmt::format("jobs: \"{}\": its weights leave no room for keys and values; expected more "
-                    "devices a replica, or scheduler.blocks",
-                    job.name));
-  }
-  return static_cast<std::uint32_t>(std::min(blocks, model::serving::kBlocksMax));
-}
-
 // Null of a job that serves nobody.
 std::shared_ptr<model::serving::Pool> pool_of(const JobConfig& job, const Study& study) {
   if (job.serving == nullptr) return nullptr;
@@ -71,7 +54,10 @@ std::shared_ptr<model::serving::Pool> pool_of(const JobConfig& job, const Study&
   pool->spec = config.spec;
   pool->spec.latency = serving.pool.spec.latency;
   const model::serving::IterationSpec iteration = iteration_of(serving, config);
-  pool->spec.blocks = blocks_of(job, config, iteration, study);
+  if (config.spec.blocks == 0) {
+    pool->spec.blocks = blocks_that_fit(fmt::format("{}: jobs: \"{}\"", study.file, job.name),
+                                        iteration, study.system.accelerator, config.spec);
+  }
   if (!config.by_formula) {
     pool->spec.iteration =
         std::make_shared<const model::serving::IterationTime>(iteration,

@@ -50,7 +50,7 @@ TEST_F(ServedJobs, HaveTheRoomThatWeightsLeave) {
   std::string open = replaced(kServing, "vllm, blocks: 40,", "vllm,");
   open = replaced(open, "sarathi, blocks: 40,", "sarathi,");
   const std::string line = refusal(open, {"--set", "system.accelerator.memory_capacity=3 GB"});
-  EXPECT_NE(line.find("study.yaml: jobs: \"chat\": its weights leave no room"), std::string::npos)
+  EXPECT_NE(line.find("study.yaml: jobs: \"chat\": the weights leave no room"), std::string::npos)
       << line;
   const json pools = summary(open, {"--set", "system.accelerator.memory_capacity=80 GB"})
       ["serving"][0]["pools"];
