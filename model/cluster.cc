@@ -270,7 +270,8 @@ void link_pools(const std::vector<PlacedJob>& jobs, std::vector<ProgramTable>& p
     if (pool == nullptr || !pool->continues || !jobs[j].runs) continue;
     const serving::Pool& before = *jobs[j - 1].pool;
     const auto plan = std::make_shared<const serving::KvPlan>(
-        serving::kv_plan(before.model, before.layout, pool->layout, before.layers_per_message));
+        serving::kv_plan(before.model, before.layout, pool->layout, before.layers_per_message,
+                         before.cache_precision));
     change_served(programs, jobs[j - 1], [&](ServedProgram& program) {
       program.keys = plan;
       program.keys_to = &jobs[j];

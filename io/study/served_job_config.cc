@@ -121,6 +121,7 @@ void check_model(const YamlSection& section, const ServedJobConfig& job) {
     spec.attention_data = static_cast<std::int64_t>(pool.layout.attention_data);
     spec.expert = expert_parts(job, pool);
     spec.precision = job.precision;
+    spec.cache_precision = job.cache_precision;
     spec.host = job.host;
     try {
       model::serving::check(spec);
@@ -171,6 +172,8 @@ const Keys<ServedJobConfig>& served_job_keys() {
         }
         std::vector<K::Key> rest{
             K::choice("precision", &S::precision, "of the layers' products"),
+            K::choice("cache_precision", &S::cache_precision,
+                      "of keys and values, kept and sent: `bf16` or `fp8`"),
             K::choice("experts", &S::experts,
                       "behind those that devices share: a `sum` of all devices, or an `exchange`: "
                       "each of a pool's `tensor` devices has some, and tokens go there and back"),

@@ -51,6 +51,7 @@ struct ServedJobConfig {
   std::optional<PoolConfig> decode;
   model::ModelSpec model;
   model::schema::DataType precision = model::schema::DataType::BF16;
+  model::schema::DataType cache_precision = model::schema::DataType::BF16;
   std::int64_t expert = 1;
   Experts experts = Experts::sum;
   model::serving::ExpertExchange exchange;  // `on` is what `experts` says

@@ -39,6 +39,7 @@ model::serving::IterationSpec iteration_of(const ServedJobConfig& job, const Poo
   spec.attention_data = static_cast<std::int64_t>(pool.layout.attention_data);
   spec.expert = expert_parts(job, pool);
   spec.precision = job.precision;
+  spec.cache_precision = job.cache_precision;
   spec.all_reduce = {.latency = core::Time{0},
                      .bytes_per_s = std::numeric_limits<std::int64_t>::max()};
   spec.host = job.host;
@@ -67,6 +68,7 @@ std::shared_ptr<model::serving::Pool> pool_of(const JobConfig& job, const Study&
   pool->model = serving.model;
   pool->all_reduces = serving.all_reduces;
   pool->exchange = serving.exchange;
+  pool->cache_precision = serving.cache_precision;
   pool->continues = job.decodes;
   if (serving.decode && !job.decodes) {
     pool->layers_per_message = serving.decode->layers_of_message();

@@ -36,11 +36,11 @@ PoolAxes add_axes(const PoolLayout& layout, WorkloadBuilder& workload) {
 struct KvUnits {
   std::uint64_t count = 1, bytes = 0;
 };
-KvUnits units_of(const ModelSpec& m) {
+KvUnits units_of(const ModelSpec& m, schema::DataType type) {
   if (m.mla.key_value_rank != 0) {
-    return {1, kElementBytes * unsign(m.mla.key_value_rank + m.mla.rope_dim)};
+    return {1, width_of(type) * unsign(m.mla.key_value_rank + m.mla.rope_dim)};
   }
-  return {unsign(kv_heads_of(m)), kElementBytes * 2 * unsign(head_dim_of(m))};
+  return {unsign(kv_heads_of(m)), width_of(type) * 2 * unsign(head_dim_of(m))};
 }
 
 struct Interval {
@@ -70,8 +70,9 @@ std::uint32_t sender_of(std::uint64_t units, std::uint64_t unit, std::uint32_t t
 // Message by message of the sending replica.
 class KvPlanner {
  public:
-  KvPlanner(const ModelSpec& model, const PoolLayout& from, const PoolLayout& to)
-      : units_(units_of(model)),
+  KvPlanner(const ModelSpec& model, const PoolLayout& from, const PoolLayout& to,
+            schema::DataType cache_precision)
+      : units_(units_of(model, cache_precision)),
         layers_(unsign(model.layers)),
         from_ranks_(from.attention_ranks()),
         to_ranks_(to.attention_ranks()),
@@ -321,8 +322,8 @@ WorkloadGraph pool_graph(const Pool& pool) {
 }
 
 KvPlan kv_plan(const ModelSpec& model, const PoolLayout& from, const PoolLayout& to,
-               std::uint32_t layers_per_message) {
-  KvPlanner planner(model, from, to);
+               std::uint32_t layers_per_message, schema::DataType cache_precision) {
+  KvPlanner planner(model, from, to, cache_precision);
   for (std::uint32_t p = 0; p < from.pipeline; ++p) {
     const Interval has = fair_share(unsign(model.layers), p, from.pipeline);
     const std::uint64_t each = layers_per_message == 0 ? has.end - has.first : layers_per_message;

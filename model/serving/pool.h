@@ -60,6 +60,7 @@ struct Pool {
   // Where another pool continues: keys and values go once so many layers more are computed; 0: once
   // the prompt is done, all at once.
   std::uint32_t layers_per_message = 0;
+  schema::DataType cache_precision = schema::DataType::BF16;  // of keys and values that are sent
 };
 
 // Within a replica: rank `rank` of group `group`, as a replica of the group's ranks alone would
@@ -70,7 +71,7 @@ constexpr std::uint32_t rank_of_group(const PoolLayout& layout, std::uint32_t gr
   return rank % ranks + ranks * group + layout.tensor * (rank / ranks);
 }
 
-constexpr std::uint64_t kElementBytes = 2;  // bfloat16: activations, logits, keys and values
+constexpr std::uint64_t kElementBytes = 2;  // bfloat16: activations and logits
 
 // Tokens of a batch, at most.
 std::uint64_t batch_tokens_bound(const Spec& spec);
@@ -118,6 +119,7 @@ constexpr std::uint64_t kKeyTokensMax = 0xffffffff;
 // ranks, or a latent that all hold) receivers take turns with them.
 // A message is of as many layers of the sender's stage as Pool::layers_per_message says.
 KvPlan kv_plan(const ModelSpec& model, const PoolLayout& from, const PoolLayout& to,
-               std::uint32_t layers_per_message);
+               std::uint32_t layers_per_message,
+               schema::DataType cache_precision = schema::DataType::BF16);
 
 }  // namespace exawarp::model::serving

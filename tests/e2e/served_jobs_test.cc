@@ -56,6 +56,18 @@ TEST_F(ServedJobs, HaveTheRoomThatWeightsLeave) {
       ["serving"][0]["pools"];
   EXPECT_NEAR(pools[0]["blocks"].get<double>(), 69e9 / 256 / 16, 100);
   EXPECT_NEAR(pools[1]["blocks"].get<double>(), 69e9 / 128 / 16, 100);
+
+  open = replaced(open, "      tensor: 2\n", "      tensor: 2\n      cache_precision: fp8\n");
+  const json chat = summary(open, {"--set", "system.accelerator.memory_capacity=80 GB"})
+      ["serving"][0];
+  EXPECT_NEAR(chat["pools"][0]["blocks"].get<double>(), 69e9 / 128 / 16, 100);
+}
+
+TEST_F(ServedJobs, SendKeysInTheirPrecision) {
+  const std::string narrow =
+      replaced(kServing, "      tensor: 2\n", "      tensor: 2\n      cache_precision: fp8\n");
+  const json bf16 = summary(kServing)["serving"][0], fp8 = summary(narrow)["serving"][0];
+  EXPECT_LT(fp8["keys_transfer_ps"]["mean"], bf16["keys_transfer_ps"]["mean"]);
 }
 
 TEST_F(ServedJobs, HaveFiguresOfRequestsAndPools) {

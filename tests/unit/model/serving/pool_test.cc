@@ -95,6 +95,16 @@ TEST(KvPlan, SendsLayersInTheOrderInWhichTheyAreComputed) {
   EXPECT_EQ(parts_of(4, 2)[0].layers, 1u);
 }
 
+TEST(KvPlan, HasHalfOfTheBytesWithKeysOfFp8) {
+  const KvPlan wide = kv_plan(small_model(), {.tensor = 2}, {}, 0);
+  const KvPlan narrow =
+      kv_plan(small_model(), {.tensor = 2}, {}, 0, model::schema::DataType::FP8);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    ASSERT_EQ(narrow.parts[rank].size(), 1u);
+    EXPECT_EQ(2 * narrow.parts[rank][0].bytes_per_token, wide.parts[rank][0].bytes_per_token);
+  }
+}
+
 TEST(KvPlan, ReceiversOfOneHeadTakeTurnsWithThoseThatHaveIt) {
   const KvPlan plan = kv_plan(small_model(), {.tensor = 4}, {.tensor = 8}, 0);
   for (const auto& parts : plan.parts) EXPECT_EQ(parts.size(), 2u);
