@@ -213,6 +213,10 @@ model::serving::ClosedLoopOutcome outcome_of(const ServingPoint& p, const Replic
       serving_batch_tokens(p) * static_cast<std::uint32_t>(layer_split_of(p.layout).attention_data);
   clients.mixes = p.engine != "sglang";
   clients.looks_every = serving_looks_every(p);
+  if (p.engine == "trtllm" && p.benchmark == "inferencemax") {
+    clients.gathers = static_cast<std::uint32_t>(layer_split_of(p.layout).attention_data);
+    clients.gathers_for = kServingGathersFor;
+  }
   const PointReplica& replica = replicas.of(p, p.layout);
   clients.pool_tokens = replica.pool_tokens;
   clients.reserves_answers = p.engine == "trtllm";

@@ -43,6 +43,9 @@ struct ServingPointResult {
 constexpr std::uint32_t kServingRequestsPerClient = 10;
 constexpr double kServingLeastShare = 0.8;
 constexpr std::uint32_t kServingBatchTokens = 8192;
+// Iterations that TensorRT-LLM waits for a prompt for each group of data-parallel attention, in the
+// same scripts (attention_dp_config: {enable_balance: true, timeout_iters: 60}).
+constexpr std::uint32_t kServingGathersFor = 60;
 
 // Keys and values of fp8: TensorRT-LLM's of models that NVIDIA quantised, which it takes from their
 // configuration and InferenceMAX's scripts ask for (kv_cache_config: {dtype: fp8}); and what these

@@ -41,20 +41,25 @@ class Loop {
   void receive() {
     const bool idle = prompts_.empty() && decoding_.empty();
     if (!idle && iterations_ % loop_.looks_every != 0) return;
+    if (prompts_.empty()) waits_since_ = iterations_;
     prompts_.insert(prompts_.end(), come_.begin(), come_.end());
     come_.clear();
+  }
+  [[nodiscard]] bool are_gathered() const {
+    return decoding_.empty() || book_[prompts_.front()].done > 0 ||
+           prompts_.size() >= loop_.gathers || iterations_ - waits_since_ >= loop_.gathers_for;
   }
 
   void iterate() {
     make_room();
     IterationWork work;
-    const bool has_prompts = !prompts_.empty() && fits(book_[prompts_.front()]);
+    const bool has_prompts = !prompts_.empty() && are_gathered() && fits(book_[prompts_.front()]);
     const bool decodes = !decoding_.empty() && (loop_.mixes || !has_prompts);
     if (decodes) {
       work.decodes = work.outputs = work.tokens = decoding_.size();
       work.decode_context = context_;
     }
-    const std::size_t through = take_prompts(work);
+    const std::size_t through = has_prompts ? take_prompts(work) : 0;
     now_ps_ += time_.of(work).ps;
     ++iterations_;
     if (decodes) end_decodes();
@@ -170,6 +175,7 @@ class Loop {
   std::uint64_t entering_ = 0;  // tokens done of those in prompts_
   std::uint64_t reserved_ = 0;  // tokens that all that have begun will have
   std::uint64_t decode_iterations_ = 0, iterations_ = 0;
+  std::uint64_t waits_since_ = 0;  // iterations_ when the first of prompts_ came, or one before it
   std::int64_t now_ps_ = 0;
 };
 

@@ -27,6 +27,11 @@ struct ClosedLoop {
   // Requests that have come are looked for before every so many iterations, and before each that
   // would have nothing to do (SGLang's --scheduler-recv-interval).
   std::uint32_t looks_every = 1;
+  // While others decode, prompts begin only when so many wait, or one has waited for so many
+  // iterations: one for each group of data-parallel attention, which work side by side
+  // (TensorRT-LLM's attention_dp_config: enable_balance, timeout_iters).
+  std::uint32_t gathers = 1;
+  std::uint32_t gathers_for = 0;
   // Tokens whose keys and values fit; 0: any number. A request alone is served, whatever its size.
   std::uint64_t pool_tokens = 0;
   // A request begins when its prompt and its answer fit beside those of all that have begun, as

@@ -27,6 +27,9 @@ class LoopBook {
   // A client asks: which request; none if all have been asked.
   std::optional<std::uint32_t> ask(std::int64_t now_ps);
   [[nodiscard]] LoopRequest& operator[](std::uint32_t request) { return requests_[request]; }
+  [[nodiscard]] const LoopRequest& operator[](std::uint32_t request) const {
+    return requests_[request];
+  }
   // Its last token is there.
   void finish(std::uint32_t request, std::int64_t now_ps);
   // Requires that a request has finished.

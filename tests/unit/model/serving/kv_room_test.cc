@@ -144,6 +144,26 @@ TEST_F(PoolsThatEnd, WaitForALook) {
   EXPECT_GT(looking(4, 10).first_token_mean, looking(4, 1).first_token_mean);
 }
 
+// Who asks again waits until the others do, too, or for some iterations; nobody waits who has none
+// to wait for.
+TEST_F(PoolsThatEnd, GatherPrompts) {
+  const auto gathering = [&](std::uint32_t prompts, std::uint32_t iterations) {
+    return run_closed_loop({.clients = 4,
+                            .requests = 12,
+                            .prompt_most = kPrompt,
+                            .output_most = kAnswer,
+                            .least_share = 0.5,
+                            .gathers = prompts,
+                            .gathers_for = iterations},
+                           time);
+  };
+  const ClosedLoopOutcome at_once = gathering(1, 60);
+  EXPECT_EQ(gathering(4, 0).first_token_mean, at_once.first_token_mean);
+  EXPECT_GT(gathering(4, 2).first_token_mean, at_once.first_token_mean);
+  EXPECT_GT(gathering(4, 60).first_token_mean, gathering(4, 2).first_token_mean);
+  EXPECT_EQ(gathering(5, 1000).makespan, gathering(4, 1000).makespan);
+}
+
 // Whatever the pool, all is answered, and no sooner than without an end.
 TEST_F(PoolsThatEnd, AnswerAll) {
   const ClosedLoopOutcome free = run(8, 0, false);
