@@ -43,7 +43,9 @@ const Keys<model::MoeSpec>& experts_keys() {
        K::integer("dense_layers", &S::dense_layers, kCount,
                   "layers at the start that have the dense block"),
        K::integer("every", &S::every, kPositive,
-                  "of the layers after them, one in so many has experts")});
+                  "of the layers after them, one in so many has experts"),
+       K::flag("biases", &S::biases, "experts' products have them"),
+       K::flag("clamped", &S::clamped, "what goes into experts' activation is clamped")});
   return keys;
 }
 
@@ -240,6 +242,8 @@ const Keys<model::KernelSpec>& kernels_keys() {
                "a product for each expert, one after another"),
        K::flag("sort_slots", &S::sort_slots,
                "what an all-to-all brought is sorted by expert, and back"),
+       K::flag("fused_biases", &S::fused_biases,
+               "experts' biases and clamps are parts of their products and activation"),
        K::flag("unscale", &S::unscale, "with `precision: fp16`: the loss scale is taken out"),
        K::flag("clip", &S::clip, "gradients are multiplied once more after their norm"),
        K::flag("copies", &S::copies, "new weights are copied from the fp32 ones")});

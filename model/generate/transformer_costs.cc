@@ -120,6 +120,29 @@ void set_exchange(ExpertCosts& e, const TransformerSpec& spec, const Sizes& s, c
   e.node_combine_bytes = to_count(s.element * elements(reach.nodes));
 }
 
+// What Megatron-Core runs beside the products of experts with biases and clamps.
+void set_expert_biases(ExpertCosts& e, const TransformerSpec& spec, Wide slots, const Sizes& s,
+                       const Table& table) {
+  const MoeSpec& moe = spec.model.moe;
+  if (spec.kernels.fused_biases || spec.kernels.fused_experts) return;
+  if (moe.biases) {
+    const Wide n = slots * s.hidden;
+    const auto pass = [&](const char* name, Wide read, Wide written) {
+      OperationCost cost = table.row(Op::ELEMENTWISE, name, 4 * n, 0, 0);
+      cost.bytes_read = to_count(read);
+      cost.bytes_written = to_count(written);
+      return cost;
+    };
+    e.bias = {pass("expert.bias", 14 * n, 14 * n), pass("expert.bias.backward", 24 * n, 16 * n)};
+  }
+  if (moe.clamped && !e.experts.activation_parts) {
+    const Wide n = slots * wide(moe.ffn) / wide(expert_tensor_of(spec.parallel));
+    e.experts.activation_parts = {
+        table.row(Op::ELEMENTWISE, "expert.clamp", 2 * n, 4 * n, 4 * n),
+        table.row(Op::ELEMENTWISE, "expert.clamp.backward", 2 * n, 6 * n, 4 * n)};
+  }
+}
+
 ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table& table,
                        const ExpertRouting& routing, std::uint32_t rank, std::uint32_t pattern) {
   const MoeSpec& moe = spec.model.moe;
@@ -155,6 +178,7 @@ ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table&
                       .matrices = wide(moe.experts / spec.parallel.expert),
                       .fused = spec.kernels.fused_activation},
                      table);
+  set_expert_biases(e, spec, split * received, s, table);
   if (spec.kernels.fused_experts) {
     e.experts.out.cast.reset();
     e.experts.in.gradient_cast.reset();

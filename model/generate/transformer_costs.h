@@ -56,6 +56,17 @@
 //   of what parallel blocks' last products wrote, before it is reduced over the tensor group;
 //   backward: of the gradients of what their first products read, where that is the same
 //
+// With biases (experts' second products; the first ones' are in their epilogues), weighted by the
+// tokens' probabilities in fp32 (Megatron-Core, TEGroupedMLP._apply_bias), of n = slots H elements:
+// expert.bias          4 n                             14 n bytes              14 n bytes
+//   the bias times the probability, the sum, all experts' in one, and to bf16
+//   backward           4 n                             24 n bytes              16 n bytes
+//   to fp32, back to bf16, all experts' in one, and of bias and probability products and their sums
+// and with clamps (fused_bias_geglu.py), of n = slots F'/t_e:
+// expert.clamp         2 n                             4 e n                   4 e n
+//   each half apart, and both in one; backward: of each half, and both in one
+//   backward           2 n                             6 e n                   4 e n
+//
 // MLA: latents of widths r_q and r_k + rope, whole on each rank of the tensor group, from T'
 // tokens; products from them to the heads' queries (nope + rope), keys and values; in the attention
 // core the scores take q = heads (nope + rope), the values heads * value dim.
@@ -127,6 +138,7 @@ struct ExpertCosts {
   GemmCosts router;
   OperationPair top_k, permute, unpermute;
   std::optional<OperationPair> sort = {};  // of what came, by expert; and back
+  std::optional<OperationPair> bias = {};  // of their second products, where it is not fused
   FfnCosts experts;                        // those of this rank
   // All-to-all input with equal shares, to the experts and back from them; with
   // routing.node_devices that of the ranks of a node, and beside it that between nodes.

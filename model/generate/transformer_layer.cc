@@ -301,7 +301,9 @@ LayerWriter::Node LayerWriter::experts_forward(const LayerCosts& layer, Node nor
   const bool fused = plan_.spec.kernels.fused_experts;
   product(ffn.in.forward, ffn.in.cast, sorted(moe, gather_slots(moe, dispatched)));
   if (!fused) activate(ffn);
-  const std::uint32_t computed = sorted_back(moe, product(ffn.out.forward, ffn.out.cast));
+  std::uint32_t computed = product(ffn.out.forward, ffn.out.cast);
+  if (moe.bias) computed = out_.compute(moe.bias->forward);
+  computed = sorted_back(moe, computed);
   const Exchange combined = exchange(moe, false, reduce_slots(moe, computed));
   out_.compute(moe.unpermute.forward, {combined[0], combined[1]});
   return shared;
@@ -314,8 +316,11 @@ LayerWriter::Node LayerWriter::experts_backward(const LayerCosts& layer, Node gr
   Node shared;
   if (layer.ffn) shared = ffn_backward(*layer.ffn, layer, gradient, with_weights);
   const FfnCosts& ffn = moe.experts;
+  if (ffn.activation_parts) again(ffn.activation_parts->forward);
   again(ffn.activation.forward);
-  product(ffn.out.input_gradient, ffn.out.gradient_cast, sorted(moe, gather_slots(moe, sent)));
+  Node arrived = sorted(moe, gather_slots(moe, sent));
+  if (moe.bias) arrived = out_.compute(moe.bias->backward, {arrived});
+  product(ffn.out.input_gradient, ffn.out.gradient_cast, arrived);
   if (with_weights) out_.compute(ffn.out.weight_gradient);
   const bool fused = plan_.spec.kernels.fused_experts;
   if (!fused) activate_backward(ffn);

@@ -61,6 +61,7 @@ KernelSpec kernels_of(KernelPreset preset) {
       return {.accumulation = Accumulation::kNone,
               .casts = false,
               .transposes = false,
+              .fused_biases = true,
               .unscale = false,
               .clip = false,
               .copies = false};

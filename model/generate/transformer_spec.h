@@ -61,6 +61,8 @@ struct MoeSpec {
   std::int64_t shared_ffn = 0;    // inner width of all shared experts together; 0: none
   std::int64_t dense_layers = 0;  // the first so many layers have the dense block (model.ffn)
   std::int64_t every = 1;         // of the rest, one in `every` has experts
+  bool biases = false;            // experts' products have them, as GPT-OSS's
+  bool clamped = false;           // what goes into experts' activation is clamped
 };
 
 // Keys: model.NAME.
@@ -294,6 +296,10 @@ struct KernelSpec {
   // back after them, where a device has several experts (Megatron-Core's all-to-all dispatcher).
   // DeepEP and HybridEP bring it in order.
   bool sort_slots = false;
+  // kernels.fused_biases: experts' biases and clamps are parts of their products and activation.
+  // false, and not fused_experts: passes of their own, as Megatron-Core's TEGroupedMLP has them
+  // (transformer_costs.h).
+  bool fused_biases = false;
   // Once a step, of the share of the gradients that a rank updates (Megatron-LM, optimizer.py).
   bool unscale = true;  // kernels.unscale: fp16's loss scale is taken out, overflows looked for
   bool clip = true;     // kernels.clip: multiplied, where there is a gradient norm

@@ -11,8 +11,7 @@ namespace {
 
 using schema::DataType;
 
-constexpr std::uint64_t kElement = 2;       // of tables: bf16
-constexpr double kRoomMax = 0x1p40;         // tokens of a group: more than any study has
+constexpr double kRoomMax = 0x1p40;  // tokens of a group: more than any study has
 
 // nvfp4 has half a byte, and a factor of a byte for each 16.
 std::uint64_t bytes_of_weights(DataType type, std::uint64_t elements) {
@@ -37,7 +36,8 @@ std::uint64_t weight_bytes_of(const IterationSpec& spec) {
   const DataType of_experts =
       spec.expert_precision == DataType::NONE ? spec.precision : spec.expert_precision;
   return bytes_of_weights(spec.precision, rest * groups / devices) +
-         bytes_of_weights(of_experts, experts / devices) + kElement * tables / devices;
+         bytes_of_weights(of_experts, experts / devices) +
+         bytes_of_weights(DataType::BF16, tables / devices);
 }
 
 std::uint64_t token_bytes_of(const IterationSpec& spec) {
