@@ -207,14 +207,14 @@ model::serving::ClosedLoopOutcome outcome_of(const ServingPoint& p, const Replic
     };
     return model::serving::run_pooled_loop({clients, pool(p.prefill), pool(p.decode)});
   }
+  const auto groups = static_cast<std::uint32_t>(layer_split_of(p.layout).attention_data);
   // Each group of data-parallel attention has a scheduler of its own. SGLang runs prompts by
   // themselves unless it is told to mix (--enable-mixed-chunk).
-  clients.batch_tokens_max =
-      serving_batch_tokens(p) * static_cast<std::uint32_t>(layer_split_of(p.layout).attention_data);
+  clients.batch_tokens_max = serving_batch_tokens(p) * groups;
   clients.mixes = p.engine != "sglang";
   clients.looks_every = serving_looks_every(p);
   if (p.engine == "trtllm" && p.benchmark == "inferencemax") {
-    clients.gathers = static_cast<std::uint32_t>(layer_split_of(p.layout).attention_data);
+    clients.gathers = groups;
     clients.gathers_for = kServingGathersFor;
   }
   const PointReplica& replica = replicas.of(p, p.layout);

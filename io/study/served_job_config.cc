@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "core/error.h"
 #include "io/study/jobs_config.h"
 #include "io/study/schema_sections.h"
@@ -115,16 +117,8 @@ void check_model(const YamlSection& section, const ServedJobConfig& job) {
       where.fail("tensor", fmt::format("\"{}\"; expected a divisor of the experts, {}",
                                        pool.layout.tensor, experts));
     }
-    model::serving::IterationSpec spec;
-    spec.model = job.model;
-    spec.tensor = static_cast<std::int64_t>(pool.layout.tensor);
-    spec.attention_data = static_cast<std::int64_t>(pool.layout.attention_data);
-    spec.expert = expert_parts(job, pool);
-    spec.precision = job.precision;
-    spec.cache_precision = job.cache_precision;
-    spec.host = job.host;
     try {
-      model::serving::check(spec);
+      model::serving::check(iteration_of(job, pool));
     } catch (const model::SpecProblem& problem) {
       where.fail(problem.key, problem.text);
     }
@@ -156,8 +150,18 @@ const Keys<model::serving::ExpertExchange>& exchange_routing_keys() {
 
 }  // namespace
 
-std::int64_t expert_parts(const ServedJobConfig& job, const PoolConfig& pool) {
-  return job.experts == Experts::exchange ? std::int64_t{pool.layout.tensor} : job.expert;
+model::serving::IterationSpec iteration_of(const ServedJobConfig& job, const PoolConfig& pool) {
+  model::serving::IterationSpec spec;
+  spec.model = job.model;
+  spec.tensor = std::int64_t{pool.layout.tensor};
+  spec.attention_data = std::int64_t{pool.layout.attention_data};
+  spec.expert = job.experts == Experts::exchange ? spec.tensor : job.expert;
+  spec.precision = job.precision;
+  spec.cache_precision = job.cache_precision;
+  spec.all_reduce = {.latency = core::Time{0},
+                     .bytes_per_s = std::numeric_limits<std::int64_t>::max()};
+  spec.host = job.host;
+  return spec;
 }
 
 const Keys<ServedJobConfig>& served_job_keys() {

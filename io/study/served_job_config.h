@@ -62,8 +62,8 @@ struct ServedJobConfig {
 };
 
 const Keys<ServedJobConfig>& served_job_keys();
-// Parts that experts are dealt to in a pool.
-std::int64_t expert_parts(const ServedJobConfig& job, const PoolConfig& pool);
+// What an iteration of a pool's replica takes, the sums over devices left to the network.
+model::serving::IterationSpec iteration_of(const ServedJobConfig& job, const PoolConfig& pool);
 // Reads and checks it. Throws core::InputError.
 ServedJobConfig read_served_job(const YamlSection& section);
 

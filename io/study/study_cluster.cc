@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <string>
 #include <utility>
@@ -29,21 +28,6 @@ std::shared_ptr<const model::WorkloadGraph> graph_of(
     graph = std::make_shared<const model::WorkloadGraph>(open_workload(*path));
   }
   return graph;
-}
-
-// The sums over devices are left to the network.
-model::serving::IterationSpec iteration_of(const ServedJobConfig& job, const PoolConfig& pool) {
-  model::serving::IterationSpec spec;
-  spec.model = job.model;
-  spec.tensor = static_cast<std::int64_t>(pool.layout.tensor);
-  spec.attention_data = static_cast<std::int64_t>(pool.layout.attention_data);
-  spec.expert = expert_parts(job, pool);
-  spec.precision = job.precision;
-  spec.cache_precision = job.cache_precision;
-  spec.all_reduce = {.latency = core::Time{0},
-                     .bytes_per_s = std::numeric_limits<std::int64_t>::max()};
-  spec.host = job.host;
-  return spec;
 }
 
 // Null of a job that serves nobody.

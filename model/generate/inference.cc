@@ -65,12 +65,6 @@ std::uint64_t in_sight(const ModelSpec& model, std::int64_t index, std::uint64_t
   return is_windowed(model, index) ? std::min(unsign(model.window), tokens) : tokens;
 }
 
-// Twice the tokens that all new ones look at in a layer where `sight` are in sight: those of a
-// prompt at what is before them.
-std::uint64_t twice_attended(const TokenPass& p, std::uint64_t sight) {
-  return p.index == 0 ? sight * (2 * p.new_tokens - sight) : 2 * sight;
-}
-
 struct StageGroups {
   std::uint16_t index = 0;
   std::uint8_t pipeline_axis = 0;
@@ -165,8 +159,8 @@ class InferenceStage {
   }
 
   void attention(const TokenPass& p, std::uint64_t tokens, std::uint64_t sight) {
-    const std::uint64_t flops =
-        2 * s_.sequences * twice_attended(p, sight) * s_.query / s_.tensor;
+    const std::uint64_t seen = p.index == 0 ? twice_attended(p.new_tokens, sight) : 2 * sight;
+    const std::uint64_t flops = 2 * s_.sequences * seen * s_.query / s_.tensor;
     const std::uint64_t out = s_.element * tokens * s_.query / s_.tensor;
     const std::uint64_t read = p.index == 0 ? p.context : sight;
     const std::uint64_t cached = s_.cached_element * s_.sequences * read * 2 * s_.key / s_.tensor;
@@ -271,16 +265,10 @@ void check_model(const InferenceSpec& spec) {
   if (spec.model.mla.key_value_rank != 0) {
     throw SpecProblem("model.mla", "has latent attention; expected none");
   }
-  TransformerSpec training;
-  training.model = spec.model;
-  training.parallel.tensor = spec.parallel.tensor;
-  training.parallel.pipeline = spec.parallel.pipeline;
-  training.parallel.data = spec.parallel.data;
-  training.parallel.sequence_parallel = false;
-  training.sequence_length = 1;
-  training.global_batch_sequences = spec.parallel.data;
-  training.micro_batch_sequences = 1;
-  check(training);
+  check(spec.model, {.tensor = spec.parallel.tensor,
+                     .pipeline = spec.parallel.pipeline,
+                     .data = spec.parallel.data,
+                     .sequence_parallel = false});
 }
 
 }  // namespace

@@ -13,6 +13,8 @@ namespace exawarp::model {
 
 // Throws SpecProblem naming the first key that makes `spec` impossible.
 void check(const TransformerSpec& spec);
+// A model and how it is split, whatever is trained. Throws SpecProblem as check() of a training.
+void check(const ModelSpec& model, const ParallelSpec& parallel = {});
 // The same where all of its steps together are too much to generate; check() asks that of one.
 void check_size(const TransformerSpec& spec);
 

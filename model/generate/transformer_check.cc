@@ -516,6 +516,15 @@ void check_options(const TransformerSpec& spec) {
 
 }  // namespace
 
+void check(const ModelSpec& model, const ParallelSpec& parallel) {
+  TransformerSpec training;
+  training.model = model;
+  training.parallel = parallel;
+  training.sequence_length = training.micro_batch_sequences = 1;
+  training.global_batch_sequences = parallel.data;
+  check(training);
+}
+
 void check_size(const TransformerSpec& spec) { check_size_of(spec, spec.steps); }
 
 void check(const TransformerSpec& spec) {

@@ -455,6 +455,11 @@ struct TransformerSpec {
 [[nodiscard]] std::int64_t kv_heads_of(const ModelSpec& model);
 // Whether layer `index` looks through model.window.
 [[nodiscard]] bool is_windowed(const ModelSpec& model, std::int64_t index);
+// Twice the tokens that those of a prompt look at, all together, where each sees what is before it
+// and itself, `sight` of them at most.
+[[nodiscard]] constexpr std::uint64_t twice_attended(std::uint64_t tokens, std::uint64_t sight) {
+  return sight * (2 * tokens - sight);
+}
 [[nodiscard]] std::int64_t head_dim_of(const ModelSpec& model);
 [[nodiscard]] std::int64_t tokens_of(const TransformerSpec& spec);  // a sequence, of the decoder
 [[nodiscard]] std::int64_t encoder_tokens_of(const TransformerSpec& spec);

@@ -33,11 +33,6 @@ std::vector<std::uint64_t> quarter_octaves(std::uint64_t last) {
   return out;
 }
 
-// nvfp4 has half a byte, and a factor of a byte for each 16.
-std::uint64_t weight_bytes(DataType type, std::uint64_t elements) {
-  return type == DataType::NVFP4 ? elements * 9 / 16 : elements * width_of(type);
-}
-
 // Prices of the kernels of one device's share, in picoseconds.
 class KernelPrices {
  public:
@@ -119,7 +114,7 @@ class KernelPrices {
     const ComputeOperation operation{
         .operation = Op::ATTENTION,
         .data_type = DataType::BF16,
-        .flops = sight * (2 * n - sight) * heads() * width,
+        .flops = twice_attended(n, sight) * heads() * width,
         .bytes = kElement * n * width * (heads() + shape.key_value_heads),
         .shape = shape};
     return price(operation);
@@ -295,14 +290,6 @@ core::WidePs twice_seen(core::WidePs tokens, core::WidePs past, core::WidePs win
   return short_of_it * (2 * past + short_of_it + 1) + 2 * (tokens - short_of_it) * window;
 }
 
-// As the generator of trainings checks it.
-void check_model(const ModelSpec& model) {
-  TransformerSpec one;
-  one.model = model;
-  one.sequence_length = one.global_batch_sequences = one.micro_batch_sequences = 1;
-  check(one);
-}
-
 std::int64_t divides(const char* key, std::int64_t whole, std::int64_t part) {
   if (part < 1 || whole % part != 0) throw SpecProblem(key, "does not divide what it splits");
   return whole / part;
@@ -310,12 +297,16 @@ std::int64_t divides(const char* key, std::int64_t whole, std::int64_t part) {
 
 }  // namespace
 
+std::uint64_t weight_bytes(DataType type, std::uint64_t elements) {
+  return type == DataType::NVFP4 ? elements * 9 / 16 : elements * width_of(type);
+}
+
 void check(const IterationSpec& spec) {
   const ModelSpec& m = spec.model;
   if (m.family != ModelFamily::kDecoder) {
     throw SpecProblem("model.family", "of another kind; expected decoder");
   }
-  check_model(m);
+  check(m);
   in_range("tensor", spec.tensor, 1, kTensorMax);
   divides("attention_data", spec.tensor, spec.attention_data);
   divides("tensor", m.heads, spec.tensor / spec.attention_data);

@@ -41,6 +41,9 @@ struct AllReduceCost {
   std::int64_t bytes_per_s = 300'000'000'000;
 };
 
+// Of so many weights: nvfp4 has half a byte, and a factor of a byte for each 16.
+[[nodiscard]] std::uint64_t weight_bytes(schema::DataType type, std::uint64_t elements);
+
 struct IterationSpec {
   ModelSpec model;          // a decoder
   std::int64_t tensor = 1;  // devices of a replica: heads and the widths of blocks are split

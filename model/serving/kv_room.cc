@@ -13,11 +13,6 @@ using schema::DataType;
 
 constexpr double kRoomMax = 0x1p40;  // tokens of a group: more than any study has
 
-// nvfp4 has half a byte, and a factor of a byte for each 16.
-std::uint64_t bytes_of_weights(DataType type, std::uint64_t elements) {
-  return type == DataType::NVFP4 ? elements * 9 / 16 : elements * width_of(type);
-}
-
 std::uint64_t expert_parameters(const ModelSpec& m) {
   if (m.moe.experts == 0) return 0;
   const std::uint64_t of_one = (m.gated_ffn ? 3u : 2u) * unsign(m.hidden) * unsign(m.moe.ffn);
@@ -35,21 +30,23 @@ std::uint64_t weight_bytes_of(const IterationSpec& spec) {
   const std::uint64_t rest = parameter_count(m) - experts - tables;
   const DataType of_experts =
       spec.expert_precision == DataType::NONE ? spec.precision : spec.expert_precision;
-  return bytes_of_weights(spec.precision, rest * groups / devices) +
-         bytes_of_weights(of_experts, experts / devices) +
-         bytes_of_weights(DataType::BF16, tables / devices);
+  return weight_bytes(spec.precision, rest * groups / devices) +
+         weight_bytes(of_experts, experts / devices) +
+         weight_bytes(DataType::BF16, tables / devices);
+}
+
+KvUnits kv_units_of(const ModelSpec& m, DataType cache_precision) {
+  const std::uint64_t element = width_of(cache_precision);
+  if (m.mla.key_value_rank != 0) {  // a latent, whole on each device
+    return {1, element * unsign(m.mla.key_value_rank + m.mla.rope_dim)};
+  }
+  return {unsign(kv_heads_of(m)), element * 2 * unsign(head_dim_of(m))};
 }
 
 std::uint64_t token_bytes_of(const IterationSpec& spec) {
-  const ModelSpec& m = spec.model;
-  const std::uint64_t layers = unsign(m.layers);
-  const std::uint64_t element = width_of(spec.cache_precision);
-  if (m.mla.key_value_rank != 0) {  // latents, whole on each device
-    return element * layers * unsign(m.mla.key_value_rank + m.mla.rope_dim);
-  }
+  const KvUnits units = kv_units_of(spec.model, spec.cache_precision);
   const std::uint64_t ranks = unsign(spec.tensor / spec.attention_data);
-  const std::uint64_t heads = std::max<std::uint64_t>(1, unsign(kv_heads_of(m)) / ranks);
-  return element * 2 * layers * heads * unsign(head_dim_of(m));
+  return unsign(spec.model.layers) * std::max<std::uint64_t>(1, units.count / ranks) * units.bytes;
 }
 
 std::uint64_t room_for_tokens(const IterationSpec& spec, const Accelerator& accelerator,

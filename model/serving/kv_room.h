@@ -8,6 +8,12 @@
 
 namespace exawarp::model::serving {
 
+// Parts that keys and values of a layer can be split into, and bytes of one for a token.
+struct KvUnits {
+  std::uint64_t count = 1, bytes = 0;
+};
+[[nodiscard]] KvUnits kv_units_of(const ModelSpec& model, schema::DataType cache_precision);
+
 // What an engine gives to keys and values: `share_of_rest` of what weights and `workspace_bytes`
 // (activations of a pass, libraries, communicators) leave of `share` of a device's memory.
 struct MemoryRule {

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "model/generate/spec_range.h"
 #include "model/serving/expert_exchange.h"
+#include "model/serving/kv_room.h"
 #include "model/serving/size_classes.h"
 #include "model/workload/builder.h"
 #include "model/workload/validate.h"
@@ -30,17 +31,6 @@ PoolAxes add_axes(const PoolLayout& layout, WorkloadBuilder& workload) {
   axes.pipeline = workload.add_axis("pipeline", layout.pipeline);
   workload.add_axis("replica", layout.replicas);
   return axes;
-}
-
-// Parts that keys and values of a layer can be split into, and bytes of one for a token.
-struct KvUnits {
-  std::uint64_t count = 1, bytes = 0;
-};
-KvUnits units_of(const ModelSpec& m, schema::DataType type) {
-  if (m.mla.key_value_rank != 0) {
-    return {1, width_of(type) * unsign(m.mla.key_value_rank + m.mla.rope_dim)};
-  }
-  return {unsign(kv_heads_of(m)), width_of(type) * 2 * unsign(head_dim_of(m))};
 }
 
 struct Interval {
@@ -72,7 +62,7 @@ class KvPlanner {
  public:
   KvPlanner(const ModelSpec& model, const PoolLayout& from, const PoolLayout& to,
             schema::DataType cache_precision)
-      : units_(units_of(model, cache_precision)),
+      : units_(kv_units_of(model, cache_precision)),
         layers_(unsign(model.layers)),
         from_ranks_(from.attention_ranks()),
         to_ranks_(to.attention_ranks()),

@@ -4,12 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "model/generate/spec.h"
-#include "model/serving/iteration_time.h"
 #include "model/serving/pooled_loop.h"
-#include "tests/support/cluster_fixture.h"
+#include "tests/unit/model/serving/small_iterations.h"
 
 namespace exawarp::tests {
 namespace {
@@ -17,25 +14,8 @@ namespace {
 using namespace model::serving;
 using core::Time;
 
-// Sums over devices take no time.
-IterationSpec small_spec(std::int64_t tensor, std::int64_t attention_data) {
-  IterationSpec spec;
-  spec.model.layers = 4;
-  spec.model.hidden = 1'024;
-  spec.model.ffn = 2'048;
-  spec.model.heads = 8;
-  spec.model.kv_heads = 8;
-  spec.model.vocabulary = 512;
-  spec.tensor = tensor;
-  spec.attention_data = attention_data;
-  spec.all_reduce = {Time{0}, std::numeric_limits<std::int64_t>::max()};
-  return spec;
-}
-
 IterationTime time_of(std::int64_t tensor, std::int64_t attention_data) {
-  model::Accelerator accelerator = round_accelerator();
-  accelerator.graph_launch_latency = Time{0};
-  return {small_spec(tensor, attention_data), accelerator};
+  return without_launches(small_iteration(tensor, attention_data));
 }
 
 // A batch of prompts of so many tokens each.
@@ -74,7 +54,7 @@ TEST(DataParallelAttention, WaitsForTheGroupWithMostDecodes) {
 
 TEST(DataParallelAttention, NeedsGroupsThatDivideTheDevices) {
   try {
-    check(small_spec(4, 3));
+    check(small_iteration(4, 3));
     FAIL();
   } catch (const model::SpecProblem& problem) {
     EXPECT_EQ(problem.key, "attention_data");

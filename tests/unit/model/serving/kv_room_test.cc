@@ -3,10 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "model/serving/closed_loop.h"
-#include "tests/support/cluster_fixture.h"
+#include "tests/unit/model/serving/small_iterations.h"
 
 namespace exawarp::tests {
 namespace {
@@ -18,16 +16,8 @@ constexpr std::uint32_t kPrompt = 512, kAnswer = 32;
 constexpr std::uint64_t kRequest = kPrompt + kAnswer;
 
 IterationSpec small_spec(std::int64_t tensor) {
-  IterationSpec spec;
-  spec.model = {.name = "small",
-                .layers = 4,
-                .hidden = 1024,
-                .ffn = 2048,
-                .heads = 8,
-                .kv_heads = 4,
-                .vocabulary = 512};
-  spec.tensor = tensor;
-  spec.all_reduce = {Time{0}, std::numeric_limits<std::int64_t>::max()};
+  IterationSpec spec = small_iteration(tensor);
+  spec.model.kv_heads = 4;
   return spec;
 }
 
@@ -77,12 +67,7 @@ class PoolsThatEnd : public testing::Test {
                             .reserves_answers = reserves},
                            time);
   }
-  static model::Accelerator accelerator() {
-    model::Accelerator out = round_accelerator();
-    out.graph_launch_latency = Time{0};
-    return out;
-  }
-  const IterationTime time{small_spec(1), accelerator()};
+  const IterationTime time = without_launches(small_spec(1));
 };
 
 TEST_F(PoolsThatEnd, ChangeNothingWhereAllFits) {
