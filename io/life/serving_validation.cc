@@ -163,9 +163,9 @@ std::unique_ptr<const PointReplica> replica_of(const ServingPoint& p, const Serv
   const auto accelerator = from_file(accelerator_file(p.accelerator),
                                      [](const YamlSection& s) { return read_accelerator(s); });
   try {
-    return std::make_unique<const PointReplica>(IterationTime(spec, accelerator),
-                                           model::serving::room_for_tokens(
-                                               spec, accelerator, serving_memory(p.engine)));
+    return std::make_unique<const PointReplica>(
+        PointReplica{IterationTime(spec, accelerator),
+                     model::serving::room_for_tokens(spec, accelerator, serving_memory(p.engine))});
   } catch (const model::SpecProblem& problem) {
     throw core::InputError(p.place, problem.what());
   }

@@ -231,7 +231,7 @@ TEST(PointToPoint, EarlyMessagesAreMatchedByTagAndOrder) {
   EXPECT_EQ(run.outcome.simulated_time(), Time{50'000'000});
 }
 
-constexpr ClusterOptions kAsksFirst{.eager_max_bytes = 999};
+const ClusterOptions kAsksFirst{.eager_max_bytes = 999};
 
 TEST(Rendezvous, TakesARequestAnAnswerAndTheMessage) {
   Pair pair;
