@@ -18,6 +18,7 @@
 #include "model/device/served_program.h"
 #include "model/device/supported.h"
 #include "model/network/flow/flow_region.h"
+#include "model/network/packet/steady/steady_watch.h"
 #include "model/serving/on_devices.h"
 #include "model/serving/pool.h"
 #include "model/serving/replica.h"
@@ -454,6 +455,10 @@ void Cluster::add_packet_switches() {
     types_.push_back(packet_switch_type<Cluster>(*packet_network_, run.ports));
   }
   lp_count_ = packet_network_->lp_count();
+  if (!packet_network_->skips()) return;
+  steady_ = std::make_unique<const SteadyNetwork>(*packet_network_);
+  ranges_.push_back({packet_network_->watch(), 1, static_cast<std::uint32_t>(types_.size())});
+  types_.push_back(steady_watch_type<Cluster>());
 }
 
 // What passes between devices and the region takes a notice or more.
@@ -560,6 +565,9 @@ void Cluster::initialise(LpId lp, void* state, pdes::Context& context) const {
     return start_device(*devices_, core::DeviceId{lp.value}, state, context);
   }
   if (is_scheduler(lp)) return pdes::initialise_as(serving_at(lp), lp, state, context);
+  if (has_packets() && packet_network_->is_watch(lp)) {
+    return start_steady_watch(*steady_, state, context);
+  }
   if (has_packets()) return start_packet_switch(*packet_network_, lp, state);
   if (has_flows()) return start_flow_region(flow_network(), state, context);
   const LpId first_switch = ranges_[kSwitchType].first;

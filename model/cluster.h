@@ -89,6 +89,7 @@ struct ClusterOptions {
 
 struct DeviceModel;
 class FlowNetwork;
+struct SteadyNetwork;
 
 namespace serving {
 class Serving;
@@ -132,6 +133,8 @@ class Cluster : public pdes::Model {
   [[nodiscard]] bool has_packets() const { return packet_network_ != nullptr; }
   // Requires flow fidelity.
   [[nodiscard]] const FlowNetwork& flow_network() const;
+  // Requires that the packet network skips.
+  [[nodiscard]] const SteadyNetwork& steady_network() const { return *steady_; }
   [[nodiscard]] bool has_flows() const;
 
   // Cost: O(devices x (communicators + peers) of a program), no (device, node) pair is visited; at
@@ -167,6 +170,7 @@ class Cluster : public pdes::Model {
   ClusterOptions options_;
   std::unique_ptr<DeviceModel> devices_;
   std::string why_not_folded_;
+  std::unique_ptr<const SteadyNetwork> steady_;    // null where packets are not skipped
   const PacketNetwork* packet_network_ = nullptr;  // of devices_; null but at packet fidelity
   std::vector<std::unique_ptr<const serving::Serving>> served_;
   std::vector<std::size_t> served_jobs_;  // by Serving

@@ -114,6 +114,7 @@ class DeviceEventText {
 // Of an event between ports and endpoints.
 std::string text_of_packets(const PacketNetwork& network, const pdes::Event& event) {
   switch (static_cast<PacketEvent>(event.kind)) {
+    case PacketEvent::reply:
     case PacketEvent::packet: {
       const auto packet = event.as<Packet>();
       const bool is_data = packet.type() == PacketType::data;
@@ -133,6 +134,14 @@ std::string text_of_packets(const PacketNetwork& network, const pdes::Event& eve
                          vertex_name(network.topology(), network.vertex_of(event.source)));
     case PacketEvent::timeout:
       return fmt::format("a timer of message {}", event.as<Timeout>().message);
+    case PacketEvent::freeze:
+      return fmt::format("a line of port {} is to stand still", event.as<Freeze>().port);
+    case PacketEvent::thaw:
+      return fmt::format("a line of port {} is to go on", event.as<Thaw>().port);
+    case PacketEvent::skip:
+    case PacketEvent::skipped:
+      return fmt::format("{} packets of message {} are skipped", event.as<Skip>().packets,
+                         event.as<Skip>().message);
     case PacketEvent::train: {
       const auto train = event.as<Train>();
       return fmt::format("a train of {} packets from {} on of message {} from d{} to d{} arrives",
@@ -202,11 +211,15 @@ EventText text_of(const Cluster& cluster, const pdes::Event& event) {
     out.where = "the fabric";
   } else if (cluster.has_packets()) {
     const PacketNetwork& network = cluster.packet_network();
-    out.where = "switch " + vertex_name(network.topology(), network.vertex_of(lp));
+    out.where = network.is_watch(lp)
+                    ? "the watch of steady flows"
+                    : "switch " + vertex_name(network.topology(), network.vertex_of(lp));
   } else {
     out.where = fmt::format("switch {}", lp.value - cluster.ranges().back().first.value);
   }
-  if (event.kind >= kFirstFlowEvent) {
+  if (cluster.has_packets() && cluster.packet_network().is_watch(lp)) {
+    out.what = "a message that begins, ends or leaves evenly, or a stretch that is over";
+  } else if (event.kind >= kFirstFlowEvent) {
     out.what = text_of_flows(event);
   } else if (cluster.has_packets() && event.kind >= kFirstPacketEvent) {
     out.what = text_of_packets(cluster.packet_network(), event);

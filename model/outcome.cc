@@ -215,6 +215,10 @@ Outcome::Outcome(const Cluster& cluster, const pdes::Event* late)
 void Outcome::add(core::LpId lp, const void* memory) {
   if (lp.value >= cluster_->device_lps()) {
     if (cluster_->is_scheduler(lp)) return;
+    if (cluster_->has_packets() && cluster_->packet_network().is_watch(lp)) {
+      skips_ = static_cast<const SteadyWatchState*>(memory)->totals;
+      return;
+    }
     if (cluster_->has_packets()) packets_.add(*static_cast<const PacketSwitchState*>(memory));
     if (cluster_->has_flows()) flows_ = static_cast<const FlowRegionState*>(memory)->totals;
     return;
@@ -268,6 +272,7 @@ void Outcome::combine(pdes::Transport& transport) {
   maxima_from_words(maxima);
   packets_.combine(transport);
   flows_.combine(transport);
+  skips_.combine(transport);
   const auto gathered = transport.gather(waiting_to_bytes());
   waiting_.clear();
   waiting_from_bytes(gathered);

@@ -20,6 +20,7 @@
 #include "model/device/time_class.h"
 #include "model/network/flow/flow_region.h"
 #include "model/network/packet/packet_totals.h"
+#include "model/network/packet/steady/steady_watch.h"
 
 namespace exawarp::pdes {
 class Transport;
@@ -117,6 +118,8 @@ class Outcome {
   [[nodiscard]] const PacketTotals& packets() const { return packets_; }
   // What the fabric's region did; zeros but at flow fidelity.
   [[nodiscard]] const FlowTotals& flows() const { return flows_; }
+  // What packet.fast_forward left out; zeros without it.
+  [[nodiscard]] const SkipTotals& skips() const { return skips_; }
   [[nodiscard]] std::uint64_t unfinished() const;  // > 0: the simulated system deadlocked
   // The unfinished devices of lowest id, at most kWaitingDevicesMax; on rank 0. E.g.
   // `device 17 (stage 2): stream "recv_fwd" waits at node 153 "forward 3" for a message from
@@ -159,6 +162,7 @@ class Outcome {
   BackgroundTotals background_;
   PacketTotals packets_;
   FlowTotals flows_;
+  SkipTotals skips_;
   // 0 for whom the late event is for, 1 for whom it is of, 2 for others.
   [[nodiscard]] std::uint32_t distance_to_late(std::uint32_t device) const;
 

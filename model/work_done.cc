@@ -21,6 +21,7 @@ double events_done(const DeviceParts<const DeviceState>& parts, const ProgramTab
 
 void WorkDone::add(core::LpId lp, const void* memory) {
   if (lp.value >= cluster_->device_lps()) {
+    if (cluster_->packet_network().is_watch(lp)) return;
     packets_.add(*static_cast<const PacketSwitchState*>(memory));
     return;
   }

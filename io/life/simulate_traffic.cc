@@ -57,6 +57,7 @@ std::string name_of(const TrafficReport& report, core::LpId lp) {
   if (traffic.has_flows()) {
     return lp == traffic.flow_network().region() ? "the fabric" : fmt::format("d{}", lp.value);
   }
+  if (traffic.packet_network().is_watch(lp)) return "the watch of steady flows";
   return vertex_name(*report.topology, traffic.packet_network().vertex_of(lp));
 }
 

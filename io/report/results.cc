@@ -18,6 +18,7 @@
 #include "io/report/energy_report.h"
 #include "io/report/engine_statistics.h"
 #include "io/report/flow_facts.h"
+#include "io/report/skip_facts.h"
 #include "io/report/memory_report.h"
 #include "io/report/packet_counters.h"
 #include "io/report/printed_json.h"
@@ -230,6 +231,7 @@ Json packets_json(const RunReport& r) {
   const double run_s = r.result.run_s;
   const auto hops = static_cast<double>(r.outcome->packets().packet_hops);
   json["packet_hops_per_s"] = run_s > 0 ? hops / run_s : 0;
+  if (r.cluster->packet_network().skips()) json["fast_forward"] = skips_json(r.outcome->skips());
   return json;
 }
 

@@ -13,6 +13,7 @@
 #include "io/report/append.h"
 #include "io/report/energy_report.h"
 #include "io/report/flow_facts.h"
+#include "io/report/skip_facts.h"
 #include "io/report/memory_report.h"
 #include "io/report/served_report.h"
 #include "io/report/statements.h"
@@ -254,6 +255,9 @@ void add_packets(const RunReport& r, std::string& out) {
          format_grouped(n.drops), format_grouped(n.repeated), format_grouped(n.marks));
   append(out, "            {}, deepest queue {} of its line\n", plural(n.pauses, "pause"),
          core::format_time(n.deepest_queue));
+  if (r.cluster->packet_network().skips()) {
+    append(out, "Skipped     {}\n", skips_text(r.outcome->skips(), n.packet_hops + n.packets_sent));
+  }
 }
 
 void add_flows(const RunReport& r, std::string& out) {

@@ -11,6 +11,7 @@
 #include "io/report/flow_facts.h"
 #include "io/report/packet_counters.h"
 #include "io/report/printed_json.h"
+#include "io/report/skip_facts.h"
 #include "io/study/study.h"
 #include "io/study/suggest.h"
 
@@ -59,6 +60,9 @@ std::string of_packets(const TrafficReport& r) {
   out += traffic_line("packet-hops",
                       fmt::format("{}, {}/s of processor time", core::format_grouped(n.packet_hops),
                                   core::format_count(per_cpu_s(r, n.packet_hops))));
+  if (r.traffic->packet_network().skips()) {
+    out += traffic_line("skipped", skips_text(n.skips, n.packet_hops + n.packets_sent));
+  }
   return out;
 }
 
@@ -105,6 +109,7 @@ std::string traffic_json(const TrafficReport& r) {
   }
   json["packet_hops_per_cpu_s"] = per_cpu_s(r, n.packet_hops);
   for (const auto& [key, value] : packet_counters(n)) json[key] = value;
+  if (r.traffic->packet_network().skips()) json["fast_forward"] = skips_json(n.skips);
   return printed(json);
 }
 

@@ -158,6 +158,32 @@ const Keys<EcnOptions>& ecn_keys() {
   return keys;
 }
 
+// A share, kept in millionths; 0 where there is no section.
+PacketKeys::Key fast_forward_key() {
+  static constexpr double kUsualError = 0.01;
+  static constexpr RealRange kErrors{.min = 0.0001, .max = 0.2};
+  using K = Keys<PacketOptions>;
+  K::Key error = K::custom("error", {ValueShape::real(kErrors)},
+                           "by which rates may differ that count as settled",
+                           [](const YamlSection& section, PacketOptions& out, const auto& key) {
+                             out.skip_error_per_million = static_cast<std::uint32_t>(
+                                 std::lround(section.real(key.name, kErrors, kUsualError) * 1e6));
+                           });
+  error.schema.fallback = fmt::format("{}", kUsualError);
+  static const K own("packet.fast_forward",
+                     "Stretches in which all rates have settled are skipped: an approximation.",
+                     {std::move(error)});
+  K::Key key = K::custom("fast_forward", {ValueShape::mapping(own.schema())},
+                         "skips what has settled, where there are no trains",
+                         [](const YamlSection& section, PacketOptions& out, const auto& named) {
+                           if (const auto inner = section.optional_section(named.name)) {
+                             out = own.read(*inner, std::move(out));
+                           }
+                         });
+  key.schema.fallback = "nothing is skipped";
+  return key;
+}
+
 std::vector<PacketKeys::Key> all_keys() {
   using S = PacketOptions;
   using K = PacketKeys;
@@ -175,6 +201,7 @@ std::vector<PacketKeys::Key> all_keys() {
                  "how far ahead a line is given packets")
           .otherwise("8, or 2 with `pfc`"),
       K::flag("trains", &S::trains, "evenly spaced packets are one event a hop, where they can be"),
+      fast_forward_key(),
       K::section("ecn", &S::ecn, ecn_keys(), "marks").otherwise("no marks"),
       one_of(
           "transport", model::congestion_algorithms(), S{}.transport,

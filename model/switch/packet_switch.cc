@@ -32,6 +32,7 @@ void start_packet_switch(const PacketNetwork& network, core::LpId lp, void* memo
   const SwitchSlots slots = slots_of(network, run.ports);
   state.ports = static_cast<std::uint16_t>(slots.ports);
   state.channels = static_cast<std::uint8_t>(slots.channels);
+  state.skips = slots.skips;
   state.trains = static_cast<std::uint8_t>(slots.trains);
   SwitchParts<PacketSwitchState> parts;
   parts.visit(state, PartMaker(&state));
@@ -45,19 +46,41 @@ void handle_packet_switch(const PacketNetwork& network, void* memory, const pdes
   const PortParts<PacketSwitchState> parts(state);
   Ports ports(network, at, parts.ports, parts.buffers, state.ports, ctx);
   Forwarder forwarder(network, at, ports, ctx);
+  FrozenPorts frozen(network, ports, parts.frozen_of(state), ctx);
+  if (state.skips != 0 && frozen.keep(event)) return;
   switch (static_cast<PacketEvent>(event.kind)) {
-    case PacketEvent::packet:
+    case PacketEvent::packet: {
+      auto packet = event.as<Packet>();
+      if (state.skips != 0 && packet.type() != PacketType::data) {
+        const std::uint32_t out = choose_port(network, ports, at, packet, event.foreseen);
+        if (out < ports.count() && frozen.is_still(out)) {
+          forwarder.consumed(packet);
+          return frozen.jump(out, packet);
+        }
+      }
       if (!forwarder.forward(event.as<Packet>(), event.foreseen).had_route) {
         ctx.add(state.lost, 1u);
       }
       return;
+    }
     case PacketEvent::credit: return forwarder.on_credit(event.as<CreditReturn>());
     case PacketEvent::pause: return forwarder.on_pause(event.as<Pause>());
     case PacketEvent::wake: return forwarder.on_wake(event.as<PortWake>().port);
+    case PacketEvent::freeze: {
+      const auto freeze = event.as<Freeze>();
+      frozen.freeze(freeze);
+      if (freeze.end == LineEnd::receives) return;
+      return forwarder.take_answers_out(
+          freeze.port, [&](const Packet& packet) { frozen.jump(freeze.port, packet); });
+    }
+    case PacketEvent::thaw: frozen.thaw(event.as<Thaw>()); return;
     case PacketEvent::header:
     case PacketEvent::timeout:
     case PacketEvent::train:
-    case PacketEvent::cut: break;
+    case PacketEvent::cut:
+    case PacketEvent::reply:
+    case PacketEvent::skip:
+    case PacketEvent::skipped: break;
   }
   ctx.check(false, "a switch received an event that is not for switches");
 }
@@ -79,7 +102,12 @@ void handle_train_switch(const PacketNetwork& network, void* memory, const pdes:
     case PacketEvent::credit:
     case PacketEvent::pause:
     case PacketEvent::header:
-    case PacketEvent::timeout: break;
+    case PacketEvent::timeout:
+    case PacketEvent::freeze:
+    case PacketEvent::thaw:
+    case PacketEvent::reply:
+    case PacketEvent::skip:
+    case PacketEvent::skipped: break;
   }
   ctx.check(false, "a switch of trains received an event that is not for it");
 }
@@ -108,6 +136,7 @@ void describe_packet_switch(void* memory, pdes::StateArchive& archive) {
   archive.kept(state.ports);
   archive.kept(state.channels);
   archive.kept(state.trains);
+  archive.kept(state.skips);
   archive.word(state.lost);
   SwitchParts<PacketSwitchState>{}.visit(state, ArrayDescriber(&state, archive));
 }

@@ -93,7 +93,8 @@ PACKETS = [
     "queue_pairs: 4}",
     "{cut_through: false, flow_control: none, buffer: 64 KiB, transport: window, window: "
     "{queueing_delay: 10 us, initial_packets: 16, beta: 0.8}, recovery: selective_repeat, "
-    "ack_every: 4, retransmit_timeout: 100 us, control_size: 64 B, routing: deterministic}",
+    "ack_every: 4, retransmit_timeout: 100 us, control_size: 64 B, routing: deterministic, "
+    "fast_forward: {error: 0.02}}",
     "{flow_control: credit, buffer: 64 KiB, routing: deterministic, ugal_bias: 64 KiB}",
     "{packet_size: 1 KiB, routing: adaptive}",
 ]

@@ -100,7 +100,8 @@ const char* const kLossless =
 const char* const kLossy =
     "{cut_through: false, flow_control: none, buffer: 64 KiB, transport: window, window: "
     "{queueing_delay: 10 us, initial_packets: 16, beta: 0.8}, recovery: selective_repeat, "
-    "ack_every: 4, retransmit_timeout: 100 us, control_size: 64 B, routing: deterministic}";
+    "ack_every: 4, retransmit_timeout: 100 us, control_size: 64 B, routing: deterministic, "
+    "fast_forward: {error: 0.02}}";
 const char* const kCredit =
     "{flow_control: credit, buffer: 64 KiB, routing: adaptive, ugal_bias: 64 KiB}";
 

@@ -83,6 +83,7 @@ std::span<const model::PortState> ports_of(const model::TrafficModel& traffic, c
     const auto& endpoint = static_cast<const model::TrafficDevice*>(state)->endpoint();
     return {model::EndpointParts<const model::EndpointState>(endpoint).ports, endpoint.ports};
   }
+  if (traffic.packet_network().is_watch(lp)) return {};
   const auto& at = *static_cast<const model::PacketSwitchState*>(state);
   return {model::PortParts<const model::PacketSwitchState>(at).ports, at.ports};
 }

@@ -103,6 +103,12 @@ std::vector<std::uint64_t> FlowNetwork::capacities() {
   return out;
 }
 
+std::pair<VertexId, std::uint32_t> FlowNetwork::port_of(std::uint32_t link) const {
+  const auto next = std::upper_bound(first_link_.begin(), first_link_.end(), link);
+  const auto vertex = static_cast<std::uint32_t>(next - first_link_.begin() - 1);
+  return {VertexId{vertex}, link - first_link_[vertex]};
+}
+
 std::uint32_t FlowNetwork::find_way(DeviceId from, DeviceId to, std::uint32_t label,
                                     pdes::Context& ctx, std::span<std::uint32_t> way) const {
   const Topology& t = topology();

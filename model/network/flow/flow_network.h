@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/ids.h"
@@ -50,6 +51,7 @@ class FlowNetwork {
   [[nodiscard]] std::uint32_t link_at(VertexId v, std::uint32_t port) const {
     return first_link_[v.value] + port;
   }
+  [[nodiscard]] std::pair<VertexId, std::uint32_t> port_of(std::uint32_t link) const;
   // A flow has room for 1 << hop_shift() links, as many as any way has.
   [[nodiscard]] std::uint32_t hop_shift() const { return hop_shift_; }
   // The links of the way between two devices, in order; of which there are as many as `way` has

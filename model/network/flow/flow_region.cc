@@ -37,14 +37,13 @@ class Region {
 
  private:
   [[nodiscard]] FlowLists lists() const {
-    return {s_.links.begin(), s_.hops.begin(), network_.hop_shift()};
+    return s_.on_links.lists(network_.hop_shift());
   }
   void open_instant();
   void note_changed(std::uint32_t flow);
 
   std::uint32_t take_place();
   void give_back(std::uint32_t flow);
-  void join(std::uint32_t flow, std::uint32_t hop, std::uint32_t link);
   void part(std::uint32_t flow);
 
   void settle();
@@ -95,7 +94,8 @@ void Region::on_start(DeviceId from, const FlowStart& start) {
   record.destination = start.to().value;
   record.is_flow = 1;
   s_.flows.assign(ctx_, flow, record);
-  for (std::uint32_t h = 0; h < links; ++h) join(flow, h, scratch_.way[h]);
+  const std::uint32_t first = flow << network_.hop_shift();
+  for (std::uint32_t h = 0; h < links; ++h) s_.on_links.join(ctx_, first + h, scratch_.way[h]);
   ctx_.add(s_.totals.started, 1u);
   const std::uint64_t now = s_.totals.started - s_.totals.ended;
   if (now > s_.totals.most_flows) ctx_.set(s_.totals.most_flows, now);
@@ -121,7 +121,7 @@ std::uint32_t Region::take_place() {
   }
   const std::uint32_t flow = s_.flows.size();
   s_.flows.push_back(ctx_, {});
-  for (std::uint32_t h = 0; h < 1u << network_.hop_shift(); ++h) s_.hops.push_back(ctx_, {});
+  s_.on_links.add_place(ctx_, network_.hop_shift());
   return flow;
 }
 
@@ -132,27 +132,10 @@ void Region::give_back(std::uint32_t flow) {
   ctx_.set(s_.free, flow);
 }
 
-void Region::join(std::uint32_t flow, std::uint32_t hop, std::uint32_t link) {
-  const std::uint32_t place = (flow << network_.hop_shift()) + hop;
-  FlowLink& list = s_.links.at(link);
-  s_.hops.assign(ctx_, place, {link, list.first, kNoFlowHop, 0});
-  if (list.first != kNoFlowHop) ctx_.set(s_.hops.at(list.first).previous, place);
-  ctx_.set(list, {place, list.flows + 1});
-}
-
 // The flow leaves the lists of its links, which have changed.
 void Region::part(std::uint32_t flow) {
-  const std::uint32_t first = flow << network_.hop_shift();
-  for (std::uint32_t place = first; place < first + (1u << network_.hop_shift()); ++place) {
-    const FlowHop hop = s_.hops[place];
-    if (hop.link == kNoLink) break;
-    FlowLink& list = s_.links.at(hop.link);
-    if (hop.next != kNoFlowHop) ctx_.set(s_.hops.at(hop.next).previous, hop.previous);
-    if (hop.previous != kNoFlowHop) ctx_.set(s_.hops.at(hop.previous).next, hop.next);
-    ctx_.set(list, {list.first == place ? hop.next : list.first, list.flows - 1});
-    ctx_.set(s_.hops.at(place).link, kNoLink);
-    scratch_.links.push_back(hop.link);
-  }
+  s_.on_links.part(ctx_, flow, network_.hop_shift(),
+                   [&](std::uint32_t link) { scratch_.links.push_back(link); });
 }
 
 // ---- shares
@@ -184,7 +167,7 @@ void Region::settle() {
 // The part that the flows on `link` are of. Where some of them are over it may fall apart, and is
 // gathered anew.
 void Region::settle_part(std::uint32_t link) {
-  while (s_.links[link].flows != 0 && !shares_.has_seen(link)) {
+  while (s_.on_links.links[link].flows != 0 && !shares_.has_seen(link)) {
     shares_.gather(lists(), link);
     if (end_those_over()) {
       shares_.forget();
@@ -275,8 +258,7 @@ void FlowTotals::combine(pdes::Transport& transport) {
 
 void start_flow_region(const FlowNetwork& network, void* memory, Context& ctx) {
   auto& state = *::new (memory) FlowRegionState{};
-  state.links.reserve(ctx, network.links());
-  for (std::uint32_t l = 0; l < network.links(); ++l) state.links.push_back(ctx, {});
+  state.on_links.make_links(ctx, network.links());
 }
 
 void handle_flow_region(const FlowNetwork& network, void* memory, const pdes::Event& event,
@@ -303,8 +285,7 @@ void describe_flow_region(void* memory, pdes::StateArchive& archive) {
   archive.kept(s.free);
   archive.bytes(&s.totals);
   s.flows.describe(archive, [&](RegionFlow& flow) { archive.bytes(&flow); });
-  s.hops.describe(archive, [&](FlowHop& hop) { archive.kept(hop); });
-  s.links.describe(archive, [&](FlowLink& link) { archive.kept(link); });
+  s.on_links.describe(archive);
   s.changed.describe(archive, [&](std::uint32_t& flow) { archive.word(flow); });
 }
 

@@ -15,9 +15,9 @@
 #include <cstdint>
 
 #include "core/time.h"
-#include "model/network/flow/fair_shares.h"
 #include "model/network/flow/flow_events.h"
 #include "model/network/flow/flow_network.h"
+#include "model/network/flow/link_flows.h"
 #include "pdes/context.h"
 #include "pdes/logical_process.h"
 #include "pdes/undo_vector.h"
@@ -62,8 +62,7 @@ struct FlowRegionState {
   std::uint32_t free = kNoFlow;     // first place without a flow
   FlowTotals totals;
   pdes::UndoVector<RegionFlow> flows;
-  pdes::UndoVector<FlowHop> hops;       // 1 << hop_shift() a flow
-  pdes::UndoVector<FlowLink> links;
+  LinkFlows on_links;
   pdes::UndoVector<std::uint32_t> changed;  // flows that started or are due
 };
 

@@ -75,6 +75,8 @@ struct CongestionTraits {
   bool has_state = false;  // start(), packet_sent() and timed_out() are called
   // Packets are, whether or not losses are repaired; acknowledged() and packets_max() are called.
   bool acknowledged = false;
+  // For how long a rate may stay as it is though it has not settled: the longest of its timers.
+  core::Time period{0};
   // Receivers answer a marked packet with a notification, at most one in this time for each
   // message; negative: never. Needs marks (`ecn`).
   core::Time notify_every{-1};
@@ -106,6 +108,9 @@ class CongestionControl {
   virtual void notified(CongestionState&, const CongestionLine&, core::Time /*now*/) const {}
   // Nothing came back for a whole timeout: a loss.
   virtual void timed_out(CongestionState&, const CongestionLine&) const {}
+  // A stretch of so much time was skipped (packet.fast_forward): whatever times `state` holds are
+  // so much later.
+  virtual void postponed(CongestionState&, core::Time /*by*/) const {}
   // How many packets may be under way, at least 1.
   [[nodiscard]] virtual std::uint32_t packets_max(const CongestionState&) const {
     return std::numeric_limits<std::uint32_t>::max();

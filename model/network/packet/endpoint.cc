@@ -51,6 +51,7 @@ Endpoint::Endpoint(const PacketNetwork& network, EndpointState& state, pdes::Con
       listener_(listener),
       ports_(network, {state.vertex}, parts_.ports, parts_.buffers, state.ports, ctx),
       forwarder_(network, {state.vertex}, ports_, ctx),
+      frozen_(network, ports_, parts_.frozen_of(state), ctx),
       outbox_(network, ctx) {}
 
 void Endpoint::initialise(const PacketNetwork& network, VertexId at, EndpointState& state) {
@@ -59,6 +60,7 @@ void Endpoint::initialise(const PacketNetwork& network, VertexId at, EndpointSta
   const PortSlots slots = PortSlots::of(network, network.topology().ports(at));
   state.ports = static_cast<std::uint16_t>(slots.ports);
   state.channels = static_cast<std::uint8_t>(slots.channels);
+  state.skips = static_cast<std::uint8_t>(slots.skips);
   EndpointParts<EndpointState> parts;
   parts.visit(state, PartMaker(&state));
   Ports::connect(network, at, parts.ports, parts.buffers);
@@ -79,6 +81,7 @@ void Endpoint::describe(pdes::StateArchive& archive, EndpointState& state) {
   archive.kept(state.vertex);
   archive.kept(state.ports);
   archive.kept(state.channels);
+  archive.kept(state.skips);
   archive.pair(state.messages, state.repeated);
   EndpointParts<EndpointState>{}.visit(state, ArrayDescriber(&state, archive));
   state.sending.describe(archive, [&](Sending& s) { archive.bytes(&s); });
@@ -86,6 +89,7 @@ void Endpoint::describe(pdes::StateArchive& archive, EndpointState& state) {
 }
 
 void Endpoint::handle(const pdes::Event& event) {
+  if (state_.skips != 0 && handle_still(event)) return;
   switch (static_cast<PacketEvent>(event.kind)) {
     case PacketEvent::packet: return on_packet(event.as<Packet>());
     case PacketEvent::credit:
@@ -103,7 +107,12 @@ void Endpoint::handle(const pdes::Event& event) {
     }
     case PacketEvent::timeout: return on_timeout(event.as<Timeout>());
     case PacketEvent::train:
-    case PacketEvent::cut: break;
+    case PacketEvent::cut:
+    case PacketEvent::freeze:
+    case PacketEvent::thaw:
+    case PacketEvent::reply:
+    case PacketEvent::skip:
+    case PacketEvent::skipped: break;
   }
   ctx_.check(false, "an endpoint received an event of unknown kind");
 }
@@ -176,6 +185,7 @@ void Endpoint::send(const OutgoingMessage& message) {
              "a message came before what its line was given until then");
   if (network_.trains()) part_trains(port);
   make_due(state_.sending.insert(ctx_, s));
+  tell_start(s);
   if (options().recovery != Recovery::none) set_timeout(s);
   pump(port);
 }
@@ -237,6 +247,7 @@ void Endpoint::pump(std::uint32_t port) {
 }
 
 void Endpoint::pump_messages(std::uint32_t port) {
+  if (frozen_.is_still(port)) return;
   SendSide& side = parts_.sides[port];
   const PortState& line = parts_.ports[port];
   const Time limit = ctx_.now() + network_.figures(line.kind).commit;
@@ -300,11 +311,12 @@ void Endpoint::send_next(std::uint32_t port, Sending& s, Time due_at) {
   if (!may_send(s)) packet.bits |= Packet::kAckNowBit;
   const Time eligible = std::max(due_at, ctx_.now());
   const Time start = std::max(eligible, parts_.ports[port].free);
-  packet.stamp = stamp_of(start);
+  packet.stamp = stamp_of(stamp_time(s.key, start));
   const Time end = network_.trains()
                        ? give_to_train(port, s, packet, eligible)
                        : forwarder_.commit(port, packet, eligible,
                                            delay_at_ends(s.endpoint_delay, {s.to}, start));
+  if (state_.skips != 0 && !again) tell_packet(s, number, start);
   Time next_at = end;
   if (network_.congestion_traits().has_state) {
     CongestionState c = s.congestion;
@@ -338,6 +350,11 @@ void Endpoint::pump_control(std::uint32_t port) {
   SendSide& side = parts_.sides[port];
   while (!side.control.empty()) {
     const Packet packet = side.control.front();
+    if (frozen_.is_still(port)) {
+      side.control.pop_front(ctx_);
+      frozen_.jump(port, packet);
+      continue;
+    }
     if (!forwarder_.can_commit(port, packet.channel, packet.bytes)) {
       const PortState& line = parts_.ports[port];
       const bool line_is_busy = options().flow_control == FlowControl::pfc &&

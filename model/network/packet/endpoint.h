@@ -120,6 +120,19 @@ class Endpoint {
   void catch_up(std::uint32_t port);
   void turn(std::uint32_t port, const Rotation& rotation, std::uint32_t packets);
 
+  // endpoint_steady.cc: where the network skips
+  void tell_start(const Sending& s);
+  void tell_end(const Packet& last);
+  void tell_packet(const Sending& s, std::uint32_t number, core::Time start);
+  [[nodiscard]] core::Time stamp_time(std::uint64_t message, core::Time time);
+  void forget_run(std::uint64_t message);
+  void count_notification(std::uint64_t message);
+  bool handle_still(const pdes::Event& event);
+  bool keep_for_message(std::uint32_t message, const pdes::Event& event);
+  void go_on(std::uint32_t port, core::Time by);
+  void on_skip(const Skip& skip);
+  void on_skipped(core::LpId sender, const Skip& skip);
+
   // endpoint_receive.cc: receiving, acknowledging, repairing
   void on_packet(const Packet& packet);
   void on_data(const Packet& packet);
@@ -144,6 +157,7 @@ class Endpoint {
   EndpointListener& listener_;
   Ports ports_;
   Forwarder forwarder_;
+  FrozenPorts frozen_;
   TrainOutbox outbox_;
 };
 

@@ -84,6 +84,7 @@ void Endpoint::take_last(Receiving& r, const Packet& packet) {
 
 void Endpoint::deliver(Receiving& r, const Packet& last, std::uint64_t bytes) {
   const MessageBody body = r.body;
+  tell_end(last);
   state_.receiving.erase(ctx_, &r);
   if (options().trace_messages) {
     MessageTrace::received_packets(ctx_, {last.source}, last.message);
@@ -171,6 +172,7 @@ void Endpoint::on_reply(const Packet& packet) {
       CongestionState c = s->congestion;
       congestion().notified(c, line_of(s->port), ctx_.now());
       ctx_.set(s->congestion, c);
+      count_notification(s->key);
       return;
     }
     case PacketType::data: return;
@@ -184,7 +186,7 @@ void Endpoint::advance(Sending& s, std::uint32_t acked, const Packet& packet) {
   if (acked > s.acked) {
     if (network_.congestion_traits().acknowledged) {
       CongestionState c = s.congestion;
-      const std::uint32_t passed = stamp_of(ctx_.now()) - packet.stamp;
+      const std::uint32_t passed = stamp_of(stamp_time(s.key, ctx_.now())) - packet.stamp;
       congestion().acknowledged(
           c, line_of(s.port),
           {ctx_.now(), acked - s.acked, Time{std::int64_t{passed} << kStampShift}});
@@ -208,6 +210,7 @@ void Endpoint::advance(Sending& s, std::uint32_t acked, const Packet& packet) {
     }
   }
   if (s.acked == s.packets) {
+    forget_run(s.key);
     state_.sending.erase(ctx_, &s);
     return;
   }

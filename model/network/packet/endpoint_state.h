@@ -11,6 +11,7 @@
 #include "model/network/packet/congestion_control.h"
 #include "model/network/packet/packet.h"
 #include "model/network/packet/port.h"
+#include "model/network/packet/steady/steady_run.h"
 #include "pdes/undo_table.h"
 #include "pdes/undo_vector.h"
 
@@ -80,7 +81,7 @@ struct EndpointState {
   std::uint32_t vertex = 0;
   std::uint16_t ports = 0;
   std::uint8_t channels = 0;  // stored for each port; 0 without flow control
-  std::uint8_t unused = 0;
+  std::uint8_t skips = 0;     // 1: each port has a FrozenPort, and there are SteadyRuns
   std::uint32_t messages = 0;  // sent so far: the next one's number
   std::uint32_t repeated = 0;  // packets sent again
   pdes::UndoTable<Sending> sending;
@@ -102,9 +103,11 @@ struct EndpointParts : PortParts<Head> {
   void visit(const Has& has, Visitor&& visitor) {
     PortParts<Head>::visit(has, visitor);
     visitor.array(sides, has.ports);
+    visitor.array(runs, has.skips);
   }
 
   Like<Head, SendSide>* sides = nullptr;
+  Like<Head, SteadyRuns>* runs = nullptr;
 };
 
 }  // namespace exawarp::model

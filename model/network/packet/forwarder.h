@@ -27,6 +27,10 @@ class Forwarder {
   void consumed(const Packet& packet) {
     owe(packet.in_port, packet.channel, packet.bytes, ctx_.now());
   }
+  // Takes the answers out of the queues of port p, which stands still, and gives each to
+  // `jump(packet)`.
+  template <class Jump>
+  void take_answers_out(std::uint32_t p, Jump&& jump);
   void on_credit(const CreditReturn& credit);
   void on_pause(const Pause& pause);
   void on_wake(std::uint32_t port);
@@ -55,5 +59,31 @@ class Forwarder {
   Ports& ports_;
   pdes::Context& ctx_;
 };
+
+template <class Jump>
+void Forwarder::take_answers_out(std::uint32_t p, Jump&& jump) {
+  if (!network_.has_queues()) return;
+  for (std::uint32_t c = 0; c < network_.channels(); ++c) {
+    pdes::UndoRing<WaitingPacket>& queue = ports_.buffer(p, c).queue;
+    const std::uint32_t waiting = queue.size();
+    for (std::uint32_t i = 0; i < waiting; ++i) {
+      const WaitingPacket next = queue.front();
+      queue.pop_front(ctx_);
+      if (next.packet.type() == PacketType::data) {
+        queue.push_back(ctx_, next);
+        continue;
+      }
+      PortState& port = ports_.port(p);
+      ctx_.set(port.waiting, port.waiting - ports_.wire(p, next.packet.bytes));
+      const auto in_channel = static_cast<std::uint32_t>(next.in_channel);
+      if (is_credit()) {
+        owe(next.packet.in_port, in_channel, next.packet.bytes, ctx_.now());
+      } else {
+        release(next.packet.in_port, in_channel, next.packet.bytes);
+      }
+      jump(next.packet);
+    }
+  }
+}
 
 }  // namespace exawarp::model

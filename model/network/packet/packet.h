@@ -21,6 +21,11 @@ enum class PacketEvent : pdes::EventKind {
   timeout,      // Timeout, to itself
   train,        // Train: its first packet
   cut,          // TrainCut
+  freeze,       // Freeze: a line stands still (steady/frozen_port.h)
+  thaw,         // Thaw: it goes on
+  reply,        // Packet: an answer that did not wait for a line that stands still
+  skip,         // Skip, to the sender of a message
+  skipped,      // Skip, from it to the receiver
 };
 constexpr pdes::EventKind kFirstPacketEvent = 64;
 

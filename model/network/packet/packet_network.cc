@@ -162,6 +162,7 @@ PacketNetwork::PacketNetwork(const Topology& topology, const PacketOptions& opti
   check_queues();
   check_timeout();
   trains_ = options.trains && trains_allowed();
+  check_skips();
   lay_out(atom_shift);
 }
 
@@ -253,6 +254,19 @@ void PacketNetwork::check_timeout() const {
   }
 }
 
+// Where the way of a message follows from the message, and lines stay as they are.
+void PacketNetwork::check_skips() const {
+  if (options_.skip_error_per_million == 0) return;
+  require_option(routing_traits_.keeps_order && !routing_traits_.takes_waypoints, "fast_forward",
+                 fmt::format("routing \"{}\" chooses a way for each packet; expected one of "
+                             "deterministic, destination and ecmp",
+                             options_.routing.policy));
+  require_option(!devices_forward_ && !topology_->devices_forward(), "fast_forward",
+                 "packets pass through devices of this topology; expected one of switches");
+  require_option(faulty_ == nullptr && latency_jitter_.off(), "fast_forward",
+                 "links are slow, fail or jitter; expected a network without faults");
+}
+
 namespace {
 
 // Whether some vertex has two links to one other. Their packets may arrive in the same instant, in
@@ -307,6 +321,9 @@ void PacketNetwork::lay_out(std::uint32_t atom_shift) {
     run.first_lp = {aligned(lp_count_, atom_shift)};
     lp_count_ = run.first_lp.value + run.count;
   }
+  if (!skips()) return;
+  watch_ = {aligned(lp_count_, atom_shift)};
+  lp_count_ = watch_.value + 1;
 }
 
 core::LpId PacketNetwork::lp_of(VertexId v) const {

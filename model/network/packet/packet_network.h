@@ -67,6 +67,11 @@ class PacketNetwork {
   }
   // Whether packets of a message travel as trains: asked for, and proven here (trains_allowed()).
   [[nodiscard]] bool trains() const { return trains_; }
+  // Whether stretches in which rates have settled are skipped: asked for, and packets are single.
+  [[nodiscard]] bool skips() const { return options_.skip_error_per_million != 0 && !trains_; }
+  // Who watches for such stretches; behind all others. Requires skips().
+  [[nodiscard]] core::LpId watch() const { return watch_; }
+  [[nodiscard]] bool is_watch(core::LpId lp) const { return skips() && lp == watch_; }
   // Whether waiting packets are stored, per channel (any flow control).
   [[nodiscard]] bool has_queues() const { return options_.flow_control != FlowControl::none; }
   [[nodiscard]] std::int64_t full_bytes() const {
@@ -134,6 +139,7 @@ class PacketNetwork {
   void check_routing() const;
   void check_queues() const;
   void check_timeout() const;
+  void check_skips() const;
   [[nodiscard]] bool trains_allowed() const;
   void look_at_faults();
   void lay_out(std::uint32_t atom_shift);
@@ -145,6 +151,7 @@ class PacketNetwork {
   std::uint32_t channels_;
   std::uint32_t credit_quantum_ = 0;
   std::uint32_t lp_count_ = 0;
+  core::LpId watch_;
   bool devices_forward_ = false;
   bool trains_ = false;
   bool has_one_rate_ = false;

@@ -73,6 +73,9 @@ struct PacketOptions {
   std::vector<LinkFaultSpec> link_faults{};
   LatencyJitterSpec latency_jitter{};  // of each packet, where it sets out
   bool trains = true;                // packets that follow evenly are one event (train_forwarder.h)
+  // Stretches in which all rates that depend on each other have settled, to within so many
+  // millionths, are skipped (steady/steady_watch.h); 0: none are.
+  std::uint32_t skip_error_per_million = 0;
   bool count_ports = false;          // says what ports do over time (port_counters.h)
   bool trace_messages = false;       // says when each message was sent and came (message_trace.h)
 

@@ -13,6 +13,7 @@
 #include "model/block_parts.h"
 #include "model/network/packet/packet.h"
 #include "model/network/packet/packet_network.h"
+#include "model/network/packet/steady/frozen_port.h"
 #include "pdes/context.h"
 #include "pdes/undo_ring.h"
 
@@ -62,14 +63,15 @@ void describe(pdes::StateArchive& archive, ChannelBuffer& buffer);
 struct PortSlots {
   std::uint32_t ports = 0;
   std::uint32_t channels = 0;  // of each port
+  std::uint32_t skips = 0;     // 1: each port has a FrozenPort
 
   [[nodiscard]] static PortSlots of(const PacketNetwork& network, std::uint32_t ports) {
-    return {ports, network.has_queues() ? network.channels() : 0};
+    return {ports, network.has_queues() ? network.channels() : 0, network.skips() ? 1u : 0u};
   }
 };
 
-// The parts of a block with ports, in their order. A head has `ports` and `channels`, as its
-// PortSlots.
+// The parts of a block with ports, in their order. A head has `ports`, `channels` and
+// `skips`, as its PortSlots.
 template <class Head>
 struct PortParts {
   PortParts() = default;
@@ -81,10 +83,16 @@ struct PortParts {
   void visit(const Has& has, Visitor&& visitor) {
     visitor.array(ports, has.ports);
     visitor.array(buffers, std::size_t{has.ports} * has.channels);
+    visitor.array(frozen, std::size_t{has.ports} * has.skips);
+  }
+  // Null where the network does not skip.
+  [[nodiscard]] Like<Head, FrozenPort>* frozen_of(const Head& head) const {
+    return head.skips != 0 ? frozen : nullptr;
   }
 
   Like<Head, PortState>* ports = nullptr;
   Like<Head, ChannelBuffer>* buffers = nullptr;  // by port, then channel
+  Like<Head, FrozenPort>* frozen = nullptr;
 };
 
 // The ports of one vertex during one event.

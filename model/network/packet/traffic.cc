@@ -208,6 +208,10 @@ void TrafficModel::add_packet_processes() {
     ranges_.push_back({run.first_lp, run.count, static_cast<std::uint32_t>(types_.size())});
     types_.push_back(packet_switch_type<TrafficModel>(network_, run.ports));
   }
+  if (!network_.skips()) return;
+  steady_ = std::make_unique<const SteadyNetwork>(network_);
+  ranges_.push_back({network_.watch(), 1, static_cast<std::uint32_t>(types_.size())});
+  types_.push_back(steady_watch_type<TrafficModel>());
 }
 
 // A message has fewer than kPacketsMax packets, and what a device sends can leave it in simulated
@@ -320,6 +324,7 @@ void TrafficModel::initialise(core::LpId lp, void* memory, Context& context) con
     PacketSender(*this, device, context).start();
     return;
   }
+  if (network_.is_watch(lp)) return start_steady_watch(*steady_, memory, context);
   start_packet_switch(network_, lp, memory);
 }
 

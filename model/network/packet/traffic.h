@@ -12,6 +12,7 @@
 #include "model/network/packet/endpoint.h"
 #include "model/network/packet/traffic_graph.h"
 #include "model/network/packet/traffic_pattern.h"
+#include "model/network/packet/steady/steady_watch.h"
 #include "pdes/logical_process.h"
 
 namespace exawarp::model {
@@ -71,6 +72,8 @@ class TrafficModel final : public pdes::Model {
   [[nodiscard]] bool has_flows() const { return flows_ != nullptr; }
   // Requires flow fidelity.
   [[nodiscard]] const FlowNetwork& flow_network() const { return *flows_; }
+  // Requires that the packet network skips.
+  [[nodiscard]] const SteadyNetwork& steady_network() const { return *steady_; }
   [[nodiscard]] std::uint32_t lp_count() const {  // ids end here
     return has_flows() ? flows_->region().value + 1 : network_.lp_count();
   }
@@ -90,6 +93,7 @@ class TrafficModel final : public pdes::Model {
 
   PacketNetwork network_;
   std::unique_ptr<const FlowNetwork> flows_;  // null at packet fidelity
+  std::unique_ptr<const SteadyNetwork> steady_;  // null where it does not skip
   TrafficPlan plan_;
   core::Time mean_interval_;
   std::vector<pdes::LpType> types_;

@@ -14,6 +14,10 @@ namespace exawarp::model {
 void TrafficOutcome::add(core::LpId lp, const void* state) {
   TrafficTotals& t = totals_;
   if (traffic_->has_flows()) return add_of_flows(lp, state);
+  if (traffic_->packet_network().is_watch(lp)) {
+    t.skips = static_cast<const SteadyWatchState*>(state)->totals;
+    return;
+  }
   if (!traffic_->packet_network().is_device(lp)) {
     return t.PacketTotals::add(*static_cast<const PacketSwitchState*>(state));
   }
@@ -45,6 +49,7 @@ void TrafficOutcome::combine(pdes::Transport& transport) {
   t.posted = sums[0];
   t.received = sums[1];
   t.flows.combine(transport);
+  t.skips.combine(transport);
   std::array<std::uint64_t, 1> most{static_cast<std::uint64_t>(t.last_received.ps)};
   transport.all_reduce_max(most);
   t.last_received = core::Time{static_cast<std::int64_t>(most[0])};

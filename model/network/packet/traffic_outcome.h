@@ -24,6 +24,7 @@ struct TrafficTotals : PacketTotals {
   std::uint64_t posted = 0, received = 0;  // messages
   core::Time last_received;
   FlowTotals flows;  // at flow fidelity
+  SkipTotals skips;  // with packet.fast_forward
 };
 
 class TrafficOutcome {

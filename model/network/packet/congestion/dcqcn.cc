@@ -78,7 +78,9 @@ struct State {
 class Dcqcn final : public CongestionControl {
  public:
   explicit Dcqcn(const ParameterValues& v)
-      : CongestionControl({.has_state = true, .notify_every = v.time("cnp_interval")}),
+      : CongestionControl({.has_state = true,
+                           .period = std::max(v.time("alpha_period"), v.time("increase_period")),
+                           .notify_every = v.time("cnp_interval")}),
         alpha_period_(v.time("alpha_period")),
         increase_period_(v.time("increase_period")),
         increase_bytes_(v["increase_bytes"]),
@@ -134,6 +136,13 @@ class Dcqcn final : public CongestionControl {
     s.bytes = 0;
     s.timer_steps = 0;
     s.byte_steps = 0;
+    state.hold(s);
+  }
+
+  void postponed(CongestionState& state, Time by) const override {
+    State s = state.as<State>();
+    s.increased = core::sum_to_end(s.increased, by);
+    s.alpha_decayed = core::sum_to_end(s.alpha_decayed, by);
     state.hold(s);
   }
 

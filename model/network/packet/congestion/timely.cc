@@ -92,7 +92,9 @@ struct State {
 class Timely final : public CongestionControl {
  public:
   explicit Timely(const ParameterValues& v)
-      : CongestionControl({.has_state = true, .acknowledged = true}),
+      : CongestionControl({.has_state = true,
+                           .acknowledged = true,
+                           .period = v.time("least_round_trip")}),
         low_(v.time("low_delay")),
         high_(v.time("high_delay")),
         least_round_trip_(v.time("least_round_trip")),
@@ -142,6 +144,12 @@ class Timely final : public CongestionControl {
     } else {
       cut(s, a.round_trip - high_, a.round_trip);
     }
+    state.hold(s);
+  }
+
+  void postponed(CongestionState& state, Time by) const override {
+    State s = state.as<State>();
+    if (s.changed.ps >= 0) s.changed = core::sum_to_end(s.changed, by);
     state.hold(s);
   }
 

@@ -125,6 +125,12 @@ class Window final : public CongestionControl {
     state.hold(s);
   }
 
+  void postponed(CongestionState& state, Time by) const override {
+    State s = state.as<State>();
+    if (s.decreased.ps >= 0) s.decreased = core::sum_to_end(s.decreased, by);
+    state.hold(s);
+  }
+
   [[nodiscard]] std::uint32_t packets_max(const CongestionState& state) const override {
     const std::uint64_t whole = state.as<State>().window / kPacket;
     return static_cast<std::uint32_t>(std::max<std::uint64_t>(whole, 1));

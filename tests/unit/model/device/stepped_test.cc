@@ -106,7 +106,8 @@ void expect_closed_forms(bool analytical, const std::vector<std::int64_t>& sizes
     for (std::uint32_t n = 2; n <= 33; ++n) {
       for (const std::int64_t bytes : sizes) {
         for (const Case& c : every_case(n, bytes)) {
-          const auto graph = tests::collectives(c.type, static_cast<std::uint64_t>(n), bytes, 1, root_of(c));
+          const auto graph = tests::collectives(c.type, n, static_cast<std::uint64_t>(bytes), 1,
+                                                root_of(c));
           ClusterOptions options = options_of(c);
           options.analytical_network = analytical;
           EXPECT_EQ(simulated(graph, links.fabric, options).ps,
