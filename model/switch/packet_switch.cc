@@ -51,14 +51,16 @@ void handle_packet_switch(const PacketNetwork& network, void* memory, const pdes
   switch (static_cast<PacketEvent>(event.kind)) {
     case PacketEvent::packet: {
       auto packet = event.as<Packet>();
+      std::uint32_t foreseen = event.foreseen;
       if (state.skips != 0 && packet.type() != PacketType::data) {
-        const std::uint32_t out = choose_port(network, ports, at, packet, event.foreseen);
+        const std::uint32_t out = choose_port(network, ports, at, packet, foreseen);
         if (out < ports.count() && frozen.is_still(out)) {
           forwarder.consumed(packet);
           return frozen.jump(out, packet);
         }
+        if (out < ports.count()) foreseen = out + 1;
       }
-      if (!forwarder.forward(event.as<Packet>(), event.foreseen).had_route) {
+      if (!forwarder.forward(packet, foreseen).had_route) {
         ctx.add(state.lost, 1u);
       }
       return;

@@ -6,36 +6,26 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "core/random.h"
 #include "tests/e2e/workspace.h"
+#include "tests/support/draws.h"
 
 namespace exawarp::tests {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Draws {
- public:
-  explicit Draws(std::uint64_t seed) : stream_(core::stream_of(seed, 0x3171)) {}
-  std::size_t operator()(std::size_t n) { return core::random_bits(stream_, count_++) % n; }
-
- private:
-  std::uint64_t stream_;
-  std::uint64_t count_ = 0;
-};
-
 // Something else of the same bytes: changed, lost, added, moved or repeated.
 std::string mutated(std::string bytes, Draws& draw) {
-  const std::size_t at = bytes.empty() ? 0 : draw(bytes.size());
-  const std::size_t length = 1 + draw(std::min<std::size_t>(64, bytes.size() - at + 1));
-  switch (draw(7)) {
-    case 0: bytes[at] = static_cast<char>(draw(256)); break;
-    case 1: bytes[at] = static_cast<char>(bytes[at] ^ (1 << draw(8))); break;
+  const std::size_t at = bytes.empty() ? 0 : draw.below(bytes.size());
+  const std::size_t length = 1 + draw.below(std::min<std::size_t>(64, bytes.size() - at + 1));
+  switch (draw.below(7)) {
+    case 0: bytes[at] = static_cast<char>(draw.below(256)); break;
+    case 1: bytes[at] = static_cast<char>(bytes[at] ^ (1 << draw.below(8))); break;
     case 2: bytes.resize(at); break;
     case 3: bytes.erase(at, length); break;
-    case 4: bytes.insert(at, std::string(length, static_cast<char>(draw(256)))); break;
-    case 5: bytes.insert(at, bytes.substr(draw(bytes.size()), length)); break;
-    case 6: std::swap(bytes[at], bytes[draw(bytes.size())]); break;
+    case 4: bytes.insert(at, std::string(length, static_cast<char>(draw.below(256)))); break;
+    case 5: bytes.insert(at, bytes.substr(draw.below(bytes.size()), length)); break;
+    case 6: std::swap(bytes[at], bytes[draw.below(bytes.size())]); break;
   }
   return bytes;
 }
@@ -62,11 +52,11 @@ TEST(MutatedCheckpoints, AreRefusedOrRight) {
   std::ranges::sort(files);
   std::uint64_t refused = 0;
   for (std::uint64_t n = 0; n < cases; ++n) {
-    Draws draw(n);
-    const std::string& file = files[draw(files.size())];
+    Draws draw(n, 0x3171);
+    const std::string& file = files[draw.below(files.size())];
     const std::string sound = w.read(file);
     std::string other = mutated(sound, draw);
-    if (draw(4) == 0) other = mutated(std::move(other), draw);
+    if (draw.below(4) == 0) other = mutated(std::move(other), draw);
     w.write(file, other);
     const Ran ran = w.run({"phold", "--restart", "c", "--json", "--threads", "1"});
     w.write(file, sound);

@@ -71,18 +71,6 @@ TrafficOptions random_traffic(Draws& draw, std::uint32_t devices, std::int64_t p
           .flows = std::make_shared<const model::FlowList>(std::move(flows))};
 }
 
-RunCase random_mode(Draws& draw) {
-  RunCase run;
-  run.sync = draw.chance(4) ? pdes::Sync::conservative : pdes::Sync::optimistic;
-  run.ranks = std::uint32_t{1} << draw.below(2);
-  run.threads = 1 + draw.below(2);
-  run.partitions_per_rank = 2 + draw.below(4);
-  run.window = core::Time{draw.chance(3) ? 0 : std::int64_t{draw.below(90'000'000)}};
-  run.audit_probability = draw.chance(2) ? 0.1 : 0;
-  run.rebuild_events = draw.chance(4) ? 500 : 0;
-  return run;
-}
-
 TEST(FastForwardProperty, AllOfEveryMessageArrivesInEveryModeAtTheSameTime) {
   const char* wanted = std::getenv("EXAWARP_PROPERTY_CASES");
   const std::uint64_t cases = wanted == nullptr ? 12 : std::strtoull(wanted, nullptr, 10);
@@ -100,7 +88,7 @@ TEST(FastForwardProperty, AllOfEveryMessageArrivesInEveryModeAtTheSameTime) {
     const tests::TrafficRun expected = tests::run_traffic(traffic);
     ASSERT_EQ(expected.totals.received, traffic.messages());
     ASSERT_EQ(expected.totals.unfinished, 0u);
-    const RunCase mode = random_mode(draw);
+    const RunCase mode = drawn_case(draw, {core::Time{90'000'000}, 0.1, 500});
     const tests::TrafficRun result = tests::run_traffic(traffic, mode);
     ASSERT_EQ(result.digest, expected.digest) << mode.text();
     ASSERT_EQ(result.flows, expected.flows) << mode.text();

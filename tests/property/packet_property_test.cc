@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/random.h"
+#include "tests/support/draws.h"
 #include "tests/support/topologies.h"
 #include "tests/support/traffic_fixture.h"
 
@@ -20,16 +20,8 @@ using model::Recovery;
 using model::TrafficOptions;
 using model::TrafficPattern;
 
-class Draws {
- public:
-  explicit Draws(std::uint64_t seed) : stream_(core::stream_of(seed, 0x9ac4e7)) {}
-  std::uint64_t below(std::uint64_t n) { return core::random_bits(stream_, draws_++) % n; }
-  bool chance(std::uint64_t one_in) { return below(one_in) == 0; }
-
- private:
-  std::uint64_t stream_;
-  std::uint64_t draws_ = 0;
-};
+constexpr DrawnCases kPacketCases{core::Time{9'000'000}, 0.2, 50};
+constexpr std::uint64_t kPacketDraws = 0x9ac4e7;
 
 PacketOptions random_network(Draws& draw, const model::Topology& topology) {
   PacketOptions o;
@@ -38,9 +30,9 @@ PacketOptions random_network(Draws& draw, const model::Topology& topology) {
   o.cut_through = draw.chance(2);
   o.flow_control = static_cast<FlowControl>(draw.below(3));
   o.transport = tests::drawn_name(model::congestion_algorithms(), draw);
-  o.commit_packets = static_cast<std::uint32_t>(draw.below(4));
+  o.commit_packets = draw.below(4);
   tests::set_least_rates(o, 1'000'000'000);
-  o.ack_every = static_cast<std::uint32_t>(1 + draw.below(8));
+  o.ack_every = 1 + draw.below(8);
   o.ecn = {.kmin_bytes = 4 * o.packet_bytes, .kmax_bytes = 12 * o.packet_bytes};
   const std::int64_t full = o.packet_bytes + o.header_bytes;
   o.buffer_bytes = full * static_cast<std::int64_t>(4 + draw.below(12));
@@ -63,10 +55,10 @@ TrafficOptions random_traffic(Draws& draw, std::uint32_t devices, std::int64_t p
   TrafficOptions o;
   o.pattern = static_cast<TrafficPattern>(draw.below(8));
   o.message_bytes = static_cast<std::int64_t>(draw.below(60'000));
-  o.messages = static_cast<std::uint32_t>(1 + draw.below(4));
-  o.concurrent = static_cast<std::uint32_t>(1 + draw.below(4));
+  o.messages = 1 + draw.below(4);
+  o.concurrent = 1 + draw.below(4);
   if (o.pattern == TrafficPattern::all_to_all && devices > 24) o.message_bytes %= 4'000;
-  o.shift = static_cast<std::uint32_t>(1 + draw.below(devices - 1));
+  o.shift = 1 + draw.below(devices - 1);
   o.load = 0.3 + 0.1 * static_cast<double>(draw.below(7));
   o.start_spread = core::Time{static_cast<std::int64_t>(draw.below(2) * 1'000'000)};
   o.seed = draw.below(1'000);
@@ -76,24 +68,13 @@ TrafficOptions random_traffic(Draws& draw, std::uint32_t devices, std::int64_t p
   return o;
 }
 
-tests::RunCase random_case(Draws& draw) {
-  tests::RunCase run;
-  run.sync = draw.chance(4) ? pdes::Sync::conservative : pdes::Sync::optimistic;
-  run.ranks = std::uint32_t{1} << draw.below(2);
-  run.threads = static_cast<std::uint32_t>(1 + draw.below(2));
-  run.partitions_per_rank = static_cast<std::uint32_t>(2 + draw.below(4));
-  run.window = core::Time{draw.chance(3) ? 0 : static_cast<std::int64_t>(draw.below(9'000'000))};
-  run.audit_probability = draw.chance(2) ? 0.2 : 0;
-  return run;
-}
-
 TEST(PacketProperty, EveryMessageArrivesInEveryModeAtTheSameTime) {
   const char* wanted = std::getenv("EXAWARP_PROPERTY_CASES");
   const std::uint64_t cases = wanted == nullptr ? 25 : std::strtoull(wanted, nullptr, 10);
   const std::vector<tests::TopologyCase> topologies = tests::topology_cases();
   std::uint64_t rolled_back = 0;
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
-    Draws draw(seed);
+    Draws draw(seed, kPacketDraws);
     const tests::TopologyCase& shape = topologies[draw.below(topologies.size())];
     const auto topology = shape.make();
     if (topology->devices() < 2) continue;
@@ -111,7 +92,7 @@ TEST(PacketProperty, EveryMessageArrivesInEveryModeAtTheSameTime) {
     if (network.flow_control != FlowControl::none) {
       ASSERT_EQ(expected.totals.drops, 0u);
     }
-    const tests::RunCase run = random_case(draw);
+    const tests::RunCase run = drawn_case(draw, kPacketCases);
     const tests::TrafficRun result = tests::run_traffic(traffic, run);
     ASSERT_EQ(result.digest, expected.digest) << run.text();
     ASSERT_EQ(result.flows, expected.flows) << run.text();
@@ -128,7 +109,7 @@ std::vector<model::LinkFaultSpec> random_failures(Draws& draw, const model::Topo
   const bool at_times = draw.chance(2);
   const std::uint32_t vertices = topology.devices() + topology.switches();
   for (std::uint32_t tried = 0; tried < 1 + vertices / 4; ++tried) {
-    const model::VertexId v{static_cast<std::uint32_t>(draw.below(vertices))};
+    const model::VertexId v{draw.below(vertices)};
     if (topology.ports(v) == 0) continue;
     const bool is_device = topology.is_device(v);
     model::LinkFaultSpec down{.place = "test"};
@@ -156,7 +137,7 @@ TEST(PacketProperty, EveryMessageArrivesAroundLinksThatAreDown) {
   const std::vector<tests::TopologyCase> topologies = tests::topology_cases();
   std::uint64_t with_failures = 0;
   for (std::uint64_t seed = 1; seed <= cases; ++seed) {
-    Draws draw(seed + 77'000);
+    Draws draw(seed + 77'000, kPacketDraws);
     const tests::TopologyCase& shape = topologies[draw.below(topologies.size())];
     const auto topology = shape.make();
     if (topology->devices() < 2) continue;
@@ -170,7 +151,7 @@ TEST(PacketProperty, EveryMessageArrivesAroundLinksThatAreDown) {
     const tests::TrafficRun expected = tests::run_traffic(traffic);
     ASSERT_EQ(expected.totals.received, traffic.messages());
     ASSERT_EQ(expected.totals.unfinished, 0u);
-    ASSERT_EQ(tests::run_traffic(traffic, random_case(draw)).digest, expected.digest);
+    ASSERT_EQ(tests::run_traffic(traffic, drawn_case(draw, kPacketCases)).digest, expected.digest);
     with_failures += network.link_faults.empty() ? 0 : 1;
   }
   EXPECT_GT(with_failures, cases / 4);

@@ -151,18 +151,6 @@ std::string counters_of(const Topology& topology, PacketOptions network,
   return text;
 }
 
-RunCase random_mode(Draws& draw) {
-  RunCase run;
-  run.sync = draw.chance(4) ? pdes::Sync::conservative : pdes::Sync::optimistic;
-  run.ranks = std::uint32_t{1} << draw.below(2);
-  run.threads = draw.between(1, 2);
-  run.partitions_per_rank = draw.between(2, 5);
-  run.window = Time{draw.chance(3) ? 0 : std::int64_t{draw.below(9'000'000)}};
-  run.audit_probability = draw.chance(2) ? 0.2 : 0;
-  run.rebuild_events = draw.chance(4) ? 50 : 0;
-  return run;
-}
-
 TEST(TrainsProperty, GiveWhatSinglePacketsGive) {
   const char* wanted = std::getenv("EXAWARP_TRAINS_CASES");
   const std::uint64_t cases = wanted == nullptr ? 60 : std::strtoull(wanted, nullptr, 10);
@@ -182,7 +170,7 @@ TEST(TrainsProperty, GiveWhatSinglePacketsGive) {
     ASSERT_TRUE(trains.flows == packets.flows);
     ASSERT_TRUE(trains.ports == packets.ports);
     if (draw.chance(3)) {
-      const RunCase mode = random_mode(draw);
+      const RunCase mode = drawn_case(draw, {Time{9'000'000}, 0.2, 50});
       const Left other = run(*topology, network, options, true, mode);
       ASSERT_EQ(other.digest, trains.digest) << mode.text();
     }

@@ -12,8 +12,8 @@ class Draws {
  public:
   Draws(std::uint64_t seed, std::uint64_t purpose) : stream_(core::stream_of(seed, purpose)) {}
 
-  // From 0 to n - 1. Requires n > 0.
-  std::uint32_t below(std::uint32_t n) {
+  // From 0 to n - 1. Requires 0 < n <= 2^32.
+  std::uint32_t below(std::uint64_t n) {
     return static_cast<std::uint32_t>(core::random_bits(stream_, draws_++) % n);
   }
   std::uint32_t between(std::uint32_t least, std::uint32_t most) {

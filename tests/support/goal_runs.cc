@@ -226,7 +226,7 @@ GoalModes run_goal_in_every_mode(const Schedule& schedule, const Parameters& par
 }
 
 Parameters random_parameters(std::uint64_t seed, std::uint64_t eager_limit) {
-  Draws draw(seed * 77 + 5);
+  Draws draw(seed, 0x60a1);
   return {.L = 50 + draw.below(1000),
           .o = 7 + draw.below(300),
           .g = draw.below(200),
@@ -236,7 +236,7 @@ Parameters random_parameters(std::uint64_t seed, std::uint64_t eager_limit) {
 }
 
 Schedule random_schedule(std::uint64_t seed, std::uint32_t ranks) {
-  Draws draw(seed);
+  Draws draw(seed, 0x60a2);
   ScheduleWriter writer(ranks);
   std::vector<std::vector<std::uint32_t>> earlier(ranks);
   const auto add = [&](std::uint32_t rank, const Op& op) {

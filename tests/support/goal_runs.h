@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/digest.h"
-#include "core/random.h"
 #include "model/guests/goal/host.h"
 #include "tests/support/run_matrix.h"
 
@@ -38,17 +37,6 @@ struct GoalModes {
 };
 GoalModes run_goal_in_every_mode(const model::goal::Schedule& schedule,
                                  const model::goal::Parameters& parameters);
-
-class Draws {
- public:
-  explicit Draws(std::uint64_t seed) : seed_(seed) {}
-  std::uint32_t below(std::uint64_t limit) {
-    return static_cast<std::uint32_t>(core::random_bits(seed_, count_++) % limit);
-  }
-
- private:
-  std::uint64_t seed_, count_ = 0;
-};
 
 // Parameters that follow from the seed; messages are eager up to `eager_limit` bytes.
 model::goal::Parameters random_parameters(std::uint64_t seed, std::uint64_t eager_limit);

@@ -73,6 +73,19 @@ pdes::RunResult run_rank(const MatrixModel& model, const RunCase& run, pdes::Tra
 
 }  // namespace
 
+RunCase drawn_case(Draws& draw, const DrawnCases& cases) {
+  RunCase run;
+  run.sync = draw.chance(4) ? pdes::Sync::conservative : pdes::Sync::optimistic;
+  run.ranks = std::uint32_t{1} << draw.below(2);
+  run.threads = draw.between(1, 2);
+  run.partitions_per_rank = draw.between(2, 5);
+  const auto longest_ps = static_cast<std::uint32_t>(cases.longest_window.ps);
+  run.window = core::Time{draw.chance(3) ? 0 : std::int64_t{draw.below(longest_ps)}};
+  run.audit_probability = draw.chance(2) ? cases.audit_probability : 0;
+  run.rebuild_events = draw.chance(4) ? cases.rebuild_events : 0;
+  return run;
+}
+
 std::string RunCase::text() const {
   return fmt::format(
       "{} ranks={} threads={} partitions={} window={}ps chaos={} audit={} rebuild={} budget={}",

@@ -9,6 +9,7 @@
 
 #include "core/placement.h"
 #include "pdes/engine.h"
+#include "tests/support/draws.h"
 
 namespace exawarp::tests {
 
@@ -26,6 +27,16 @@ struct RunCase {
 
   [[nodiscard]] std::string text() const;
 };
+
+// In parallel: 1 or 2 ranks of 1 or 2 threads, 2 to 5 partitions a rank. One case in four is
+// conservative; of windows two in three are up to `longest_window`, the others adaptive; one case in
+// two is audited, and in one of four states are rebuilt.
+struct DrawnCases {
+  core::Time longest_window;
+  double audit_probability;
+  std::uint64_t rebuild_events;
+};
+RunCase drawn_case(Draws& draw, const DrawnCases& cases);
 
 // Makes the placement of a case; blocks of atoms where a test has no wish of its own.
 using Placer = std::function<core::Placement(std::uint32_t ranks, std::uint32_t per_rank)>;

@@ -37,9 +37,9 @@ model::PacketOptions packets_with_credits();
 model::PacketOptions packets_with_pauses();
 
 // A random one of the registered algorithms.
-template <class Entry, class Draws>
+template <class Entry>
 std::string drawn_name(std::span<const Entry> entries, Draws& draw) {
-  return std::string(entries[draw.below(static_cast<std::uint32_t>(entries.size()))].name);
+  return std::string(entries[draw.below(entries.size())].name);
 }
 // Of every congestion control that has a least rate.
 void set_least_rates(model::PacketOptions& options, std::int64_t bytes_per_s);

@@ -43,8 +43,6 @@ class Region {
   void note_changed(std::uint32_t flow);
 
   std::uint32_t take_place();
-  void give_back(std::uint32_t flow);
-  void part(std::uint32_t flow);
 
   void settle();
   void settle_part(std::uint32_t link);
@@ -111,31 +109,10 @@ void Region::on_due(std::uint32_t flow) {
   if (record.is_flow != 0 && record.over == ctx_.now()) note_changed(flow);
 }
 
-// ---- places and lists
-
 std::uint32_t Region::take_place() {
-  if (s_.free != kNoFlow) {
-    const std::uint32_t flow = s_.free;
-    ctx_.set(s_.free, s_.flows[flow].next_free);
-    return flow;
-  }
-  const std::uint32_t flow = s_.flows.size();
-  s_.flows.push_back(ctx_, {});
-  s_.on_links.add_place(ctx_, network_.hop_shift());
+  const std::uint32_t flow = s_.on_links.take_place(ctx_, network_.hop_shift());
+  if (flow == s_.flows.size()) s_.flows.push_back(ctx_, {});
   return flow;
-}
-
-void Region::give_back(std::uint32_t flow) {
-  RegionFlow& record = s_.flows.at(flow);
-  ctx_.set(record.is_flow, 0u);
-  ctx_.set(record.next_free, s_.free);
-  ctx_.set(s_.free, flow);
-}
-
-// The flow leaves the lists of its links, which have changed.
-void Region::part(std::uint32_t flow) {
-  s_.on_links.part(ctx_, flow, network_.hop_shift(),
-                   [&](std::uint32_t link) { scratch_.links.push_back(link); });
 }
 
 // ---- shares
@@ -197,8 +174,10 @@ void Region::end(std::uint32_t flow) {
             kind_of(FlowEvent::arrives), FlowArrival{record.body, record.source, 0});
   ctx_.send(LpId{record.source}, network_.notice(), kind_of(FlowEvent::left), record.body);
   ctx_.add(s_.totals.ended, 1u);
-  part(flow);
-  give_back(flow);
+  s_.on_links.part(ctx_, flow, network_.hop_shift(),
+                   [&](std::uint32_t changed) { scratch_.links.push_back(changed); });
+  s_.on_links.give_back(ctx_, flow, network_.hop_shift());
+  ctx_.set(s_.flows.at(flow).is_flow, 0u);
 }
 
 // Each flow of the part gathered last goes on at its share, and the first that is over is awaited.
@@ -282,7 +261,6 @@ void describe_flow_region(void* memory, pdes::StateArchive& archive) {
   auto& s = *static_cast<FlowRegionState*>(memory);
   archive.word(s.instant);
   archive.word(s.is_changed);
-  archive.kept(s.free);
   archive.bytes(&s.totals);
   s.flows.describe(archive, [&](RegionFlow& flow) { archive.bytes(&flow); });
   s.on_links.describe(archive);

@@ -37,9 +37,8 @@ struct RegionFlow {
   MessageBody body{};
   std::uint32_t source = 0;
   std::uint32_t destination = 0;
-  std::uint32_t next_free = 0;      // of a place that has no flow
   std::uint32_t is_flow = 0;
-  std::uint64_t unused = 0;
+  std::uint32_t unused[3] = {};
 };
 static_assert(sizeof(RegionFlow) == 96);
 
@@ -59,7 +58,7 @@ struct FlowTotals {
 struct FlowRegionState {
   core::Time instant;               // of the changes that are not settled
   std::uint32_t is_changed = 0;     // whether there are any
-  std::uint32_t free = kNoFlow;     // first place without a flow
+  std::uint32_t unused = 0;
   FlowTotals totals;
   pdes::UndoVector<RegionFlow> flows;
   LinkFlows on_links;

@@ -12,6 +12,7 @@ namespace exawarp::model {
 struct LinkFlows {
   pdes::UndoVector<FlowHop> hops;  // 1 << shift a flow
   pdes::UndoVector<FlowLink> links;
+  std::uint32_t free = kNoFlow;  // first place without a flow; its first hop's `next` is the next one
 
   void make_links(pdes::Context& ctx, std::uint32_t count) {
     links.reserve(ctx, count);
@@ -20,9 +21,21 @@ struct LinkFlows {
   [[nodiscard]] FlowLists lists(std::uint32_t shift) const {
     return {links.begin(), hops.begin(), shift};
   }
-  // Room for one flow more.
-  void add_place(pdes::Context& ctx, std::uint32_t shift) {
+  // For one flow more: the first place without one, or a new one behind all others.
+  std::uint32_t take_place(pdes::Context& ctx, std::uint32_t shift) {
+    if (free != kNoFlow) {
+      const std::uint32_t flow = free;
+      ctx.set(free, hops[flow << shift].next);
+      return flow;
+    }
+    const auto flow = static_cast<std::uint32_t>(hops.size() >> shift);
     for (std::uint32_t h = 0; h < 1u << shift; ++h) hops.push_back(ctx, {});
+    return flow;
+  }
+  // Of a flow that is on no link any more.
+  void give_back(pdes::Context& ctx, std::uint32_t flow, std::uint32_t shift) {
+    ctx.set(hops.at(flow << shift).next, free);
+    ctx.set(free, flow);
   }
   // That `hop`, of a place without a flow, is on `link`.
   void join(pdes::Context& ctx, std::uint32_t hop, std::uint32_t link) {
@@ -47,6 +60,7 @@ struct LinkFlows {
     }
   }
   void describe(pdes::StateArchive& archive) {
+    archive.kept(free);
     hops.describe(archive, [&](FlowHop& hop) { archive.kept(hop); });
     links.describe(archive, [&](FlowLink& link) { archive.kept(link); });
   }

@@ -70,14 +70,8 @@ class Watch {
 // ---- messages come and go
 
 std::uint32_t Watch::take_place() {
-  if (s_.free != kNoFlow) {
-    const std::uint32_t flow = s_.free;
-    ctx_.set(s_.free, s_.flows[flow].next_free);
-    return flow;
-  }
-  const std::uint32_t flow = s_.flows.size();
-  s_.flows.push_back(ctx_, {});
-  s_.on_links.add_place(ctx_, shift_);
+  const std::uint32_t flow = s_.on_links.take_place(ctx_, shift_);
+  if (flow == s_.flows.size()) s_.flows.push_back(ctx_, {});
   return flow;
 }
 
@@ -97,8 +91,7 @@ void Watch::on_start(DeviceId from, const SteadyStart& start) {
                   {.source = from.value,
                    .message = start.message,
                    .destination = start.to,
-                   .packets = start.packets,
-                   .is_flow = 1});
+                   .packets = start.packets});
   s_.places.insert(ctx_, {key_of(from.value, start.message), flow});
   for (std::uint32_t h = 0; h < links; ++h) {
     s_.on_links.join(ctx_, (flow << shift_) + h, way[h]);
@@ -117,9 +110,7 @@ void Watch::on_end(const SteadyEnd& end) {
   if (is_still) thaw(s_.on_links.hops[flow << shift_].link);
   s_.on_links.part(ctx_, flow, shift_,
                    [&](std::uint32_t link) { ctx_.set(s_.links.at(link).changed, ctx_.now()); });
-  ctx_.set(f.is_flow, 0u);
-  ctx_.set(f.next_free, s_.free);
-  ctx_.set(s_.free, flow);
+  s_.on_links.give_back(ctx_, flow, shift_);
   s_.places.erase(ctx_, place);
 }
 
@@ -383,7 +374,6 @@ void handle_steady_watch(const SteadyNetwork& network, void* memory, const pdes:
 
 void describe_steady_watch(void* memory, pdes::StateArchive& archive) {
   auto& s = *static_cast<SteadyWatchState*>(memory);
-  archive.kept(s.free);
   archive.word(s.stretches);
   archive.bytes(&s.totals);
   s.places.describe(archive, [&](FlowPlace& place) { archive.bytes(&place); });

@@ -74,13 +74,11 @@ struct WatchedFlow {
   core::Time replay_at{-1}, replay_run{};
   std::uint32_t replay_sent = 0, replay_run_packets = 0;
   std::uint32_t replay_packets = 0;  // its length
-  std::uint32_t is_flow = 0;
+  std::uint32_t stretch = 0;         // that its lines stand still for; 0: none
   std::uint64_t waits_for = kNobody;  // the flow of its part that had not settled
   core::Time still_since{};       // in a stretch
   core::Time not_before{};        // nothing more is skipped; grows with what was
-  std::uint32_t next_free = 0;    // of a place that has no flow
   std::int32_t drift_per_million = 0;  // of the latest report
-  std::uint32_t stretch = 0;      // that its lines stand still for; 0: none
   // It takes its turns on its sender's line and nothing queues: stretches are of whole packets.
   std::uint32_t even = 0;
   std::int64_t owed_per_million = 0;  // of a packet, that stretches so far have left over
@@ -117,8 +115,8 @@ struct SkipTotals {
 };
 
 struct SteadyWatchState {
-  std::uint32_t free = kNoFlow;    // first place without a flow
-  std::uint32_t stretches = 0;     // begun
+  std::uint32_t stretches = 0;  // begun
+  std::uint32_t unused = 0;
   SkipTotals totals;
   pdes::UndoTable<FlowPlace> places;
   pdes::UndoVector<WatchedFlow> flows;
