@@ -29,8 +29,8 @@ struct RunCase {
 };
 
 // In parallel: 1 or 2 ranks of 1 or 2 threads, 2 to 5 partitions a rank. One case in four is
-// conservative; of windows two in three are up to `longest_window`, the others adaptive; one case in
-// two is audited, and in one of four states are rebuilt.
+// conservative; of windows two in three are up to `longest_window`, the others adaptive; one case
+// in two is audited, and in one of four states are rebuilt.
 struct DrawnCases {
   core::Time longest_window;
   double audit_probability;

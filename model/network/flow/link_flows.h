@@ -12,7 +12,7 @@ namespace exawarp::model {
 struct LinkFlows {
   pdes::UndoVector<FlowHop> hops;  // 1 << shift a flow
   pdes::UndoVector<FlowLink> links;
-  std::uint32_t free = kNoFlow;  // first place without a flow; its first hop's `next` is the next one
+  std::uint32_t free = kNoFlow;  // first place without a flow; the next: `next` of its first hop
 
   void make_links(pdes::Context& ctx, std::uint32_t count) {
     links.reserve(ctx, count);
