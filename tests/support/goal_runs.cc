@@ -235,8 +235,11 @@ Parameters random_parameters(std::uint64_t seed, std::uint64_t eager_limit) {
           .S = eager_limit};
 }
 
-Schedule random_schedule(std::uint64_t seed, std::uint32_t ranks) {
+Schedule random_schedule(std::uint64_t seed, std::uint32_t ranks, Sizes sizes) {
   Draws draw(seed, 0x60a2);
+  const auto size_below = [&](std::uint32_t most) {
+    return sizes == Sizes::odd ? draw.below(most) : draw.below(3) * (most / 3);
+  };
   ScheduleWriter writer(ranks);
   std::vector<std::vector<std::uint32_t>> earlier(ranks);
   const auto add = [&](std::uint32_t rank, const Op& op) {
@@ -258,13 +261,13 @@ Schedule random_schedule(std::uint64_t seed, std::uint32_t ranks) {
     for (std::uint32_t k = 0; k < 2 * ranks; ++k) {
       const std::uint32_t from = draw.below(ranks);
       const std::uint32_t to = (from + 1 + draw.below(ranks - 1)) % ranks;
-      const std::uint64_t bytes = 1 + draw.below(3000);
+      const std::uint64_t bytes = 1 + size_below(3000);
       const std::uint32_t tag = draw.below(2);
       fresh[to].push_back(
           add(to, {.type = OpType::receive, .peer = from, .tag = tag, .size = bytes}));
       fresh[from].push_back(
           add(from, {.type = OpType::send, .peer = to, .tag = tag, .size = bytes}));
-      fresh[from].push_back(add(from, {.type = OpType::calc, .size = draw.below(2000)}));
+      fresh[from].push_back(add(from, {.type = OpType::calc, .size = size_below(2000)}));
     }
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
       earlier[rank].insert(earlier[rank].end(), fresh[rank].begin(), fresh[rank].end());

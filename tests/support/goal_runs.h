@@ -43,6 +43,9 @@ model::goal::Parameters random_parameters(std::uint64_t seed, std::uint64_t eage
 
 // Rounds of pairwise messages. An operation follows one of its rank's earlier rounds, so that
 // nothing waits for ever, and odd sizes and times make ties rare but not absent.
-model::goal::Schedule random_schedule(std::uint64_t seed, std::uint32_t ranks);
+// Coarse ones are few and round, so that most of what happens happens together with something else.
+enum class Sizes { odd, coarse };
+model::goal::Schedule random_schedule(std::uint64_t seed, std::uint32_t ranks,
+                                      Sizes sizes = Sizes::odd);
 
 }  // namespace exawarp::tests

@@ -17,11 +17,14 @@ void Agenda::push(Context& ctx, const AgendaItem& item, LaneId lane_id, std::int
   if (newest != kNone && !item.is_message()) {
     const Run& run = runs_[newest];
     if (run.first.order == item.order && run.lane == lane_id.bits() &&
-        run.first.due == (timed ? item.due : 0))
+        run.first.due == (timed ? item.due : 0) && run.last_ordinal < item.which.ordinal)
       return append(ctx, newest, item);
   }
   const std::uint32_t at =
-      add_run(ctx, {.first = item, .last = item.which.op, .lane = lane_id.bits()});
+      add_run(ctx, {.first = item,
+                    .last = item.which.op,
+                    .lane = lane_id.bits(),
+                    .last_ordinal = item.which.ordinal});
   if (!timed) return join(ctx, lane, at);
   ctx.set(lane.timed, at);
   timed_.push(ctx, runs_, at);
@@ -31,6 +34,7 @@ void Agenda::append(Context& ctx, std::uint32_t at, const AgendaItem& item) {
   Run& run = runs_.at(at);
   ctx.set(followers_[run.last], item.which);
   ctx.set(run.last, item.which.op);
+  ctx.set(run.last_ordinal, item.which.ordinal);
 }
 
 void Agenda::take(Context& ctx, const Turn& turn) {
@@ -142,8 +146,10 @@ void Agenda::digest_items(pdes::StateArchive& archive) const {
 void Agenda::digest_run(pdes::StateArchive& archive, std::uint32_t at) const {
   const Run& run = runs_[at];
   const CreationOrder& order = run.first.order;
-  for (const std::int64_t time : {run.first.due, order.created, order.creator_created})
+  for (const std::int64_t time :
+       {run.first.due, order.created, order.creator_created, order.before_created})
     archive.digest_word(static_cast<std::uint64_t>(time));
+  for (const Place place : {order.before_place, order.creator_place}) archive.digest_word(place);
   archive.digest_word((std::uint64_t{order.host} << 32) | order.sequence);
   archive.digest_word(run.lane);
   Which member = run.first.which;

@@ -14,28 +14,57 @@
 
 #include <compare>
 #include <cstdint>
+#include <tuple>
 
+#include "model/guests/goal/schedule.h"
 #include "pdes/undo_table.h"
 #include "pdes/undo_vector.h"
 
 namespace exawarp::model::goal {
 
+// Of an operation among those that depend on what creates them: type by type, and of a type in the
+// order of the schedule.
+constexpr std::uint32_t ordinal_of(OpType type, std::uint32_t position) {
+  return (static_cast<std::uint32_t>(type) << 28 | position) + 1;
+}
+
+// Where something stands among all that its creator created: 0: a message, which comes first; else
+// an operation, its host + 1 above its ordinal in kOrdinalBits: type, and position up to a most.
+using Place = std::uint64_t;
+inline constexpr unsigned kOrdinalBits = 12;
+constexpr Place place_of(std::uint32_t host, std::uint32_t ordinal) {
+  if (ordinal == 0) return 0;
+  constexpr std::uint32_t most = (1u << (kOrdinalBits - 2)) - 2;
+  const std::uint32_t type = (ordinal - 1) >> 28, position = (ordinal - 1) & ((1u << 28) - 1);
+  return (Place{host} + 1) << 32 |
+         (type << (kOrdinalBits - 2) | ((position < most ? position : most) + 1));
+}
+
 // What is due at one time at one host is done in this order. LogGOPSim takes the one that was
 // created first in its whole simulation, by a global counter; a parallel run has none, so here
-// stands what that counter follows from: when it was created, when that which created it was
-// created, then by its creator, then by the creator's count of creations.
+// stands what that counter follows from, as far as two generations back: when it was created, when
+// its creator was, when the creator's creator was; of those created together, from the oldest on,
+// which was first. What is equal in all of it is in the order of hosts, and of their creations.
 struct CreationOrder {
-  std::int64_t created = 0;  // units; -1: free from the start
+  std::int64_t created = 0;  // engine ticks; -1: free from the start
   std::int64_t creator_created = 0;
-  std::uint32_t host = 0;
-  std::uint32_t sequence = 0;
+  std::int64_t before_created = 0;  // the creator's creator
+  Place before_place = 0;
+  Place creator_place = 0;
+  std::uint32_t host = 0;      // of the creator
+  std::uint32_t sequence = 0;  // its count: of messages the engine's, else of what it set free
   friend constexpr auto operator<=>(const CreationOrder&, const CreationOrder&) = default;
+  // Whether the creator comes before that of `other`.
+  [[nodiscard]] bool creator_is_before(const CreationOrder& other) const {
+    return std::tie(created, creator_created, before_created, before_place, creator_place) <
+           std::tie(other.created, other.creator_created, other.before_created,
+                    other.before_place, other.creator_place);
+  }
 };
 
 struct Which {
   std::uint32_t op = 0;       // of this host; of order.host where this is a message
-  std::uint32_t ordinal = 0;  // 0: a message; else an operation, counted from 1 among those that
-                              // were created together
+  std::uint32_t ordinal = 0;  // 0: a message; else an operation: ordinal_of()
   friend constexpr bool operator==(const Which&, const Which&) = default;
 };
 
@@ -56,7 +85,7 @@ struct AgendaItem {
   }
   [[nodiscard]] bool is_message() const { return which.ordinal == 0; }
 };
-static_assert(sizeof(AgendaItem) == 40);
+static_assert(sizeof(AgendaItem) == 64);
 
 // What an item waits for; `receive` for nothing.
 struct LaneId {
@@ -113,7 +142,7 @@ class Agenda {
     std::uint32_t last = 0;      // operation
     std::uint32_t lane = 0;      // LaneId::bits()
     std::uint32_t next = kNone;  // in its lane, or of the free slots
-    std::uint32_t unused = 0;
+    std::uint32_t last_ordinal = 0;
   };
   using Runs = pdes::UndoVector<Run>;
   // A binary heap of runs, by their first items.

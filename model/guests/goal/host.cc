@@ -2,6 +2,7 @@
 #include "model/guests/goal/host.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/check.h"
 #include "pdes/context.h"
@@ -13,22 +14,30 @@ using pdes::Context;
 using pdes::Event;
 using pdes::Time;
 
-// A message: everything else about it stands in the schedule.
-struct Message {
-  std::int64_t arrival;          // units
-  std::int64_t created;          // of its CreationOrder; it was created by its send
+// A message, or the match that ends its send: everything else about it stands in the schedule, or
+// follows from when the event comes. Of the CreationOrder of what the event creates:
+struct Notice {
+  std::int64_t creator_created;
+  std::int64_t before_created;
+  std::uint32_t op;              // the send
+  // Of its creator, the ordinal of its Place, and above it when: of a message the tick of its
+  // unit, of a match how many ticks ago.
+  std::uint32_t creator;
+  Place before_place;
+};
+// The same in the past of its host: earlier generations are not told apart.
+struct PastNotice {
+  std::int64_t at;               // units: a message's arrival, or when it was matched
+  std::int64_t created;
   std::int64_t creator_created;
   std::uint32_t op;
-  std::uint32_t sequence;
+  std::uint32_t ordinal;         // of the creator's Place
 };
-
-struct Match {
-  std::int64_t at;               // units
-  std::int64_t created;          // of the CreationOrder of what it releases
-  std::int64_t creator_created;
-  std::uint32_t op;              // the send
-  std::uint32_t sequence;        // of the receiver
-};
+// The low half of a Place, and the Place of it.
+std::uint32_t ordinal_in(Place place) { return static_cast<std::uint32_t>(place); }
+Place place_at(std::uint32_t host, std::uint32_t ordinal) {
+  return ordinal == 0 ? 0 : (Place{host} + 1) << 32 | ordinal;
+}
 
 // One activation of a host: where it is and when.
 class Activation {
@@ -64,11 +73,19 @@ class Activation {
   void run_send(const AgendaItem& item, const Op& op);
   void post_receive(const AgendaItem& item, const Op& op);
   void take_message(const AgendaItem& item);
-  void hand_over(const QueueEntry& sent, std::int64_t creator_created);
-  [[nodiscard]] Time hand_over_delay() const;
+  void hand_over(const QueueEntry& sent, const AgendaItem& by);
+  [[nodiscard]] std::int64_t hand_over_ticks() const;
+  void occupy(std::uint32_t cpu, std::int64_t until, const AgendaItem& by);
   void release(const Release& what, const CreationOrder& order);
-  [[nodiscard]] std::uint32_t count_down(const Freed& freed);
-  void push_freed(const Freed& freed, OpType type, AgendaItem& item);
+  [[nodiscard]] std::uint32_t count_down(const Freed& freed, const CreationOrder& order);
+  void note_met(std::uint32_t op, std::uint32_t position, const CreationOrder& order);
+  [[nodiscard]] const Met* set_free_later(std::uint32_t op, const CreationOrder& order) const;
+  void push_freed(const Freed& freed, OpType type, const CreationOrder& order);
+  [[nodiscard]] std::int64_t tick() const { return ctx_.now().ps; }
+  // Whether it has to wait for what other hosts do at this instant.
+  [[nodiscard]] bool is_of_next_tick(const AgendaItem& item) const {
+    return model_.acts_at_once() && item.due == now_ && item.order.created == tick();
+  }
   [[nodiscard]] Agenda::Turn first() const {
     return s_.agenda.first([this](LaneId lane) { return free_at(lane); });
   }
@@ -81,10 +98,23 @@ class Activation {
       default: return cpu;
     }
   }
+  // Among what its creator created; of a message it is 0, whoever sent it.
+  [[nodiscard]] Place place_of(const AgendaItem& item) const {
+    return goal::place_of(self_, item.which.ordinal);
+  }
   // The order of what an item of `created` creates here; its sequence comes with the first.
   [[nodiscard]] CreationOrder created_here(const AgendaItem& by) const {
-    return {now_, by.order.created, self_, kSequenceOpen};
+    return {tick(), by.order.created, by.order.creator_created, by.order.creator_place,
+            place_of(by), self_, kSequenceOpen};
   }
+  [[nodiscard]] CreationOrder order_of(const Event& event, const Notice& notice,
+                                       std::int64_t created) const;
+  [[nodiscard]] CreationOrder order_of(const Event& event, const PastNotice& notice) const;
+  void arrive(const Event& event, std::uint32_t index, std::int64_t arrival,
+              const CreationOrder& order);
+  void end_rendezvous(const Event& event, std::uint32_t index, std::int64_t at,
+                      const CreationOrder& order);
+  [[nodiscard]] std::int64_t posted_from(LaneId lane, const CreationOrder& order) const;
   // When all that it waited for was over. With one CPU its clock says so.
   [[nodiscard]] std::int64_t earliest_of(std::uint32_t op) const {
     return s_.earliest == nullptr ? 0 : s_.earliest[op];
@@ -117,6 +147,8 @@ class Activation {
   std::int64_t at_;
   static constexpr std::int64_t kUnknown = -1, kNever = -2;
   std::int64_t next_due_ = kUnknown;  // units: of what is to be done next
+  std::int64_t matched_at_ = kNever;  // units: of the match at another host that this is of
+  std::uint32_t matched_cpu_ = 0;     // its send's
   std::uint32_t started_ = 0;  // of operations, by this activation
   std::uint32_t ended_ = 0;
 };
@@ -125,7 +157,7 @@ class Activation {
 void Activation::run_what_is_due() {
   for (;;) {
     const Agenda::Turn turn = first();
-    if (turn.run == Agenda::kNone || turn.item.due > now_) {
+    if (turn.run == Agenda::kNone || turn.item.due > now_ || is_of_next_tick(turn.item)) {
       next_due_ = turn.run == Agenda::kNone ? kNever : turn.item.due;
       return;
     }
@@ -149,21 +181,38 @@ void Activation::run(const Agenda::Turn& turn) {
   }
 }
 
+// The CPU is busy from `at_` on.
+void Activation::occupy(std::uint32_t i, std::int64_t until, const AgendaItem& by) {
+  if (s_.occupied != nullptr) {
+    ctx_.set(s_.occupied[i], Occupied{at_, cpu(i), by.order.created, by.order.creator_created,
+                                      by.order.creator_place, place_of(by)});
+  }
+  ctx_.set(cpu(i), until);
+}
+
 void Activation::run_calc(const AgendaItem& item, const Op& op) {
-  std::int64_t& clock = cpu(op.cpu);
-  ctx_.set(clock, at_ + static_cast<std::int64_t>(op.size) * p_.units_per_ns);
-  release({item.which.op, true, true, at_, clock}, created_here(item));
+  occupy(op.cpu, at_ + static_cast<std::int64_t>(op.size) * p_.units_per_ns, item);
+  release({item.which.op, true, true, at_, cpu(op.cpu)}, created_here(item));
 }
 
 void Activation::run_send(const AgendaItem& item, const Op& op) {
   const std::int64_t behind = bytes_behind_head(op);
-  ctx_.set(cpu(op.cpu), at_ + p_.o + behind * p_.O);
+  occupy(op.cpu, at_ + p_.o + behind * p_.O, item);
   ctx_.set(send_side(op.nic), at_ + p_.g + behind * p_.G);
   const std::int64_t arrival = at_ + p_.L + p_.o;
-  const Time flight = Time{arrival * model_.steps()} - ctx_.now();
-  const bool late = flight.ps <= 0;
-  ctx_.send({op.peer}, late ? hand_over_delay() : flight, late ? kLateArrival : kArrival,
-            Message{arrival, now_, item.order.created, item.which.op, next_sequence()});
+  const CreationOrder order = created_here(item);
+  const std::uint32_t ordinal = ordinal_in(order.creator_place);
+  std::int64_t flight = arrival * model_.steps() - tick();
+  if (at_ == now_) {
+    const auto tick_of_unit = static_cast<std::uint32_t>(tick() % model_.steps());
+    ctx_.send({op.peer}, Time{flight}, kArrival,
+              Notice{order.creator_created, order.before_created, item.which.op,
+                     tick_of_unit << kOrdinalBits | ordinal, order.before_place});
+  } else {
+    if (flight <= 0) flight = hand_over_ticks();
+    ctx_.send({op.peer}, Time{flight}, kPastArrival,
+              PastNotice{arrival, order.created, order.creator_created, item.which.op, ordinal});
+  }
   const bool eager = op.size <= p_.S;
   release({item.which.op, true, eager, at_, cpu(op.cpu)}, created_here(item));
 }
@@ -175,7 +224,7 @@ void Activation::post_receive(const AgendaItem& item, const Op& op) {
     return release({item.which.op, true, false, at_, 0}, created_here(item));
   }
   const QueueEntry sent = s_.unexpected.take(ctx_, found);
-  hand_over(sent, item.order.created);
+  hand_over(sent, item);
   release({item.which.op, true, true, at_, std::max(at_, sent.done)}, created_here(item));
 }
 
@@ -183,7 +232,7 @@ void Activation::take_message(const AgendaItem& item) {
   const std::uint32_t source = item.order.host;
   const Op op = schedule_.op(source, item.which.op);
   const std::int64_t behind = bytes_behind_head(op);
-  ctx_.set(cpu(op.cpu), at_ + p_.o + behind * std::max(p_.O, p_.G));
+  occupy(op.cpu, at_ + p_.o + behind * std::max(p_.O, p_.G), item);
   ctx_.set(receive_side(op.nic), at_ + p_.g + behind * p_.G);
   ctx_.add(s_.messages, 1);
   const QueueEntry sent{
@@ -191,57 +240,118 @@ void Activation::take_message(const AgendaItem& item) {
   const std::uint32_t found = s_.posted.find(source, op.tag);
   if (found == MatchQueue::kNone) return s_.unexpected.push_back(ctx_, sent);
   const QueueEntry receive = s_.posted.take(ctx_, found);
-  hand_over(sent, item.order.created);
+  hand_over(sent, item);
   release({receive.op, false, true, 0, sent.done}, created_here(item));
 }
 
 // What takes effect at this instant elsewhere is seen a tick later. The last tick of a unit has no
 // successor in it: then it is seen a unit later.
-Time Activation::hand_over_delay() const {
+std::int64_t Activation::hand_over_ticks() const {
   const std::int64_t steps = model_.steps();
-  return Time{ctx_.now().ps % steps == steps - 1 ? 3 : 1};
+  return tick() % steps == steps - 1 ? 3 : 1;
 }
 
 // A message and its receive have met: a rendezvous lets the sender go on, at this instant.
-void Activation::hand_over(const QueueEntry& sent, std::int64_t creator_created) {
+void Activation::hand_over(const QueueEntry& sent, const AgendaItem& by) {
   if (schedule_.op(sent.source, sent.op).size <= p_.S) return;
-  ctx_.send({sent.source}, hand_over_delay(), kMatched,
-            Match{at_, now_, creator_created, sent.op, next_sequence()});
+  const CreationOrder order = created_here(by);
+  const std::uint32_t ordinal = ordinal_in(order.creator_place);
+  const std::int64_t ticks = hand_over_ticks();
+  if (at_ == now_) {
+    ctx_.send({sent.source}, Time{ticks}, kMatched,
+              Notice{order.creator_created, order.before_created, sent.op,
+                     static_cast<std::uint32_t>(ticks) << kOrdinalBits | ordinal,
+                     order.before_place});
+  } else {
+    ctx_.send({sent.source}, Time{ticks}, kPastMatched,
+              PastNotice{at_, order.created, order.creator_created, sent.op, ordinal});
+  }
+}
+
+// Of what the event `event` has created, at `created`, here.
+CreationOrder Activation::order_of(const Event& event, const Notice& notice,
+                                   std::int64_t created) const {
+  return {created,
+          notice.creator_created,
+          notice.before_created,
+          notice.before_place,
+          place_at(event.source.value, notice.creator & ((1u << kOrdinalBits) - 1)),
+          event.source.value,
+          event.sequence};
+}
+
+CreationOrder Activation::order_of(const Event& event, const PastNotice& notice) const {
+  const Place creator = place_at(event.source.value, notice.ordinal);
+  return {notice.created, notice.creator_created, notice.creator_created, 0, creator,
+          event.source.value, event.sequence};
 }
 
 void Activation::arrive(const Event& event) {
-  const auto message = event.as<Message>();
+  if (event.kind == kPastArrival) {
+    const auto notice = event.as<PastNotice>();
+    return arrive(event, notice.op, notice.at, order_of(event, notice));
+  }
+  const auto notice = event.as<Notice>();
+  const std::int64_t sent = now_ - p_.L - p_.o;
+  arrive(event, notice.op, now_,
+         order_of(event, notice, sent * model_.steps() + (notice.creator >> kOrdinalBits)));
+}
+
+void Activation::arrive(const Event& event, std::uint32_t index, std::int64_t arrival,
+                        const CreationOrder& order) {
   const std::uint32_t sender = event.source.value;
-  if (sender >= schedule_.ranks() || message.op >= schedule_.op_count(sender))
+  if (sender >= schedule_.ranks() || index >= schedule_.op_count(sender))
     return ctx_.check(false, "a host received a message of no operation");
-  const Op op = schedule_.op(sender, message.op);
+  const Op op = schedule_.op(sender, index);
   if (op.type != OpType::send || op.peer != self_)
     return ctx_.check(false, "a host received a message that was sent to nobody, or to another");
   const LaneId lane{LaneId::Kind::message, op.cpu, op.nic};
   const std::int64_t free = free_at(lane);
-  s_.agenda.push(ctx_,
-                 {.due = std::max(message.arrival, free),
-                  .order = {message.created, message.creator_created, event.source.value,
-                            message.sequence},
-                  .which = {message.op, 0}},
-                 lane, free);
+  s_.agenda.push(ctx_, {.due = std::max(arrival, free), .order = order, .which = {index, 0}}, lane,
+                 free);
 }
 
 void Activation::end_rendezvous(const Event& event) {
-  const auto match = event.as<Match>();
-  if (match.op >= s_.ops) return ctx_.check(false, "a rendezvous of no operation ended");
-  const Op op = schedule_.op(self_, match.op);
+  if (event.kind == kPastMatched) {
+    const auto notice = event.as<PastNotice>();
+    return end_rendezvous(event, notice.op, notice.at, order_of(event, notice));
+  }
+  const auto notice = event.as<Notice>();
+  const std::int64_t matched = tick() - (notice.creator >> kOrdinalBits);
+  end_rendezvous(event, notice.op, matched / model_.steps(), order_of(event, notice, matched));
+}
+
+void Activation::end_rendezvous(const Event& event, std::uint32_t index, std::int64_t at,
+                                const CreationOrder& order) {
+  if (index >= s_.ops) return ctx_.check(false, "a rendezvous of no operation ended");
+  const Op op = schedule_.op(self_, index);
   if (op.type != OpType::send || op.peer != event.source.value)
     return ctx_.check(false, "a rendezvous ended that was with another host");
   for (std::int64_t* clock : {&cpu(op.cpu), &send_side(op.nic)})
-    if (*clock < match.at) ctx_.set(*clock, match.at);
-  release({match.op, false, true, 0, match.at},
-          {match.created, match.creator_created, event.source.value, match.sequence});
+    if (*clock < at) ctx_.set(*clock, at);
+  matched_at_ = at;
+  matched_cpu_ = op.cpu;
+  release({index, false, true, 0, at}, order);
+}
+
+// From when on a receive may be posted that a match of `order` at another host sets free: when its
+// CPU was free then.
+std::int64_t Activation::posted_from(LaneId lane, const CreationOrder& order) const {
+  const std::int64_t free = free_at(lane);
+  if (matched_at_ == kNever || s_.occupied == nullptr) return free;
+  const Occupied& last = s_.occupied[lane.cpu];
+  if (last.at != matched_at_) return free;
+  const auto key_of_match = std::tie(order.creator_created, order.before_created,
+                                     order.before_place, order.creator_place);
+  const auto key_of_last =
+      std::tie(last.created, last.creator_created, last.creator_place, last.place);
+  if (key_of_match >= key_of_last) return free;
+  return lane.cpu == matched_cpu_ ? std::max(last.until, matched_at_) : last.until;
 }
 
 // Meets one dependence of each; returns a mask of the types of those that became free. An operation
 // may occur twice: it is the last occurrence that frees it, the `first + i`-th of this release.
-std::uint32_t Activation::count_down(const Freed& freed) {
+std::uint32_t Activation::count_down(const Freed& freed, const CreationOrder& order) {
   std::uint32_t types = 0;
   for (std::uint32_t i = 0; i < freed.dependents.size(); ++i) {
     const std::uint32_t index = freed.dependents[i];
@@ -253,10 +363,30 @@ std::uint32_t Activation::count_down(const Freed& freed) {
     if (s_.earliest != nullptr && s_.earliest[index] < freed.earliest)
       ctx_.set(s_.earliest[index], freed.earliest);
     ctx_.set(waits, waits == 1 ? Host::kFreed + freed.first + i : waits - 1);
-    if (waits >= Host::kFreed)
+    if (waits < Host::kFreed) {
+      note_met(index, freed.first + i, order);
+    } else {
       types |= 1u << static_cast<unsigned>(schedule_.op(self_, index).type);
+    }
   }
   return types;
+}
+
+void Activation::note_met(std::uint32_t op, std::uint32_t position, const CreationOrder& order) {
+  if (s_.occupied == nullptr) return;
+  if (!s_.met.empty() && s_.met[0].at != now_) s_.met.clear(ctx_);
+  s_.met.push_back(ctx_, {now_, order, op, ordinal_of(schedule_.op(self_, op).type, position)});
+}
+
+// The latest of those that met a dependence of `op` at this instant, if it is after `order`.
+const Met* Activation::set_free_later(std::uint32_t op, const CreationOrder& order) const {
+  const Met* latest = nullptr;
+  if (matched_at_ == kNever || s_.met.empty() || s_.met[0].at != now_) return latest;
+  for (const Met& met : s_.met) {
+    if (met.op != op) continue;
+    if ((latest == nullptr ? order : latest->order).creator_is_before(met.order)) latest = &met;
+  }
+  return latest;
 }
 
 // Sends first, then receives, then calculations; of one type in the order of the schedule.
@@ -268,31 +398,36 @@ void Activation::release(const Release& what, const CreationOrder& order) {
                      what.start_time};
   const Freed ends{what.end ? schedule_.after_end(self_, what.op) : none, starts.dependents.size(),
                    what.end_time};
-  const std::uint32_t types = count_down(starts) | count_down(ends);
-  if (types == 0) return;
+  if (starts.dependents.size() + ends.dependents.size() == 0) return;
   AgendaItem item{.due = 0, .order = order, .which = {}};
   if (order.sequence == kSequenceOpen) item.order.sequence = next_sequence();
+  const std::uint32_t types = count_down(starts, item.order) | count_down(ends, item.order);
   for (const OpType type : {OpType::send, OpType::receive, OpType::calc}) {
     if ((types >> static_cast<unsigned>(type) & 1u) == 0) continue;
-    push_freed(starts, type, item);
-    push_freed(ends, type, item);
+    push_freed(starts, type, item.order);
+    push_freed(ends, type, item.order);
   }
 }
 
-// Pushes those of `type` with the order of `item`, which counts them.
-void Activation::push_freed(const Freed& freed, OpType type, AgendaItem& item) {
+// Pushes those of `type`.
+void Activation::push_freed(const Freed& freed, OpType type, const CreationOrder& order) {
   for (std::uint32_t i = 0; i < freed.dependents.size(); ++i) {
     const std::uint32_t index = freed.dependents[i];
     if (s_.waits[index] != Host::kFreed + freed.first + i) continue;
     const Op op = schedule_.op(self_, index);
     if (op.type != type) continue;
     ctx_.set(s_.waits[index], Host::kReleased);
+    AgendaItem item{.due = 0, .order = order, .which = {index, ordinal_of(type, freed.first + i)}};
+    if (const Met* const later = set_free_later(index, order)) {
+      item.order = later->order;
+      item.which.ordinal = later->ordinal;
+    }
     const LaneId lane = lane_of(op);
-    const std::int64_t free = free_at(lane);
-    item.which = {index, item.which.ordinal + 1};
+    const bool is_receive = type == OpType::receive;
+    const std::int64_t free = is_receive ? posted_from(lane, item.order) : free_at(lane);
     item.due = free;
     if (!p_.as_loggopsim) item.due = std::max({free, now_, earliest_of(index)});
-    s_.agenda.push(ctx_, item, lane, type == OpType::receive ? Agenda::kWaitsForNothing : free);
+    s_.agenda.push(ctx_, item, lane, is_receive ? Agenda::kWaitsForNothing : free);
   }
 }
 
@@ -301,13 +436,14 @@ void Activation::push_freed(const Freed& freed, OpType type, AgendaItem& item) {
 void Activation::close() {
   if (started_ != 0) ctx_.add(s_.started, started_);
   if (ended_ != 0) ctx_.add(s_.ended, ended_);
-  if (s_.next_wake <= ctx_.now().ps) ctx_.set(s_.next_wake, Host::kNoWake);
+  if (s_.next_wake <= tick()) ctx_.set(s_.next_wake, Host::kNoWake);
   if (next_due_ == kUnknown) {
     const Agenda::Turn turn = first();
     next_due_ = turn.run == Agenda::kNone ? kNever : turn.item.due;
   }
   if (next_due_ == kNever) return;
-  const std::int64_t wake = next_due_ * model_.steps() + 1;
+  const std::int64_t next_odd = tick() + 1 + tick() % 2;  // a unit's ticks are even in number
+  const std::int64_t wake = std::max(next_due_ * model_.steps() + 1, next_odd);
   if (wake >= s_.next_wake) return;
   ctx_.set(s_.next_wake, wake);
   ctx_.send(ctx_.self(), Time{wake} - ctx_.now(), kWake);
@@ -319,16 +455,11 @@ void Host::handle(State& s, const Event& event, Context& ctx) {
   const auto& model = ctx.model<LogGops>();
   Activation now(s, ctx.now().ps / model.steps(), ctx);
   switch (event.kind) {
-    case kArrival: now.arrive(event); break;
-    case kLateArrival:
-      now.arrive(event);
-      now.run_what_is_due();
-      break;
+    case kArrival:
+    case kPastArrival: now.arrive(event); break;
     case kWake: now.run_what_is_due(); break;
     case kMatched:
-      now.end_rendezvous(event);
-      now.run_what_is_due();
-      break;
+    case kPastMatched: now.end_rendezvous(event); break;
     default: return ctx.check(false, "a host received an event of no known kind");
   }
   now.close();

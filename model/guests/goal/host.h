@@ -11,10 +11,13 @@
 // Matching is by (source, tag), in the order posted; messages that come first wait in order.
 //
 // A rendezvous acts on its sender at the instant of the match, with no latency. So engine time is
-// finer than the schedule's: unit T is `steps` engine ticks. At tick 0 of T messages arrive, at
-// tick 1 the host does what is due at T, and what hosts release by rendezvous at T happens from
-// tick 2 on, a tick for each hand-over. Every mode of the engine executes exactly this, so it
-// gives one answer; docs/decisions/0012-goal-ticks.md has the reasons.
+// finer than the schedule's: unit T is `steps` engine ticks. At even ticks hosts hear of each other:
+// at tick 0 of T messages arrive, later what a match at T has released. At odd ticks they do what is
+// due at T, and where matches act at once, only what was created at earlier ticks: tick 1 has what
+// was due at T before, tick 3 what that created at T, at this host or by a match at another, and so
+// on. So all hosts go through the instant in step, in LogGOPSim's order of creation. Every mode of
+// the engine executes exactly this, so it gives one answer; docs/decisions/0012-goal-ticks.md has
+// the reasons.
 //
 // As LogGOPSim (Parameters::as_loggopsim), what a host of several CPUs does may lie in its past.
 // It does so at once, and a message of it that should have arrived by then takes one tick.
@@ -33,9 +36,10 @@ namespace exawarp::model::goal {
 
 enum HostEvent : pdes::EventKind {
   kArrival,      // the head of a message
-  kLateArrival,  // one that should have come before; as LogGOPSim only
+  kPastArrival,  // one that was sent in the past of its sender; as LogGOPSim only
   kWake,         // something is due
   kMatched,      // a rendezvous: the send may end
+  kPastMatched,  // one in the past of its receiver; as LogGOPSim only
 };
 
 // What an operation waits for.
@@ -48,12 +52,34 @@ inline LaneId lane_of(const Op& op) {
   return {LaneId::Kind::calc, op.cpu, 0};
 }
 
+// What has made a CPU busy last. A receive is posted when its CPU was free, and one that a match at
+// another host sets free may have been so just before: the match may have come first at its instant,
+// though this host hears of it a tick later.
+struct Occupied {
+  std::int64_t at = -1;    // units; -1: never
+  std::int64_t until = 0;  // units: the CPU's clock before
+  std::int64_t created = 0, creator_created = 0;  // of the order of what did it
+  Place creator_place = 0, place = 0;
+};
+
+// A dependence of an operation that waits for others, too, met at `at` by what creates in `order`.
+// Where a match at another host meets the last one, and its place at the instant is before this,
+// it is this that has set the operation free.
+struct Met {
+  std::int64_t at = 0;  // units
+  CreationOrder order;
+  std::uint32_t op = 0;
+  std::uint32_t ordinal = 0;  // among those that depend on that
+};
+
 struct Host {
   struct State {
     std::int64_t* clocks = nullptr;  // units: each CPU free, each NIC's receive side, send side
     std::uint32_t* waits = nullptr;  // by operation: dependences not yet met, or kFreed and above
     std::int64_t* earliest = nullptr;  // units, by operation: when the latest of those that it
                                        // waited for and that were met is over; null: one CPU
+    Occupied* occupied = nullptr;  // by CPU; null: there is no rendezvous
+    pdes::UndoVector<Met> met;     // of the latest instant that had any; where `occupied` is
     Agenda agenda;
     MatchQueue posted;       // receives
     MatchQueue unexpected;   // messages
@@ -63,6 +89,8 @@ struct Host {
     std::uint32_t ended = 0;
     std::uint32_t messages = 0;        // taken in
     std::uint32_t clock_count = 0;
+    std::uint32_t occupied_count = 0;
+    std::uint32_t unused = 0;
     std::uint32_t ops = 0;
   };
   static constexpr std::uint32_t kFreed = 1u << 31;       // plus its place in what is freed with it
@@ -89,6 +117,8 @@ class LogGops : public pdes::Model {
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   [[nodiscard]] bool has_rendezvous() const { return has_rendezvous_; }
+  // Whether hosts may act on each other at one instant.
+  [[nodiscard]] bool acts_at_once() const { return acts_at_once_; }
   // When the last CPU of a host comes free: what LogGOPSim calls its finishing time. In units.
   [[nodiscard]] std::int64_t finish(const Host::State& state) const;
 
@@ -98,7 +128,8 @@ class LogGops : public pdes::Model {
   pdes::LpType type_;
   pdes::LpRange range_;
   bool has_rendezvous_ = false;
-  std::int64_t steps_ = 0;
+  bool acts_at_once_ = false;
+  std::int64_t steps_ = 0;  // even
   pdes::Time lookahead_;
 };
 

@@ -61,9 +61,9 @@ LogGops::LogGops(const Schedule& schedule, const Parameters& parameters)
                            "L + o is 0, so a message would take no time; expected at least 1 ns");
   const Extent extent = extent_of(schedule, parameters);
   has_rendezvous_ = extent.has_rendezvous;
-  const bool at_once = has_rendezvous_ || (parameters.as_loggopsim && schedule.cpus() > 1);
-  const std::int64_t least = at_once ? kAtOnceStepsMin : kEagerSteps;
-  const std::int64_t most = at_once ? kAtOnceStepsMax : kEagerSteps;
+  acts_at_once_ = has_rendezvous_ || (parameters.as_loggopsim && schedule.cpus() > 1);
+  const std::int64_t least = acts_at_once_ ? kAtOnceStepsMin : kEagerSteps;
+  const std::int64_t most = acts_at_once_ ? kAtOnceStepsMax : kEagerSteps;
   const Wide room = static_cast<Wide>(kTicksMax) / (extent.units + 1);
   if (room < static_cast<Wide>(least))
     throw core::InputError(
@@ -72,9 +72,9 @@ LogGops::LogGops(const Schedule& schedule, const Parameters& parameters)
                     "smaller sizes, or parameters with fewer decimals",
                     static_cast<double>(extent.units) / parameters.units_per_ns * 1e-9,
                     parameters.units_per_ns));
-  steps_ = static_cast<std::int64_t>(std::min(room, static_cast<Wide>(most)));
+  steps_ = static_cast<std::int64_t>(std::min(room, static_cast<Wide>(most))) & ~std::int64_t{1};
   const std::int64_t flight = (parameters.L + parameters.o) * steps_ - 1;
-  lookahead_ = pdes::Time{at_once ? 1 : flight};
+  lookahead_ = pdes::Time{acts_at_once_ ? 1 : flight};
 }
 
 void LogGops::initialise(pdes::LpId lp, void* state, pdes::Context& ctx) const {
@@ -86,6 +86,11 @@ void LogGops::initialise(pdes::LpId lp, void* state, pdes::Context& ctx) const {
   std::fill_n(s.clocks, clocks, 0);
   s.clock_count = clocks;
   const std::uint32_t ops = schedule_->op_count(rank);
+  if (has_rendezvous_) {
+    s.occupied_count = schedule_->cpus();
+    s.occupied = allocate<Occupied>(ctx, s.occupied_count);
+    std::uninitialized_fill_n(s.occupied, s.occupied_count, Occupied{});
+  }
   s.waits = allocate<std::uint32_t>(ctx, ops);
   for (std::uint32_t i = 0; i < ops; ++i) s.waits[i] = schedule_->op(rank, i).dependences;
   s.ops = ops;
@@ -102,7 +107,7 @@ void LogGops::initialise(pdes::LpId lp, void* state, pdes::Context& ctx) const {
   for (std::uint32_t i = 0; i < roots.size(); ++i)
     receives += schedule_->op(rank, roots[i]).type == OpType::receive ? 1u : 0u;
   s.posted.reserve(ctx, receives);
-  AgendaItem item{.due = 0, .order = {-1, -1, rank, ++s.sequence}, .which = {}};
+  AgendaItem item{.due = 0, .order = {-1, -1, -1, 0, 0, rank, ++s.sequence}, .which = {}};
   for (const OpType type : {OpType::send, OpType::receive, OpType::calc}) {
     for (std::uint32_t i = 0; i < roots.size(); ++i) {
       const Op op = schedule_->op(rank, roots[i]);
@@ -124,9 +129,12 @@ std::int64_t LogGops::finish(const Host::State& state) const {
 
 void Host::describe(State& s, pdes::StateArchive& archive) {
   archive.kept(s.clock_count);
+  archive.kept(s.occupied_count);
   archive.kept(s.ops);
   archive.kept(s.next_wake);
   archive.array(s.clocks, s.clock_count, [&](std::int64_t& clock) { archive.word(clock); });
+  archive.array(s.occupied, s.occupied_count, [&](Occupied& each) { archive.bytes(&each); });
+  s.met.describe(archive, [&](Met& met) { archive.bytes(&met); });
   for (std::uint32_t* count : {&s.sequence, &s.started, &s.ended, &s.messages})
     archive.word(*count);
   s.posted.describe(archive);

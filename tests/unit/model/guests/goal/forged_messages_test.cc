@@ -20,8 +20,9 @@ using model::goal::Schedule;
 
 // As a host sends them, both for an arrival and for the end of a rendezvous.
 struct Message {
-  std::int64_t at = 1, created = 0, creator_created = 0;
-  std::uint32_t op = 0, sequence = 1;
+  std::int64_t creator_created = 0, before_created = 0;
+  std::uint32_t op = 0, creator = 1u << 12;
+  std::uint64_t before_place = 0;
 };
 
 // Rank 0 sends to rank 1 and to rank 2; what it sends first is forged.
