@@ -222,7 +222,8 @@ GoalModes run_goal_in_every_mode(const Schedule& schedule, const Parameters& par
                                   .threads = 2,
                                   .partitions_per_rank = 4,
                                   .window = core::Time{std::int64_t{1} << 40},
-                                  .audit_probability = 0.3})};
+                                  .audit_probability = 0.3,
+                                  .rebuild_events = 200})};
 }
 
 Parameters random_parameters(std::uint64_t seed, std::uint64_t eager_limit) {

@@ -11,13 +11,13 @@
 // Matching is by (source, tag), in the order posted; messages that come first wait in order.
 //
 // A rendezvous acts on its sender at the instant of the match, with no latency. So engine time is
-// finer than the schedule's: unit T is `steps` engine ticks. At even ticks hosts hear of each other:
-// at tick 0 of T messages arrive, later what a match at T has released. At odd ticks they do what is
-// due at T, and where matches act at once, only what was created at earlier ticks: tick 1 has what
-// was due at T before, tick 3 what that created at T, at this host or by a match at another, and so
-// on. So all hosts go through the instant in step, in LogGOPSim's order of creation. Every mode of
-// the engine executes exactly this, so it gives one answer; docs/decisions/0012-goal-ticks.md has
-// the reasons.
+// finer than the schedule's: unit T is `steps` engine ticks. At even ticks hosts hear of each
+// other: at tick 0 of T messages arrive, later what a match at T has released. At odd ticks they do
+// what is due at T, and where matches act at once, only what was created at earlier ticks: tick 1
+// has what was due at T before, tick 3 what that created at T, at this host or by a match at
+// another, and so on. So all hosts go through the instant in step, in LogGOPSim's order of
+// creation. Every mode of the engine executes exactly this, so it gives one answer;
+// docs/decisions/0012-goal-ticks.md has the reasons.
 //
 // As LogGOPSim (Parameters::as_loggopsim), what a host of several CPUs does may lie in its past.
 // It does so at once, and a message of it that should have arrived by then takes one tick.
@@ -52,9 +52,9 @@ inline LaneId lane_of(const Op& op) {
   return {LaneId::Kind::calc, op.cpu, 0};
 }
 
-// What has made a CPU busy last. A receive is posted when its CPU was free, and one that a match at
-// another host sets free may have been so just before: the match may have come first at its instant,
-// though this host hears of it a tick later.
+// What has made a CPU busy last. A receive is posted when its CPU was free. Where a match at
+// another host sets it free, that may have been just before this: the match may have come first at
+// its instant, though this host hears of it a tick later.
 struct Occupied {
   std::int64_t at = -1;    // units; -1: never
   std::int64_t until = 0;  // units: the CPU's clock before

@@ -24,8 +24,8 @@ TEST(RandomSchedules, TheModelEqualsTheOracle) {
 }
 
 // As the sets of parameters of AI clusters do: nearly everything happens together with something
-// else, and who is first follows from more generations than a host knows of. 75 of 9,000 such runs
-// differ (docs/decisions/0012-goal-ticks.md).
+// else, and who is first may follow from more generations than a host knows of: 4 of 8,914 such
+// runs differ (docs/decisions/0012-goal-ticks.md).
 TEST(RandomSchedules, NearlyAllTiesAreDecidedAsTheOracleDoes) {
   std::uint64_t runs = 0, differ = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
@@ -40,13 +40,14 @@ TEST(RandomSchedules, NearlyAllTiesAreDecidedAsTheOracleDoes) {
     }
   }
   EXPECT_GT(runs, 200u);
-  EXPECT_LE(differ, runs / 50);
+  EXPECT_LE(differ, 1u);
 }
 
 TEST(RandomSchedules, EveryModeGivesTheSequentialDigestUnderAudit) {
   std::uint64_t rolled_back = 0, audited = 0;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
-    const Schedule schedule = tests::random_schedule(seed, 8);
+    const Sizes sizes = seed % 2 == 0 ? Sizes::coarse : Sizes::odd;
+    const Schedule schedule = tests::random_schedule(seed, 8, sizes);
     for (const std::uint64_t eager_limit : {0u, 1500u, 10'000u}) {
       const Parameters p = tests::random_parameters(seed, eager_limit);
       const auto [expected, careful, bold] = tests::run_goal_in_every_mode(schedule, p);
