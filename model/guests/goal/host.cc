@@ -33,11 +33,16 @@ struct PastNotice {
   std::uint32_t op;
   std::uint32_t ordinal;         // of the creator's Place
 };
+
 // The low half of a Place, and the Place of it.
 std::uint32_t ordinal_in(Place place) { return static_cast<std::uint32_t>(place); }
 Place place_at(std::uint32_t host, std::uint32_t ordinal) {
   return ordinal == 0 ? 0 : (Place{host} + 1) << 32 | ordinal;
 }
+
+// Of an instant, so that none costs more than a multiple of what it does; with more of them a tie
+// may be decided otherwise.
+constexpr std::uint32_t kMetMost = 256;
 
 // One activation of a host: where it is and when.
 class Activation {
@@ -149,7 +154,7 @@ class Activation {
   std::int64_t next_due_ = kUnknown;  // units: of what is to be done next
   std::int64_t matched_at_ = kNever;  // units: of the match at another host that this is of
   std::uint32_t matched_cpu_ = 0;     // its send's
-  std::uint32_t started_ = 0;  // of operations, by this activation
+  std::uint32_t started_ = 0;         // of operations, by this activation
   std::uint32_t ended_ = 0;
 };
 
@@ -268,7 +273,7 @@ void Activation::hand_over(const QueueEntry& sent, const AgendaItem& by) {
   }
 }
 
-// Of what the event `event` has created, at `created`, here.
+// The order of what `event` creates here; what sent it was done at tick `created`.
 CreationOrder Activation::order_of(const Event& event, const Notice& notice,
                                    std::int64_t created) const {
   return {created,
@@ -375,6 +380,7 @@ std::uint32_t Activation::count_down(const Freed& freed, const CreationOrder& or
 void Activation::note_met(std::uint32_t op, std::uint32_t position, const CreationOrder& order) {
   if (s_.occupied == nullptr) return;
   if (!s_.met.empty() && s_.met[0].at != now_) s_.met.clear(ctx_);
+  if (s_.met.size() == kMetMost) return;
   s_.met.push_back(ctx_, {now_, order, op, ordinal_of(schedule_.op(self_, op).type, position)});
 }
 
