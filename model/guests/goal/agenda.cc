@@ -17,14 +17,22 @@ void Agenda::push(Context& ctx, const AgendaItem& item, LaneId lane_id, std::int
   if (newest != kNone && !item.is_message()) {
     const Run& run = runs_[newest];
     if (run.first.order == item.order && run.lane == lane_id.bits() &&
-        run.first.due == (timed ? item.due : 0) && run.last_ordinal < item.which.ordinal)
+        run.first.due == (timed ? item.due : 0))
       return append(ctx, newest, item);
   }
+  push_run(ctx, item, lane, timed);
+}
+
+void Agenda::push_late(Context& ctx, const AgendaItem& item, LaneId lane_id,
+                       std::int64_t lane_free) {
+  push_run(ctx, item, lane_of(ctx, lane_id.bits()), item.due > lane_free);
+}
+
+void Agenda::push_run(Context& ctx, const AgendaItem& item, Lane& lane, bool timed) {
   const std::uint32_t at =
       add_run(ctx, {.first = item,
                     .last = item.which.op,
-                    .lane = lane_id.bits(),
-                    .last_ordinal = item.which.ordinal});
+                    .lane = static_cast<std::uint32_t>(lane.key)});
   if (!timed) return join(ctx, lane, at);
   ctx.set(lane.timed, at);
   timed_.push(ctx, runs_, at);
@@ -34,7 +42,6 @@ void Agenda::append(Context& ctx, std::uint32_t at, const AgendaItem& item) {
   Run& run = runs_.at(at);
   ctx.set(followers_[run.last], item.which);
   ctx.set(run.last, item.which.op);
-  ctx.set(run.last_ordinal, item.which.ordinal);
 }
 
 void Agenda::take(Context& ctx, const Turn& turn) {

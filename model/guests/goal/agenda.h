@@ -122,6 +122,8 @@ class Agenda {
   // `lane_free` is when what `lane` waits for is free; kWaitsForNothing for receives. Requires
   // item.due >= lane_free.
   void push(pdes::Context& ctx, const AgendaItem& item, LaneId lane, std::int64_t lane_free);
+  // The same of an operation that comes after what was created with it, of which some may be done.
+  void push_late(pdes::Context& ctx, const AgendaItem& item, LaneId lane, std::int64_t lane_free);
 
   // The least by (due, order); in a lane that is due when it is free, free_at(LaneId).
   template <class FreeAt>
@@ -142,7 +144,7 @@ class Agenda {
     std::uint32_t last = 0;      // operation
     std::uint32_t lane = 0;      // LaneId::bits()
     std::uint32_t next = kNone;  // in its lane, or of the free slots
-    std::uint32_t last_ordinal = 0;
+    std::uint32_t unused = 0;
   };
   using Runs = pdes::UndoVector<Run>;
   // A binary heap of runs, by their first items.
@@ -187,6 +189,7 @@ class Agenda {
   [[nodiscard]] std::uint32_t add_run(pdes::Context& ctx, const Run& run);
   void free_run(pdes::Context& ctx, std::uint32_t at);
   void append(pdes::Context& ctx, std::uint32_t at, const AgendaItem& item);
+  void push_run(pdes::Context& ctx, const AgendaItem& item, Lane& lane, bool timed);
   void join(pdes::Context& ctx, Lane& lane, std::uint32_t at);
   void leave(pdes::Context& ctx, Lane& lane, std::uint32_t at);
   void digest_items(pdes::StateArchive& archive) const;

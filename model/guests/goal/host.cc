@@ -25,13 +25,13 @@ struct Notice {
   std::uint32_t creator;
   Place before_place;
 };
-// The same in the past of its host: earlier generations are not told apart.
+// The same in the past of its host.
 struct PastNotice {
   std::int64_t at;               // units: a message's arrival, or when it was matched
   std::int64_t created;
   std::int64_t creator_created;
   std::uint32_t op;
-  std::uint32_t ordinal;         // of the creator's Place
+  std::uint32_t unused;
 };
 
 // The low half of a Place, and the Place of it.
@@ -107,8 +107,10 @@ class Activation {
   [[nodiscard]] Place place_of(const AgendaItem& item) const {
     return goal::place_of(self_, item.which.ordinal);
   }
-  // The order of what an item of `created` creates here; its sequence comes with the first.
+  // The order of what `by` creates here; its sequence comes with the first. Where hosts act in their
+  // past, the times of generations before say nothing of which was first.
   [[nodiscard]] CreationOrder created_here(const AgendaItem& by) const {
+    if (model_.has_past()) return {tick(), by.order.created, -1, 0, 0, self_, kSequenceOpen};
     return {tick(), by.order.created, by.order.creator_created, by.order.creator_place,
             place_of(by), self_, kSequenceOpen};
   }
@@ -216,7 +218,7 @@ void Activation::run_send(const AgendaItem& item, const Op& op) {
   } else {
     if (flight <= 0) flight = hand_over_ticks();
     ctx_.send({op.peer}, Time{flight}, kPastArrival,
-              PastNotice{arrival, order.created, order.creator_created, item.which.op, ordinal});
+              PastNotice{arrival, order.created, order.creator_created, item.which.op, 0});
   }
   const bool eager = op.size <= p_.S;
   release({item.which.op, true, eager, at_, cpu(op.cpu)}, created_here(item));
@@ -269,7 +271,7 @@ void Activation::hand_over(const QueueEntry& sent, const AgendaItem& by) {
                      order.before_place});
   } else {
     ctx_.send({sent.source}, Time{ticks}, kPastMatched,
-              PastNotice{at_, order.created, order.creator_created, sent.op, ordinal});
+              PastNotice{at_, order.created, order.creator_created, sent.op, 0});
   }
 }
 
@@ -286,9 +288,7 @@ CreationOrder Activation::order_of(const Event& event, const Notice& notice,
 }
 
 CreationOrder Activation::order_of(const Event& event, const PastNotice& notice) const {
-  const Place creator = place_at(event.source.value, notice.ordinal);
-  return {notice.created, notice.creator_created, notice.creator_created, 0, creator,
-          event.source.value, event.sequence};
+  return {notice.created, notice.creator_created, -1, 0, 0, event.source.value, event.sequence};
 }
 
 void Activation::arrive(const Event& event) {
@@ -424,7 +424,8 @@ void Activation::push_freed(const Freed& freed, OpType type, const CreationOrder
     if (op.type != type) continue;
     ctx_.set(s_.waits[index], Host::kReleased);
     AgendaItem item{.due = 0, .order = order, .which = {index, ordinal_of(type, freed.first + i)}};
-    if (const Met* const later = set_free_later(index, order)) {
+    const Met* const later = set_free_later(index, order);
+    if (later != nullptr) {
       item.order = later->order;
       item.which.ordinal = later->ordinal;
     }
@@ -433,7 +434,12 @@ void Activation::push_freed(const Freed& freed, OpType type, const CreationOrder
     const std::int64_t free = is_receive ? posted_from(lane, item.order) : free_at(lane);
     item.due = free;
     if (!p_.as_loggopsim) item.due = std::max({free, now_, earliest_of(index)});
-    s_.agenda.push(ctx_, item, lane, is_receive ? Agenda::kWaitsForNothing : free);
+    const std::int64_t lane_free = is_receive ? Agenda::kWaitsForNothing : free;
+    if (later != nullptr) {
+      s_.agenda.push_late(ctx_, item, lane, lane_free);
+    } else {
+      s_.agenda.push(ctx_, item, lane, lane_free);
+    }
   }
 }
 

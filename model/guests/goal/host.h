@@ -117,6 +117,8 @@ class LogGops : public pdes::Model {
   [[nodiscard]] const Parameters& parameters() const { return parameters_; }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   [[nodiscard]] bool has_rendezvous() const { return has_rendezvous_; }
+  // Whether hosts of several CPUs may act in their past, as LogGOPSim.
+  [[nodiscard]] bool has_past() const { return parameters_.as_loggopsim && schedule_->cpus() > 1; }
   // Whether hosts may act on each other at one instant.
   [[nodiscard]] bool acts_at_once() const { return acts_at_once_; }
   // When the last CPU of a host comes free: what LogGOPSim calls its finishing time. In units.

@@ -61,7 +61,7 @@ LogGops::LogGops(const Schedule& schedule, const Parameters& parameters)
                            "L + o is 0, so a message would take no time; expected at least 1 ns");
   const Extent extent = extent_of(schedule, parameters);
   has_rendezvous_ = extent.has_rendezvous;
-  acts_at_once_ = has_rendezvous_ || (parameters.as_loggopsim && schedule.cpus() > 1);
+  acts_at_once_ = has_rendezvous_ || has_past();
   const std::int64_t least = acts_at_once_ ? kAtOnceStepsMin : kEagerSteps;
   const std::int64_t most = acts_at_once_ ? kAtOnceStepsMax : kEagerSteps;
   const Wide room = static_cast<Wide>(kTicksMax) / (extent.units + 1);
