@@ -107,8 +107,8 @@ class Activation {
   [[nodiscard]] Place place_of(const AgendaItem& item) const {
     return goal::place_of(self_, item.which.ordinal);
   }
-  // The order of what `by` creates here; its sequence comes with the first. Where hosts act in their
-  // past, the times of generations before say nothing of which was first.
+  // The order of what `by` creates here; its sequence comes with the first. Where hosts act in
+  // their past, the times of generations before say nothing of which was first.
   [[nodiscard]] CreationOrder created_here(const AgendaItem& by) const {
     if (model_.has_past()) return {tick(), by.order.created, -1, 0, 0, self_, kSequenceOpen};
     return {tick(), by.order.created, by.order.creator_created, by.order.creator_place,

@@ -9,6 +9,7 @@ namespace {
 using model::goal::Parameters;
 using model::goal::Schedule;
 
+// Some end early, where equal tags cross over between rounds.
 TEST(RandomSchedules, TheModelEqualsTheOracle) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const auto ranks = 3 + static_cast<std::uint32_t>(seed % 6);
@@ -16,7 +17,6 @@ TEST(RandomSchedules, TheModelEqualsTheOracle) {
     for (const std::uint64_t eager_limit : {0u, 1500u, 10'000u}) {
       const Parameters p = tests::random_parameters(seed, eager_limit);
       const tests::GoalRun run = tests::run_goal(schedule, p);
-      if (run.unended != 0) continue;  // equal tags may cross over between rounds
       EXPECT_EQ(run.finish, tests::goal_oracle(schedule, p))
           << "seed " << seed << " eager up to " << eager_limit;
     }
@@ -25,23 +25,20 @@ TEST(RandomSchedules, TheModelEqualsTheOracle) {
 
 // As the sets of parameters of AI clusters do: nearly everything happens together with something
 // else, and who is first may follow from more generations than a host knows of: of 3,000 such
-// schedules, in 8,914 runs, three differ, two of them among these
+// schedules, in 9,000 runs, three differ, two of them among these
 // (docs/decisions/0012-goal-ticks.md).
 TEST(RandomSchedules, NearlyAllTiesAreDecidedAsTheOracleDoes) {
-  std::uint64_t runs = 0, differ = 0;
+  std::uint64_t differ = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const auto ranks = 3 + static_cast<std::uint32_t>(seed % 6);
     const Schedule schedule = tests::random_schedule(seed, ranks, Sizes::coarse);
     for (const std::uint64_t eager_limit : {0u, 1500u, 10'000u}) {
       const Parameters p{.L = 3700, .o = 200, .g = 5, .G = 1, .O = 0, .S = eager_limit};
       const tests::GoalRun run = tests::run_goal(schedule, p);
-      if (run.unended != 0) continue;
-      ++runs;
       if (run.finish != tests::goal_oracle(schedule, p)) ++differ;
     }
   }
-  EXPECT_GT(runs, 200u);
-  EXPECT_LE(differ, 3u);
+  EXPECT_LE(differ, 3u);  // of 300
 }
 
 TEST(RandomSchedules, EveryModeGivesTheSequentialDigestUnderAudit) {
