@@ -6,6 +6,7 @@
 #include "model/topology/dragonfly.h"
 #include "pdes/phold.h"
 #include "tests/support/cluster_fixture.h"
+#include "tests/support/draws.h"
 #include "tests/support/goal_runs.h"
 #include "tests/support/storm_model.h"
 #include "tests/support/traffic_fixture.h"
@@ -82,30 +83,20 @@ TEST(StateRebuild, OfGoalHostsLeavesTheDigest) {
   }
 }
 
-class Draw {
- public:
-  explicit Draw(std::uint64_t seed) : draws_(seed * 7919 + 1) {}
-  std::uint32_t operator()(std::uint32_t limit) { return draws_.below(limit); }
-  bool one_of(std::uint32_t limit) { return draws_.below(limit) == 0; }
-
- private:
-  tests::Draws draws_;
-};
-
-PacketOptions random_packets(Draw& draw, FlowControl control) {
+PacketOptions random_packets(Draws& draw, FlowControl control) {
   PacketOptions o = tests::plain_packets();
-  o.cut_through = draw.one_of(2);
+  o.cut_through = draw.chance(2);
   o.flow_control = control;
   o.buffer_bytes = control == FlowControl::pfc ? 0 : 12'000;
   o.xoff_bytes = 6'000;
   o.xon_bytes = 4'000;
   o.ecn = {.kmin_bytes = 3'000, .kmax_bytes = 9'000, .pmax_per_mille = 300};
   if (control == FlowControl::none) {
-    o.recovery = draw.one_of(2) ? Recovery::selective_repeat : Recovery::go_back_n;
-    o.transport = draw.one_of(2) ? "window" : "dcqcn";
+    o.recovery = draw.chance(2) ? Recovery::selective_repeat : Recovery::go_back_n;
+    o.transport = draw.chance(2) ? "window" : "dcqcn";
   }
   if (control == FlowControl::pfc) o.transport = "dcqcn";
-  o.routing.seed = draw(1'000);
+  o.routing.seed = draw.below(1'000);
   return o;
 }
 
@@ -113,13 +104,13 @@ constexpr FlowControl kControls[] = {FlowControl::none, FlowControl::credit, Flo
 
 TEST(StateRebuild, OfTrafficLeavesTheDigest) {
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
-    Draw draw(seed);
+    Draws draw(seed, 0x7e8);
     const auto topology = tests::leaf_spine(16, 4, 2);
     const model::TrafficModel traffic(*topology, random_packets(draw, kControls[seed % 3]),
                                       {.pattern = model::TrafficPattern::shift,
                                        .message_bytes = 9'000,
                                        .messages = 3,
-                                       .shift = 5 + draw(6)},
+                                       .shift = 5 + draw.below(6)},
                                       1);
     const tests::TrafficRun expected = tests::run_traffic(traffic, {}, 1);
     EXPECT_EQ(expected.totals.unfinished, 0u);
@@ -131,22 +122,22 @@ TEST(StateRebuild, OfTrafficLeavesTheDigest) {
 }
 
 // Links slow or down for a while, jitter, slow devices, and background beside the job.
-model::ClusterOptions random_troubles(Draw& draw) {
+model::ClusterOptions random_troubles(Draws& draw) {
   model::ClusterOptions o;
   o.compute_jitter = 0.1;
-  o.seed = 1 + draw(1'000);
+  o.seed = 1 + draw.below(1'000);
   o.eager_max_bytes = 10'000;
-  o.slow_devices = {{.devices = {draw(12), 12 + draw(12)}, .factor_ppm = 1'500'000}};
-  o.link_faults = {{.drawn_links = model::FaultDraw{.share = 0.2, .seed = draw(100)},
+  o.slow_devices = {{.devices = {draw.below(12), 12 + draw.below(12)}, .factor_ppm = 1'500'000}};
+  o.link_faults = {{.drawn_links = model::FaultDraw{.share = 0.2, .seed = draw.below(100)},
                     .factor_ppm = 3'000'000,
                     .from = Time{5'000'000},
                     .place = "slow"}};
   o.latency_jitter.mean = Time{300'000};
-  o.backgrounds = {{.pattern = draw.one_of(2) ? model::BackgroundPattern::uniform
+  o.backgrounds = {{.pattern = draw.chance(2) ? model::BackgroundPattern::uniform
                                               : model::BackgroundPattern::permutation,
-                    .load_ppm = 100'000 + draw(200'000),
+                    .load_ppm = 100'000 + draw.below(200'000),
                     .until = Time{200'000'000},
-                    .seed = draw(1'000)}};
+                    .seed = draw.below(1'000)}};
   return o;
 }
 
@@ -166,25 +157,25 @@ void expect_rebuildable(const model::ClusterOptions& options, std::uint64_t seed
 
 TEST(StateRebuild, OfAnAnalyticalClusterLeavesTheDigest) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    Draw draw(seed);
+    Draws draw(seed, 0x7e8);
     expect_rebuildable({.analytical_network = true,
                         .compute_jitter = 0.2,
-                        .seed = 1 + draw(1'000),
-                        .slow_devices = {{.devices = {draw(24)}, .factor_ppm = 1'500'000}}},
+                        .seed = 1 + draw.below(1'000),
+                        .slow_devices = {{.devices = {draw.below(24)}, .factor_ppm = 1'500'000}}},
                        seed, 200);
   }
 }
 
 TEST(StateRebuild, OfAClusterOfMessagesLeavesTheDigest) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    Draw draw(seed);
+    Draws draw(seed, 0x7e8);
     expect_rebuildable(random_troubles(draw), seed, 200);
   }
 }
 
 TEST(StateRebuild, OfAClusterOfPacketsLeavesTheDigest) {
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
-    Draw draw(seed);
+    Draws draw(seed, 0x7e8);
     model::ClusterOptions options = random_troubles(draw);
     options.packets = random_packets(draw, kControls[seed]);
     options.packets->packet_bytes = 8'000;
@@ -192,7 +183,7 @@ TEST(StateRebuild, OfAClusterOfPacketsLeavesTheDigest) {
     options.packets->ecn = {.kmin_bytes = 16'000, .kmax_bytes = 64'000, .pmax_per_mille = 300};
     options.packets->xoff_bytes = 40'000;
     options.packets->xon_bytes = 24'000;
-    options.packets_inside_nodes = draw.one_of(2);
+    options.packets_inside_nodes = draw.chance(2);
     expect_rebuildable(options, seed, 3'000);
   }
 }
