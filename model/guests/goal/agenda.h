@@ -32,12 +32,14 @@ constexpr std::uint32_t ordinal_of(OpType type, std::uint32_t position) {
 // an operation, its host + 1 above its ordinal in kOrdinalBits: type, and position up to a most.
 using Place = std::uint64_t;
 inline constexpr unsigned kOrdinalBits = 12;
+constexpr Place place_at(std::uint32_t host, std::uint32_t bits) {
+  return bits == 0 ? 0 : (Place{host} + 1) << 32 | bits;
+}
 constexpr Place place_of(std::uint32_t host, std::uint32_t ordinal) {
   if (ordinal == 0) return 0;
   constexpr std::uint32_t most = (1u << (kOrdinalBits - 2)) - 2;
   const std::uint32_t type = (ordinal - 1) >> 28, position = (ordinal - 1) & ((1u << 28) - 1);
-  return (Place{host} + 1) << 32 |
-         (type << (kOrdinalBits - 2) | ((position < most ? position : most) + 1));
+  return place_at(host, type << (kOrdinalBits - 2) | ((position < most ? position : most) + 1));
 }
 
 // What is due at one time at one host is done in this order. LogGOPSim takes the one that was

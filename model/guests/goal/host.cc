@@ -34,11 +34,8 @@ struct PastNotice {
   std::uint32_t unused;
 };
 
-// The low half of a Place, and the Place of it.
+// The bits of which place_at() makes a Place.
 std::uint32_t ordinal_in(Place place) { return static_cast<std::uint32_t>(place); }
-Place place_at(std::uint32_t host, std::uint32_t ordinal) {
-  return ordinal == 0 ? 0 : (Place{host} + 1) << 32 | ordinal;
-}
 
 // Of an instant, so that none costs more than a multiple of what it does; with more of them a tie
 // may be decided otherwise.
@@ -78,7 +75,7 @@ class Activation {
   void run_send(const AgendaItem& item, const Op& op);
   void post_receive(const AgendaItem& item, const Op& op);
   void take_message(const AgendaItem& item);
-  void hand_over(const QueueEntry& sent, const AgendaItem& by);
+  void hand_over(const QueueEntry& sent, const CreationOrder& order);
   [[nodiscard]] std::int64_t hand_over_ticks() const;
   void occupy(std::uint32_t cpu, std::int64_t until, const AgendaItem& by);
   void release(const Release& what, const CreationOrder& order);
@@ -221,7 +218,7 @@ void Activation::run_send(const AgendaItem& item, const Op& op) {
               PastNotice{arrival, order.created, order.creator_created, item.which.op, 0});
   }
   const bool eager = op.size <= p_.S;
-  release({item.which.op, true, eager, at_, cpu(op.cpu)}, created_here(item));
+  release({item.which.op, true, eager, at_, cpu(op.cpu)}, order);
 }
 
 void Activation::post_receive(const AgendaItem& item, const Op& op) {
@@ -231,8 +228,9 @@ void Activation::post_receive(const AgendaItem& item, const Op& op) {
     return release({item.which.op, true, false, at_, 0}, created_here(item));
   }
   const QueueEntry sent = s_.unexpected.take(ctx_, found);
-  hand_over(sent, item);
-  release({item.which.op, true, true, at_, std::max(at_, sent.done)}, created_here(item));
+  const CreationOrder order = created_here(item);
+  hand_over(sent, order);
+  release({item.which.op, true, true, at_, std::max(at_, sent.done)}, order);
 }
 
 void Activation::take_message(const AgendaItem& item) {
@@ -247,8 +245,9 @@ void Activation::take_message(const AgendaItem& item) {
   const std::uint32_t found = s_.posted.find(source, op.tag);
   if (found == MatchQueue::kNone) return s_.unexpected.push_back(ctx_, sent);
   const QueueEntry receive = s_.posted.take(ctx_, found);
-  hand_over(sent, item);
-  release({receive.op, false, true, 0, sent.done}, created_here(item));
+  const CreationOrder order = created_here(item);
+  hand_over(sent, order);
+  release({receive.op, false, true, 0, sent.done}, order);
 }
 
 // What takes effect at this instant elsewhere is seen a tick later. The last tick of a unit has no
@@ -259,9 +258,8 @@ std::int64_t Activation::hand_over_ticks() const {
 }
 
 // A message and its receive have met: a rendezvous lets the sender go on, at this instant.
-void Activation::hand_over(const QueueEntry& sent, const AgendaItem& by) {
+void Activation::hand_over(const QueueEntry& sent, const CreationOrder& order) {
   if (schedule_.op(sent.source, sent.op).size <= p_.S) return;
-  const CreationOrder order = created_here(by);
   const std::uint32_t ordinal = ordinal_in(order.creator_place);
   const std::int64_t ticks = hand_over_ticks();
   if (at_ == now_) {

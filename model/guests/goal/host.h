@@ -120,7 +120,7 @@ class LogGops : public pdes::Model {
   // Whether hosts of several CPUs may act in their past, as LogGOPSim.
   [[nodiscard]] bool has_past() const { return parameters_.as_loggopsim && schedule_->cpus() > 1; }
   // Whether hosts may act on each other at one instant.
-  [[nodiscard]] bool acts_at_once() const { return acts_at_once_; }
+  [[nodiscard]] bool acts_at_once() const { return has_rendezvous_ || has_past(); }
   // When the last CPU of a host comes free: what LogGOPSim calls its finishing time. In units.
   [[nodiscard]] std::int64_t finish(const Host::State& state) const;
 
@@ -130,7 +130,6 @@ class LogGops : public pdes::Model {
   pdes::LpType type_;
   pdes::LpRange range_;
   bool has_rendezvous_ = false;
-  bool acts_at_once_ = false;
   std::int64_t steps_ = 0;  // even
   pdes::Time lookahead_;
 };

@@ -61,9 +61,8 @@ LogGops::LogGops(const Schedule& schedule, const Parameters& parameters)
                            "L + o is 0, so a message would take no time; expected at least 1 ns");
   const Extent extent = extent_of(schedule, parameters);
   has_rendezvous_ = extent.has_rendezvous;
-  acts_at_once_ = has_rendezvous_ || has_past();
-  const std::int64_t least = acts_at_once_ ? kAtOnceStepsMin : kEagerSteps;
-  const std::int64_t most = acts_at_once_ ? kAtOnceStepsMax : kEagerSteps;
+  const std::int64_t least = acts_at_once() ? kAtOnceStepsMin : kEagerSteps;
+  const std::int64_t most = acts_at_once() ? kAtOnceStepsMax : kEagerSteps;
   const Wide room = static_cast<Wide>(kTicksMax) / (extent.units + 1);
   if (room < static_cast<Wide>(least))
     throw core::InputError(
@@ -74,7 +73,7 @@ LogGops::LogGops(const Schedule& schedule, const Parameters& parameters)
                     parameters.units_per_ns));
   steps_ = static_cast<std::int64_t>(std::min(room, static_cast<Wide>(most))) & ~std::int64_t{1};
   const std::int64_t flight = (parameters.L + parameters.o) * steps_ - 1;
-  lookahead_ = pdes::Time{acts_at_once_ ? 1 : flight};
+  lookahead_ = pdes::Time{acts_at_once() ? 1 : flight};
 }
 
 void LogGops::initialise(pdes::LpId lp, void* state, pdes::Context& ctx) const {
