@@ -17,7 +17,9 @@ using core::Time;
 using pdes::Context;
 
 constexpr std::int64_t kQueueAtOnce = 2;           // packets of a message at a line, and more
-constexpr std::uint32_t kReplaysOneOf = 16;
+// One stretch of so many is simulated to be compared; after the first 256, a quarter as many.
+constexpr std::uint64_t kReplaysOneOf = 16, kReplaysOneOfMany = 64;
+constexpr std::uint32_t kManyStretches = 256;
 constexpr std::int64_t kReplayedMost = 4'096;      // packets of a message
 constexpr std::uint64_t kReplayStream = 0x57ead;
 
@@ -192,7 +194,8 @@ void Watch::try_to_skip(std::uint32_t flow) {
   if (verdict.stretch.ps == 0) return;
   const std::uint64_t stream =
       core::stream_of(packets_.options().routing.seed ^ kReplayStream, mine.source, mine.message);
-  if (core::random_bits(stream, mine.sent) % kReplaysOneOf == 0) return replay(verdict.stretch);
+  const std::uint64_t one_of = s_.stretches < kManyStretches ? kReplaysOneOf : kReplaysOneOfMany;
+  if (core::random_bits(stream, mine.sent) % one_of == 0) return replay(verdict.stretch);
   freeze(flow, verdict);
 }
 

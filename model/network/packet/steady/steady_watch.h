@@ -17,9 +17,9 @@
 // by about d (1 + stretch / run) on average, which is to be no more than the error asked for; and
 // no longer than 32 times what was simulated since the stretch before.
 //
-// One stretch of 16, drawn at random, is not skipped but simulated, up to 4,096 packets of each
-// message, and what was sent is compared with what would have been taken for sent: that is the
-// error that a run reports (SkipTotals).
+// One stretch of 16, and of 64 after the first 256, drawn at random, is not skipped but simulated,
+// up to 4,096 packets of each message, and what was sent is compared with what would have been
+// taken for sent: that is the error that a run reports (SkipTotals).
 //
 // Memory: 24 bytes a line of the network where the watch is, and on every rank, which may become
 // its, what fair shares know of a line: 40 bytes. Shares of lines are a matter of all of them.
