@@ -283,8 +283,9 @@ std::uint32_t Watch::count_out(std::uint32_t flow, Time quiet) {
   next.packets -= static_cast<std::uint32_t>(packets);
   next.at = core::sum_to_end(next.at, by);
   next.stretch = 0;
-  next.not_before =
-      core::sum_to_end(next.at, std::max(quiet, Time{by.ps / SteadyParts::kStretchPerRun}));
+  // Where nothing queues, a long stretch needs no more before the next one than a short one.
+  const Time least = next.even != 0 ? Time{0} : Time{by.ps / SteadyParts::kStretchPerRun};
+  next.not_before = core::sum_to_end(next.at, std::max(quiet, least));
   s_.flows.assign(ctx_, flow, next);
   ctx_.add(s_.totals.skipped_packets, static_cast<std::uint64_t>(packets));
   ctx_.send(LpId{next.source}, packets_.lookahead(), kind_of(PacketEvent::skip),
