@@ -86,9 +86,12 @@ TEST(FastForward, IsCutShortByAMessageThatComes) {
   const TrafficOptions two =
       listed({{0, 2, kBytes, Time{0}}, {0, 4, kBytes, Time{3'000'000'300}}});
   const tests::TrafficRun whole = run(*topology, tests::plain_packets(), two);
-  const tests::TrafficRun skipped = run(*topology, skipping(), two);
+  PacketOptions network = skipping();
+  network.routing.seed = 5;  // cuts one line, and draws no stretch to be compared
+  const tests::TrafficRun skipped = run(*topology, network, two);
   EXPECT_EQ(skipped.totals.skips.cut_short, 1u);
-  EXPECT_GE(skipped.totals.skips.stretches + skipped.totals.skips.replays, 3u);
+  EXPECT_EQ(skipped.totals.skips.replays, 0u);
+  EXPECT_GE(skipped.totals.skips.stretches, 3u);
   ASSERT_EQ(skipped.flows.size(), 2u);
   for (std::size_t i = 0; i < 2; ++i) {
     const std::int64_t apart = (skipped.flows[i].finished - whole.flows[i].finished).ps;
