@@ -44,8 +44,27 @@ const Keys<model::MoeSpec>& experts_keys() {
                   "layers at the start that have the dense block"),
        K::integer("every", &S::every, kPositive,
                   "of the layers after them, one in so many has experts"),
+       K::integer("latent", &S::latent, kPositive,
+                  "width that experts work on, to which tokens are brought before they go to them")
+           .otherwise("`hidden`"),
        K::flag("biases", &S::biases, "experts' products have them"),
        K::flag("clamped", &S::clamped, "what goes into experts' activation is clamped")});
+  return keys;
+}
+
+const Keys<model::MambaSpec>& mamba_keys() {
+  using S = model::MambaSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "model.mamba", "State-space layers (Mamba-2), the `M` of `pattern`.",
+      {K::integer("heads", &S::heads, kPositive, "of a layer").required(),
+       K::integer("head_dim", &S::head_dim, kPositive, "channels of a head"),
+       K::integer("state_dim", &S::state_dim, kPositive, "state of a channel"),
+       K::integer("groups", &S::groups, kPositive,
+                  "of heads, which have the state's input and output in common"),
+       K::integer("convolution", &S::convolution, kPositive,
+                  "tokens that the convolution before the scan sees"),
+       K::integer("chunk", &S::chunk, kPositive, "tokens that the scan works on at once")});
   return keys;
 }
 
@@ -313,6 +332,12 @@ const Keys<model::ModelSpec>& model_keys() {
        K::integer("full_attention_every", &S::full_attention_every, kPositive,
                   "with `window`: of so many layers the last sees all tokens")
            .otherwise("none does"),
+       K::text("pattern", &S::pattern,
+               "a letter for each layer: `M` state space, `*` attention, `-` feed-forward, `E` "
+               "experts")
+           .otherwise("attention and feed-forward in each"),
+       K::integer("predictions", &S::predictions, kCount,
+                  "modules that predict further tokens: a head each, their layers among `layers`"),
        K::choice("blocks", &S::blocks,
                  "attention and feed-forward one after the other; or beside each other, behind one "
                  "norm, or a norm each"),
@@ -336,7 +361,8 @@ const Keys<model::ModelSpec>& model_keys() {
            .required()
            .only_if("family", {"decoder", "encoder_decoder"}),
        K::section("mla", &S::mla, latent_attention_keys(), "latent attention").otherwise("none"),
-       K::section("moe", &S::moe, experts_keys(), "experts").otherwise("none")});
+       K::section("moe", &S::moe, experts_keys(), "experts").otherwise("none"),
+       K::section("mamba", &S::mamba, mamba_keys(), "state-space layers").otherwise("none")});
   return keys;
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,11 +12,12 @@
 #include "core/time.h"
 #include "model/compute/calibration.h"
 #include "model/compute/systolic_unit.h"
+#include "model/workload/names.h"
 
 namespace exawarp::model {
 
-constexpr std::size_t kOperationCount = 9;  // schema::Operation
-constexpr std::size_t kDataTypeCount = 8;   // schema::DataType
+constexpr std::size_t kOperationCount = std::size(schema::kOperationNames);
+constexpr std::size_t kDataTypeCount = 8;  // schema::DataType
 
 class KernelTables;
 

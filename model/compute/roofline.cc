@@ -19,7 +19,7 @@ constexpr double kDurationMaxPs = 1e18;
 
 bool uses_matrix_rate(schema::Operation operation) {
   return operation == schema::Operation::GEMM || operation == schema::Operation::ATTENTION ||
-         operation == schema::Operation::CONVOLUTION;
+         operation == schema::Operation::CONVOLUTION || operation == schema::Operation::SCAN;
 }
 
 // amount / (efficiency * rate) in picoseconds; 0 for nothing to do. The product comes first: it

@@ -95,12 +95,14 @@ TokenReach reach_of_token(const TransformerSpec& spec, std::int64_t node_ranks) 
 }
 
 bool has_experts(const ModelSpec& model, std::int64_t index) {
+  if (!model.pattern.empty()) return layer_kind(model, index) == LayerKind::kExperts;
   if (model.moe.experts == 0 || index < model.moe.dense_layers) return false;
   return (index - model.moe.dense_layers) % model.moe.every == model.moe.every - 1;
 }
 
 std::uint64_t expert_layers_of(const ModelSpec& model) {
   const MoeSpec& moe = model.moe;
+  if (!model.pattern.empty()) return unsign(std::count(model.pattern.begin(), model.pattern.end(), 'E'));
   if (moe.experts == 0 || model.layers < moe.dense_layers) return 0;
   return unsign((model.layers - moe.dense_layers) / moe.every);
 }

@@ -265,6 +265,8 @@ void check_model(const InferenceSpec& spec) {
   if (spec.model.mla.key_value_rank != 0) {
     throw SpecProblem("model.mla", "has latent attention; expected none");
   }
+  if (!spec.model.pattern.empty()) throw SpecProblem("model.pattern", "is given; expected none");
+  if (spec.model.predictions != 0) throw SpecProblem("model.predictions", "above 0; expected 0");
   check(spec.model, {.tensor = spec.parallel.tensor,
                      .pipeline = spec.parallel.pipeline,
                      .data = spec.parallel.data,

@@ -52,6 +52,56 @@ void check_experts(const ModelSpec& model) {
   in_range("model.moe.shared_ffn", moe.shared_ffn, 0, kWidthMax);
   in_range("model.moe.dense_layers", moe.dense_layers, 0, model.layers);
   in_range("model.moe.every", moe.every, 1, kCountMax);
+  in_range("model.moe.latent", moe.latent, 0, kWidthMax);
+}
+
+void check_mamba(const MambaSpec& mamba) {
+  in_range("model.mamba.heads", mamba.heads, 1, kCountMax);
+  in_range("model.mamba.head_dim", mamba.head_dim, 1, kCountMax);
+  in_range("model.mamba.state_dim", mamba.state_dim, 1, kCountMax);
+  in_range("model.mamba.groups", mamba.groups, 1, mamba.heads);
+  in_range("model.mamba.convolution", mamba.convolution, 1, kPartsMax);
+  in_range("model.mamba.chunk", mamba.chunk, 1, kCountMax);
+  divides("model.mamba.groups", mamba.groups, "heads", mamba.heads);
+}
+
+bool has_layer(const ModelSpec& model, char letter) {
+  return model.pattern.find(letter) != std::string::npos;
+}
+
+// Which of its layers have experts says a pattern, and neither dense_layers nor every.
+void check_pattern(const ModelSpec& model) {
+  const std::string& pattern = model.pattern;
+  if (pattern.empty()) {
+    if (model.mamba.heads == 0) return;
+    refuse("model.mamba", "stands in a model without a pattern; expected model.pattern beside it");
+  }
+  const std::size_t strange = pattern.find_first_not_of("M*-E");
+  if (strange != std::string::npos) {
+    refuse("model.pattern", "\"{}\" at letter {}; expected M, *, - or E",
+           printable(pattern.substr(strange, 1)), strange + 1);
+  }
+  if (static_cast<std::int64_t>(pattern.size()) != model.layers) {
+    refuse("model.pattern", "has {} layers; expected as many as model.layers, {}", pattern.size(),
+           model.layers);
+  }
+  if (model.family != ModelFamily::kDecoder || model.blocks != BlockOrder::kSequential) {
+    refuse("model.pattern",
+           "stands in a model of another family, or of parallel blocks; expected family: decoder "
+           "and blocks: sequential");
+  }
+  if (has_layer(model, 'M') != (model.mamba.heads != 0)) {
+    refuse("model.pattern", "{} layers \"M\" {} model.mamba; expected both or neither",
+           has_layer(model, 'M') ? "has" : "has no", has_layer(model, 'M') ? "without" : "beside");
+  }
+  if (has_layer(model, 'E') != (model.moe.experts != 0)) {
+    refuse("model.pattern", "{} layers \"E\" {} model.moe; expected both or neither",
+           has_layer(model, 'E') ? "has" : "has no", has_layer(model, 'E') ? "without" : "beside");
+  }
+  if (model.moe.dense_layers != 0 || model.moe.every != 1) {
+    refuse("model.moe", "has dense_layers or every beside model.pattern; expected one of them");
+  }
+  if (has_layer(model, 'M')) check_mamba(model.mamba);
 }
 
 void check_latent_attention(const MlaSpec& mla) {
@@ -116,6 +166,9 @@ void check_model(const ModelSpec& model) {
   check_window(model);
   check_experts(model);
   check_blocks(model);
+  check_pattern(model);
+  in_range("model.predictions", model.predictions, 0,
+           model.family == ModelFamily::kDecoder ? kPartsMax : 0);
 }
 
 // ---- how it is split
@@ -188,6 +241,16 @@ void check_shards(const ParallelSpec& p, std::int64_t experts_in_data) {
   }
 }
 
+// Ranks have whole groups of heads. Over a split sequence heads are exchanged for tokens and back.
+void check_mamba_split(const ModelSpec& model, const ParallelSpec& parallel) {
+  const MambaSpec& mamba = model.mamba;
+  if (mamba.heads == 0) return;
+  divides("parallel.tensor", parallel.tensor, "model.mamba.groups", mamba.groups);
+  const std::int64_t groups = mamba.groups / parallel.tensor;
+  divides("parallel.context", parallel.context, "the mamba groups of a tensor-parallel rank",
+          groups);
+}
+
 void check_context(const TransformerSpec& spec) {
   const std::int64_t context = spec.parallel.context;
   if (context == 1) return;
@@ -230,6 +293,7 @@ void check_parallel(const TransformerSpec& spec) {
   divides("parallel.tensor", parallel.tensor, "hidden", spec.model.hidden);
   divides("parallel.tensor", parallel.tensor, "vocabulary", spec.model.vocabulary);
   check_order(parallel);
+  check_mamba_split(spec.model, parallel);
   check_context(spec);
   check_expert_parallel(spec);
   const std::int64_t outer = parallel.tensor / expert_tensor_of(parallel);
@@ -298,6 +362,7 @@ void check_size_of(const TransformerSpec& spec, std::int64_t steps) {
   if (spec.model.family == ModelFamily::kEncoderDecoder) each += 16;
   if (spec.recompute.kind == Recompute::kFull) each += each / 2;
   if (spec.recompute.kind == Recompute::kLatent) each += 10;
+  if (spec.recompute.kind == Recompute::kExperts) each += 16;
   if (spec.parallel.sharding == Sharding::kZero3) each += 6;
   if (spec.overlap.tensor == TensorOverlap::kPipelined) each += 16 * spec.overlap.tensor_parts;
   if (spec.parallel.context_method == ContextMethod::kRing) each += 5 * (spec.parallel.context - 1);

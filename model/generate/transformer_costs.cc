@@ -5,13 +5,12 @@
 #include <cmath>
 
 #include "model/generate/transformer_attention.h"
+#include "model/generate/transformer_mamba.h"
 #include "model/generate/transformer_mesh.h"
 #include "model/generate/transformer_table.h"
 
 namespace exawarp::model {
 namespace {
-
-constexpr int kFp32Bytes = 4;
 
 struct FfnNames {
   Table::Names in, out;
@@ -80,7 +79,7 @@ void set_expert_shapes(FfnCosts& ffn, const TransformerSpec& spec, Wide rows) {
   const MoeSpec& moe = spec.model.moe;
   const Wide tokens = rows * wide(spec.parallel.expert) / wide(moe.top_k);
   const ExpertShape shape{.tokens = to_count(std::max<Wide>(tokens, 1)),
-                          .hidden = to_count(wide(spec.model.hidden)),
+                          .hidden = to_count(wide(expert_width_of(spec.model))),
                           .inner = to_count(wide(moe.ffn)),
                           .top_k = to_count(wide(moe.top_k)),
                           .experts = to_count(wide(moe.experts)),
@@ -97,21 +96,22 @@ void set_expert_shapes(FfnCosts& ffn, const TransformerSpec& spec, Wide rows) {
 void set_exchange(ExpertCosts& e, const TransformerSpec& spec, const Sizes& s, const Table& table,
                   Wide sent) {
   const Wide there = wide(bytes_of(dispatch_precision_of(spec)));
+  const Wide width = wide(expert_width_of(spec.model));
   if (spec.routing.dispatch_precision == schema::DataType::FP8) {
-    const Wide tokens = s.local_tokens * s.hidden;
+    const Wide tokens = s.local_tokens * width;
     if (e.experts.in.cast) e.experts.in.cast = table.cast("cast", tokens);
     if (e.experts.out.gradient_cast)
       e.experts.out.gradient_cast = table.cast("cast.backward", tokens);
   }
   if (spec.routing.node_devices == 0 || spec.parallel.expert == 1) {
-    e.dispatch_bytes = to_count(there * sent * s.hidden);
-    e.combine_bytes = to_count(s.element * sent * s.hidden);
+    e.dispatch_bytes = to_count(there * sent * width);
+    e.combine_bytes = to_count(s.element * sent * width);
     return;
   }
   const std::int64_t of_node = expert_ranks_of_node(spec);
   const TokenReach reach = reach_of_token(spec, of_node);
   const auto elements = [&](double copies) {
-    return static_cast<Wide>(std::ceil(copies * static_cast<double>(s.local_tokens))) * s.hidden;
+    return static_cast<Wide>(std::ceil(copies * static_cast<double>(s.local_tokens))) * width;
   };
   e.dispatch_bytes = to_count(there * elements(reach.ranks));
   e.combine_bytes = to_count(s.element * elements(reach.ranks));
@@ -121,12 +121,12 @@ void set_exchange(ExpertCosts& e, const TransformerSpec& spec, const Sizes& s, c
 }
 
 // What Megatron-Core runs beside the products of experts with biases and clamps.
-void set_expert_biases(ExpertCosts& e, const TransformerSpec& spec, Wide slots, const Sizes& s,
+void set_expert_biases(ExpertCosts& e, const TransformerSpec& spec, Wide slots,
                        const Table& table) {
   const MoeSpec& moe = spec.model.moe;
   if (spec.kernels.fused_biases || spec.kernels.fused_experts) return;
   if (moe.biases) {
-    const Wide n = slots * s.hidden;
+    const Wide n = slots * wide(expert_width_of(spec.model));
     const auto pass = [&](const char* name, Wide read, Wide written) {
       OperationCost cost = table.row(Op::ELEMENTWISE, name, 4 * n, 0, 0);
       cost.bytes_read = to_count(read);
@@ -150,43 +150,49 @@ ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table&
   const Wide split = wide(expert_tensor_of(spec.parallel));
   const Wide received = routing.slots_of(pattern, rank);
   const Wide scored = s.local_tokens * wide(moe.experts);
-  const Wide out = s.local_tokens * s.hidden;
+  const Wide width = wide(expert_width_of(spec.model));
+  const Wide out = s.local_tokens * width;
+  const Wide slots = sent * width;
   ExpertCosts e;
   e.pattern = pattern;
   e.router = table.edge_gemm({"router", "router.dx", "router.dw"}, s.local_tokens, s.hidden,
                              wide(moe.experts));
   e.top_k = {table.row(Op::SOFTMAX, "router.top_k", 5 * scored, scored, scored),
              table.row(Op::SOFTMAX, "router.top_k.backward", 5 * scored, scored, scored)};
-  e.permute = {
-      table.row(Op::ELEMENTWISE, "permute", 0, out, sent * s.hidden),
-      table.row(Op::ELEMENTWISE, "permute.backward", sent * s.hidden, sent * s.hidden, out)};
-  e.unpermute = {
-      table.row(Op::ELEMENTWISE, "unpermute", 2 * sent * s.hidden, sent * s.hidden, out),
-      table.row(Op::ELEMENTWISE, "unpermute.backward", 2 * sent * s.hidden, out, sent * s.hidden)};
+  if (moe.latent != 0) {
+    e.narrow = table.gemm({"latent_in", "latent_in.dx", "latent_in.dw"}, s.local_tokens, s.hidden,
+                          width);
+    e.widen = table.gemm({"latent_out", "latent_out.dx", "latent_out.dw"}, s.local_tokens, width,
+                         s.hidden);
+  }
+  e.permute = {table.row(Op::ELEMENTWISE, "permute", 0, out, slots),
+               table.row(Op::ELEMENTWISE, "permute.backward", slots, slots, out)};
+  e.unpermute = {table.row(Op::ELEMENTWISE, "unpermute", 2 * slots, slots, out),
+                 table.row(Op::ELEMENTWISE, "unpermute.backward", 2 * slots, out, slots)};
   if (spec.kernels.sort_slots && spec.routing.node_devices == 0 && spec.parallel.expert > 1 &&
       spec.model.moe.experts > spec.parallel.expert) {
-    const Wide moved = split * received * s.hidden;
-    const Shape shape = Table::stream(schema::StreamKernel::PERMUTE, split * received, s.hidden);
+    const Wide moved = split * received * width;
+    const Shape shape = Table::stream(schema::StreamKernel::PERMUTE, split * received, width);
     e.sort = {table.row(Op::ELEMENTWISE, "sort", 0, moved, moved, shape),
               table.row(Op::ELEMENTWISE, "sort.back", 0, moved, moved, shape)};
   }
   e.experts = ffn_of(kExperts,
                      {.rows = split * received,
-                      .hidden = s.hidden,
+                      .hidden = width,
                       .ffn = wide(moe.ffn) / split,
                       .in_matrices = s.ffn_matrices,
                       .matrices = wide(moe.experts / spec.parallel.expert),
                       .fused = spec.kernels.fused_activation},
                      table);
-  set_expert_biases(e, spec, split * received, s, table);
+  set_expert_biases(e, spec, split * received, table);
   if (spec.kernels.fused_experts) {
     e.experts.out.cast.reset();
     e.experts.in.gradient_cast.reset();
   }
   set_expert_shapes(e.experts, spec, split * received);
   set_exchange(e, spec, s, table, sent);
-  e.tensor_shard_bytes = to_count(s.element * received * s.hidden);
-  e.tensor_whole_bytes = to_count(s.element * split * received * s.hidden);
+  e.tensor_shard_bytes = to_count(s.element * received * width);
+  e.tensor_whole_bytes = to_count(s.element * split * received * width);
   return e;
 }
 
@@ -214,34 +220,46 @@ void set_saved(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
     if (a.down) again += (s.tokens * s.query + copies * seen.tokens * (s.key + s.value)) / s.tensor;
     if (!spec.flash_attention) scores += s.tokens * seen.sequence * s.heads / s.tensor;
   }
+  if (layer.mamba) {
+    rest += mamba_saved(spec.model, s);
+    again += residual;
+  }
   // The feed-forward block's input, and its norm's output, but for what it shares with attention.
   const BlockOrder order = spec.model.blocks;
-  const bool own_norm = order != BlockOrder::kParallel;
-  rest += ((order == BlockOrder::kSequential ? 1 : 0) + (own_norm ? 1 : 0)) * residual;
-  again += own_norm ? residual : 0;
+  const bool own_norm = layer.has_block() && order != BlockOrder::kParallel;
+  const bool own_input =
+      layer.has_block() && order == BlockOrder::kSequential && !layer.attention.empty();
+  rest += (own_input ? 1 : 0) * residual;
+  Wide block = (own_norm ? 1 : 0) * residual;
+  again += block;
   const Wide g = s.ffn_matrices;
   if (layer.ffn) {
     const Wide width = layer.moe ? wide(spec.model.moe.shared_ffn) : s.ffn;
-    rest += (g + 1) * s.tokens * width / s.tensor;
+    block += (g + 1) * s.tokens * width / s.tensor;
     again += s.tokens * width / s.tensor;
   }
   if (layer.moe) {
+    const MoeSpec& moe = spec.model.moe;
     const Wide split = wide(expert_tensor_of(spec.parallel));
-    const Wide slots = layer.moe->tensor_whole_bytes / s.element / s.hidden;
-    rest += slots * (2 * s.hidden + (g + 1) * wide(spec.model.moe.ffn) / split);
-    rest += s.local_tokens * wide(spec.model.moe.experts);
-    again += slots * wide(spec.model.moe.ffn) / split;
+    const Wide width = wide(expert_width_of(spec.model));
+    const Wide slots = layer.moe->tensor_whole_bytes / s.element / width;
+    block += slots * (2 * width + (g + 1) * wide(moe.ffn) / split);
+    block += s.local_tokens * wide(moe.experts + moe.latent);
+    again += slots * wide(moe.ffn) / split;
   }
+  rest += block;
   // Dropout: its masks, of a byte, after each block and of the scores; and of these what it leaves.
   const Wide blocks = order == BlockOrder::kSequential
-                          ? wide(static_cast<std::int64_t>(layer.attention.size())) + 1
+                          ? layer.attention.size() + (layer.mamba ? 1 : 0) +
+                                (layer.has_block() ? 1 : 0)
                           : 1;
   const Wide masks = spec.dropout ? blocks * residual : 0;
   const Wide dropped = spec.dropout ? (s.element + 1) * scores : 0;
   layer.saved = {.input = to_count(s.element * residual),
                  .scores = to_count(s.element * scores + dropped),
                  .rest = to_count(s.element * rest + masks),
-                 .again = to_count(s.element * again)};
+                 .again = to_count(s.element * again),
+                 .experts = to_count(layer.moe ? s.element * block : 0)};
 }
 
 Wide attention_parameters(const TransformerSpec& spec, const Sizes& s, const AttentionCosts& a) {
@@ -258,17 +276,19 @@ Wide attention_parameters(const TransformerSpec& spec, const Sizes& s, const Att
 void set_parameters(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s) {
   const MoeSpec& moe = spec.model.moe;
   const Wide g = s.ffn_matrices;
-  const Wide norms = layer.attention.size() + (spec.model.blocks == BlockOrder::kParallel ? 0 : 1);
+  const bool own_norm = layer.has_block() && spec.model.blocks != BlockOrder::kParallel;
+  const Wide norms = layer.attention.size() + (layer.mamba ? 1 : 0) + (own_norm ? 1 : 0);
   Wide total = s.hidden * norms;
+  if (layer.mamba) total += mamba_parameters(spec.model, s.hidden, s.tensor);
   for (const AttentionCosts& a : layer.attention) total += attention_parameters(spec, s, a);
   if (layer.ffn) {
     total += (g + 1) * s.hidden * (layer.moe ? wide(moe.shared_ffn) : s.ffn) / s.tensor;
   }
   if (layer.moe) {
-    total += s.hidden * wide(moe.experts);
-    layer.expert_parameters =
-        to_count(wide(moe.experts / spec.parallel.expert) * (g + 1) * s.hidden * wide(moe.ffn) /
-                 wide(expert_tensor_of(spec.parallel)));
+    total += s.hidden * wide(moe.experts + 2 * moe.latent);
+    layer.expert_parameters = to_count(wide(moe.experts / spec.parallel.expert) * (g + 1) *
+                                       wide(expert_width_of(spec.model)) * wide(moe.ffn) /
+                                       wide(expert_tensor_of(spec.parallel)));
   }
   layer.parameters = to_count(total);
 }
@@ -319,6 +339,7 @@ void set_kernels(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
     for (AttentionCosts& a : layer.attention) {
       if (!a.down && !a.is_cross) fuse_cast(a.in.front().cast, spec);
     }
+    if (layer.mamba) fuse_cast(layer.mamba->in.cast, spec);
     if (layer.ffn) fuse_cast(layer.ffn->in.cast, spec);
   }
   if (parameter_precision_of(spec) != schema::DataType::FP8) {
@@ -337,21 +358,32 @@ double model_flops_of(const LayerCosts& layer) {
     for (const GemmCosts& in : a.in) forward += flops_of(in.forward);
     forward += flops_of(a.projection.forward) + a.core_model_flops;
   }
+  if (layer.mamba) {
+    forward += flops_of(layer.mamba->in.forward) + layer.mamba->scan_model_flops +
+               flops_of(layer.mamba->out.forward);
+  }
   if (layer.ffn) forward += flops_of(layer.ffn->in.forward) + flops_of(layer.ffn->out.forward);
   if (layer.moe) {
     forward += flops_of(layer.moe->router.forward) + flops_of(layer.moe->experts.in.forward) +
                flops_of(layer.moe->experts.out.forward);
+    if (layer.moe->narrow) {
+      forward += flops_of(layer.moe->narrow->forward) + flops_of(layer.moe->widen->forward);
+    }
   }
   return 3 * forward;
 }
 
-// A block of stack `s`; `memory`: where it looks at an encoder.
-LayerCosts layer_of(const TransformerSpec& spec, const Sizes& s, const Sizes* memory, bool causal,
-                    Wide window, std::optional<ExpertCosts> experts) {
+// A layer of stack `s`; `memory`: where it looks at an encoder.
+LayerCosts layer_of(const TransformerSpec& spec, LayerKind kind, const Sizes& s,
+                    const Sizes* memory, bool causal, Wide window,
+                    std::optional<ExpertCosts> experts) {
   const Table table(spec);
   const Wide residual = s.local_tokens * s.hidden;
+  const bool attends = kind == LayerKind::kWhole || kind == LayerKind::kAttention;
+  const bool has_block = kind != LayerKind::kAttention && kind != LayerKind::kMamba;
   LayerCosts layer;
-  layer.attention = {self_attention(spec, s, table, causal, window)};
+  if (attends) layer.attention = {self_attention(spec, s, table, causal, window)};
+  if (kind == LayerKind::kMamba) layer.mamba = mamba_block(spec, s, table);
   if (memory != nullptr) layer.attention.push_back(cross_attention(spec, s, *memory, table));
   layer.norm = norm_of(s, table);
   const Shape sum = Table::stream(schema::StreamKernel::ADD, s.local_tokens, s.hidden);
@@ -359,7 +391,7 @@ LayerCosts layer_of(const TransformerSpec& spec, const Sizes& s, const Sizes* me
       table.row(Op::ELEMENTWISE, "residual", residual, 2 * residual, residual, sum),
       table.row(Op::ELEMENTWISE, "residual.backward", residual, 2 * residual, residual, sum)};
   const Wide dense = experts ? wide(spec.model.moe.shared_ffn) : s.ffn;
-  if (dense != 0) {
+  if (has_block && dense != 0) {
     layer.ffn = ffn_of(experts ? kShared : kDense,
                        {.rows = s.tokens,
                         .hidden = s.hidden,
@@ -381,15 +413,52 @@ LayerCosts layer_of(const TransformerSpec& spec, const Sizes& s, const Sizes* me
   return layer;
 }
 
+// Layers of a pattern: one kind for each of its letters, but several of layers with experts, as many
+// as there are patterns of routing, and two of attention where some look through a window.
+void add_pattern_kinds(TransformerCosts& costs, const TransformerSpec& spec, const Sizes& s,
+                       const ExpertRouting& routing, std::uint32_t expert_rank) {
+  const ModelSpec& model = spec.model;
+  const Table table(spec);
+  const auto add = [&](LayerKind kind, Wide window) {
+    costs.kinds.push_back(layer_of(spec, kind, s, nullptr, model.causal, window, std::nullopt));
+    return costs.kinds.size() - 1;
+  };
+  const bool narrow = model.window != 0 && wide(model.window) < s.sequence;
+  const bool has_mamba = model.mamba.heads != 0;
+  const std::size_t attention = add(LayerKind::kAttention, 0);
+  const std::size_t windowed =
+      narrow ? add(LayerKind::kAttention, wide(model.window)) : attention;
+  const std::size_t dense = add(LayerKind::kFeedForward, 0);
+  const std::size_t mamba = has_mamba ? add(LayerKind::kMamba, 0) : dense;
+  const std::size_t experts = costs.kinds.size();
+  for (std::uint32_t p = 0; p < routing.slots.size(); ++p) {
+    costs.kinds.push_back(layer_of(spec, LayerKind::kExperts, s, nullptr, model.causal, 0,
+                                   experts_of(spec, s, table, routing, expert_rank, p)));
+  }
+  std::size_t with_experts = 0;
+  const auto kind_of = [&](std::int64_t i) {
+    switch (layer_kind(model, i)) {
+      case LayerKind::kMamba: return mamba;
+      case LayerKind::kFeedForward: return dense;
+      case LayerKind::kExperts: return experts + with_experts++ % routing.slots.size();
+      default: return is_windowed(model, i) ? windowed : attention;
+    }
+  };
+  for (std::int64_t i = 0; i < model.layers; ++i) {
+    costs.kind_of_layer.push_back(static_cast<std::uint8_t>(kind_of(i)));
+  }
+}
+
 void add_decoder_kinds(TransformerCosts& costs, const TransformerSpec& spec, const Sizes& s,
                        const ExpertRouting& routing, std::uint32_t expert_rank) {
   const ModelSpec& model = spec.model;
   const Table table(spec);
   const bool causal = model.family != ModelFamily::kVision && model.causal;
   const auto add_kinds = [&](Wide window) {
-    costs.kinds.push_back(layer_of(spec, s, nullptr, causal, window, std::nullopt));
+    costs.kinds.push_back(
+        layer_of(spec, LayerKind::kWhole, s, nullptr, causal, window, std::nullopt));
     for (std::uint32_t p = 0; p < routing.slots.size(); ++p) {
-      costs.kinds.push_back(layer_of(spec, s, nullptr, causal, window,
+      costs.kinds.push_back(layer_of(spec, LayerKind::kWhole, s, nullptr, causal, window,
                                      experts_of(spec, s, table, routing, expert_rank, p)));
     }
   };
@@ -441,6 +510,18 @@ void set_edge_costs(TransformerCosts& costs, const TransformerSpec& spec, const 
   costs.embedding_parameters = to_count(s.vocabulary * s.hidden / s.tensor);
   costs.head_parameters = costs.embedding_parameters;
   costs.edge_model_flops = 3 * flops_of(costs.head.forward);
+  costs.final_norm_parameters = to_count(s.hidden);
+}
+
+void set_predictions(TransformerCosts& costs, const TransformerSpec& spec, const Sizes& s) {
+  const auto modules = static_cast<std::uint64_t>(spec.model.predictions);
+  if (modules == 0) return;
+  costs.prediction =
+      Table(spec).gemm({"prediction_in", "prediction_in.dx", "prediction_in.dw"}, s.local_tokens,
+                       2 * s.hidden, s.hidden);
+  costs.edge_model_flops += static_cast<double>(modules) *
+                            (costs.edge_model_flops + 3 * flops_of(costs.prediction->forward));
+  costs.final_norm_parameters += to_count(modules * (2 * s.hidden * s.hidden + 3 * s.hidden));
 }
 
 // Patches are cut out and projected, whole on each tensor-parallel rank, as is the head.
@@ -460,6 +541,7 @@ void set_vision_edges(TransformerCosts& costs, const TransformerSpec& spec, cons
   costs.embedding_parameters = to_count(inner * s.hidden);
   costs.head_parameters = to_count(s.hidden * classes);
   costs.edge_model_flops = 3 * flops_of(costs.head.forward) + 2 * flops_of(patches.forward);
+  costs.final_norm_parameters = to_count(s.hidden);
 }
 
 // All layers in one precision.
@@ -473,19 +555,24 @@ TransformerCosts uniform_costs(const TransformerSpec& spec, const ExpertRouting&
     set_vision_edges(costs, spec, s);
   } else {
     set_edge_costs(costs, spec, s);
+    set_predictions(costs, spec, s);
   }
   const Wide whole = s.element * s.tokens * s.hidden;
   costs.whole_bytes = to_count(whole);
   costs.shard_bytes = to_count(whole / s.tensor);
   costs.boundary_bytes = to_count(s.element * s.local_tokens * s.hidden);
-  costs.final_norm_parameters = to_count(s.hidden);
+  if (!spec.model.pattern.empty()) {
+    add_pattern_kinds(costs, spec, s, routing, expert_rank);
+    return costs;
+  }
   if (spec.model.family != ModelFamily::kEncoderDecoder) {
     add_decoder_kinds(costs, spec, s, routing, expert_rank);
     return costs;
   }
   const Sizes encoder = sizes_of(spec, encoder_tokens_of(spec));
-  costs.kinds = {layer_of(spec, encoder, nullptr, false, 0, std::nullopt),
-                 layer_of(spec, s, &encoder, spec.model.causal, 0, std::nullopt)};
+  costs.kinds = {
+      layer_of(spec, LayerKind::kWhole, encoder, nullptr, false, 0, std::nullopt),
+      layer_of(spec, LayerKind::kWhole, s, &encoder, spec.model.causal, 0, std::nullopt)};
   costs.kind_of_layer.assign(static_cast<std::size_t>(spec.model.encoder_layers), 0);
   costs.kind_of_layer.resize(static_cast<std::size_t>(layers_of(spec.model)), 1);
   costs.decoder_embedding = costs.embedding;

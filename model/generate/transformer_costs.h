@@ -71,6 +71,11 @@
 // tokens; products from them to the heads' queries (nope + rope), keys and values; in the attention
 // core the scores take q = heads (nope + rope), the values heads * value dim.
 //
+// State-space layers: transformer_mamba.h. Experts on a latent width have it in place of H, and
+// beside them
+// latent_in            GEMM (T', H, latent)            before tokens go to experts
+// latent_out           GEMM (T', latent, H)            after they came back
+//
 // Products read operands in the GEMM precision and write in the precision of activations.
 // Flash attention reads and writes no scores, and computes them again in backward: 10, not 8.
 // The model's own arithmetic (WorkloadGraph training totals) counts 8, and half if causal, whatever
@@ -126,6 +131,19 @@ struct AttentionCosts {
   std::uint64_t output_bytes = 0;     // of the core
 };
 
+// A state-space block; transformer_mamba.h.
+struct MambaCosts {
+  OperationPair norm;
+  GemmCosts in;  // column-parallel: gate, what the convolution sees, time steps
+  OperationPair convolution;
+  std::vector<OperationCost> scan, scan_backward;  // one after the other
+  OperationPair gated_norm;
+  GemmCosts out;                    // row-parallel
+  double scan_model_flops = 0;      // of the forward pass
+  std::uint64_t in_bytes = 0;       // of what `in` writes: all-to-all over the context group
+  std::uint64_t scanned_bytes = 0;  // of what the scan writes: and back
+};
+
 // A feed-forward block, or all shared experts.
 struct FfnCosts {
   GemmCosts in;  // up, and gate where there is one
@@ -136,6 +154,7 @@ struct FfnCosts {
 
 struct ExpertCosts {
   GemmCosts router;
+  std::optional<GemmCosts> narrow = {}, widen = {};  // to a latent width, and from it
   OperationPair top_k, permute, unpermute;
   std::optional<OperationPair> sort = {};  // of what came, by expert; and back
   std::optional<OperationPair> bias = {};  // of their second products, where it is not fused
@@ -154,14 +173,16 @@ struct SavedBytes {
   std::uint64_t input = 0;   // of the layer
   std::uint64_t scores = 0;  // of attention that is not flash
   std::uint64_t rest = 0;
-  std::uint64_t again = 0;  // of `rest`: what Recompute::kLatent has again
+  // Of `rest`: what Recompute::kLatent, and what Recompute::kExperts, has again.
+  std::uint64_t again = 0, experts = 0;
   [[nodiscard]] std::uint64_t all() const { return input + scores + rest; }
 };
 
 // One kind of layer.
 struct LayerCosts {
-  std::vector<AttentionCosts> attention;  // to itself, then to the encoder
-  OperationPair norm, residual;
+  std::vector<AttentionCosts> attention;  // to itself, then to the encoder; of hybrids, or none
+  std::optional<MambaCosts> mamba;        // of hybrids
+  OperationPair norm, residual;           // of the block of `ffn` or `moe`; and of each block
   std::optional<OperationPair> sum;      // of parallel blocks
   std::optional<OperationCost> dropout;  // of a block's output, where the sum does not do it
   std::optional<OperationCost> dropout_backward;
@@ -175,6 +196,9 @@ struct LayerCosts {
   std::uint64_t parameters = 0;  // dense: (H (q + 2k) + q H + (g + 1) H F)/t + 2 H
   std::uint64_t expert_parameters = 0;
   double model_flops = 0;  // of the model's own arithmetic, forward and backward, on one rank
+
+  // Whether it has a feed-forward block, or experts.
+  [[nodiscard]] bool has_block() const { return ffn.has_value() || moe.has_value(); }
 };
 
 struct TransformerCosts {
@@ -186,6 +210,9 @@ struct TransformerCosts {
   std::optional<OperationPair> decoder_embedding;  // encoder-decoder
   GemmCosts head;
   OperationCost loss_maximum, loss_sum, loss_gradient;
+  // Of model.predictions, each: from what came before and the token's embedding, both behind a
+  // norm, on T' tokens with weights that every rank of a tensor group has whole.
+  std::optional<GemmCosts> prediction;
   bool is_vision = false;
 
   // Bytes of one transfer, per rank (commBytes; see graph.h).
@@ -195,13 +222,13 @@ struct TransformerCosts {
   std::uint64_t boundary_bytes = 0;  // between stages: e T' H
   std::uint64_t encoder_boundary_bytes = 0;
   std::uint64_t loss_bytes = 0;    // 4 T: one fp32 scalar a token
-  std::uint64_t logits_bytes = 0;  // saved by the head: its input, and logits in fp32
+  std::uint64_t logits_bytes = 0;  // saved by each head: its input, and logits in fp32
 
   // Parameters on one rank. A norm has H, on every rank of its tensor group; biases are left out.
   std::uint64_t embedding_parameters = 0;   // V H/t; vision: of the patches' product
   std::uint64_t head_parameters = 0;        // V H/t; vision: H classes
-  std::uint64_t final_norm_parameters = 0;  // H
-  double edge_model_flops = 0;  // head, and patches, on one rank: as LayerCosts::model_flops
+  std::uint64_t final_norm_parameters = 0;  // H; and 2 H^2 + 3 H for each of model.predictions
+  double edge_model_flops = 0;  // heads, and patches, on one rank: as LayerCosts::model_flops
 
   [[nodiscard]] const LayerCosts& layer(std::uint32_t index) const {
     return kinds[kind_of_layer[index]];

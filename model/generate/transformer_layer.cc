@@ -12,7 +12,8 @@
 // sequence parallelism four all-reduces of the whole stand in for all ten: after projection and
 // ffn_out forward, and of dX backward.
 //
-// Blocks side by side are in transformer_parallel_blocks.cc.
+// Blocks side by side are in transformer_parallel_blocks.cc, state-space ones in
+// transformer_mamba_layer.cc.
 //
 // Experts (two stars: on the expert stream; three: on the expert tensor stream), beside which the
 // shared experts' products run:
@@ -58,6 +59,8 @@ OperationCost part_of(OperationCost cost, std::uint32_t n) {
 LayerWriter::Node LayerWriter::forward(const LayerCosts& layer, Node input) {
   if (layer.sum) return parallel_forward(layer, input);
   for (const AttentionCosts& a : layer.attention) input = attention_forward(a, layer, input);
+  if (layer.mamba) input = mamba_forward(*layer.mamba, layer, input);
+  if (!layer.has_block()) return input;
   const std::uint32_t normed = out_.compute(layer.norm.forward, {input});
   const Node reduced =
       layer.moe ? experts_forward(layer, normed) : ffn_forward(*layer.ffn, layer, normed);
@@ -66,29 +69,43 @@ LayerWriter::Node LayerWriter::forward(const LayerCosts& layer, Node input) {
 
 LayerWriter::Node LayerWriter::backward(const LayerCosts& layer, Node gradient, bool with_weights) {
   if (layer.sum) return parallel_backward(layer, gradient, with_weights);
-  gradient = enter_block(layer, gradient);
-  const Node reduced = layer.moe ? experts_backward(layer, gradient, with_weights)
-                                 : ffn_backward(*layer.ffn, layer, gradient, with_weights);
-  again(layer.norm.forward);
-  out_.compute(layer.norm.backward, {reduced});
-  gradient = out_.compute(layer.residual.backward);
+  if (layer.has_block()) gradient = block_backward(layer, gradient, with_weights);
+  if (layer.mamba) gradient = mamba_backward(*layer.mamba, layer, gradient, with_weights);
   for (std::size_t i = layer.attention.size(); i-- > 0;) {
     gradient = attention_backward(layer.attention[i], layer, gradient, with_weights);
   }
   return gradient;
 }
 
+LayerWriter::Node LayerWriter::block_backward(const LayerCosts& layer, Node gradient,
+                                              bool with_weights) {
+  if (layer.moe && plan_.spec.recompute.kind == Recompute::kExperts) {
+    const schema::Phase phase = std::exchange(out_.context().phase, schema::Phase::RECOMPUTE);
+    experts_forward(layer, out_.compute(layer.norm.forward));
+    out_.context().phase = phase;
+  }
+  gradient = enter_block(layer, gradient);
+  const Node reduced = layer.moe ? experts_backward(layer, gradient, with_weights)
+                                 : ffn_backward(*layer.ffn, layer, gradient, with_weights);
+  again(layer.norm.forward);
+  out_.compute(layer.norm.backward, {reduced});
+  return out_.compute(layer.residual.backward);
+}
+
 void LayerWriter::weights(const LayerCosts& layer) {
   if (layer.sum) return parallel_weights(layer);
   if (layer.moe) {
+    if (layer.moe->widen) out_.compute(layer.moe->widen->weight_gradient);
     out_.compute(layer.moe->experts.out.weight_gradient);
     out_.compute(layer.moe->experts.in.weight_gradient);
+    if (layer.moe->narrow) out_.compute(layer.moe->narrow->weight_gradient);
     out_.compute(layer.moe->router.weight_gradient);
   }
   if (layer.ffn) {
     out_.compute(layer.ffn->out.weight_gradient);
     column_weights({layer.ffn->in}, layer.shard_bytes);
   }
+  if (layer.mamba) mamba_weights(*layer.mamba, layer);
   for (std::size_t i = layer.attention.size(); i-- > 0;) {
     const AttentionCosts& a = layer.attention[i];
     out_.compute(a.projection.weight_gradient);
@@ -136,6 +153,17 @@ std::uint32_t LayerWriter::product(const OperationCost& cost,
     after.reset();
   }
   return out_.compute(part_of(cost, parts), {after});
+}
+
+std::uint32_t LayerWriter::product(const GemmCosts& gemm, Node after) {
+  return product(gemm.forward, gemm.cast, after);
+}
+
+std::uint32_t LayerWriter::product_backward(const GemmCosts& gemm, Node gradient,
+                                            bool with_weights) {
+  std::uint32_t last = product(gemm.input_gradient, gemm.gradient_cast, gradient);
+  if (with_weights) last = out_.compute(gemm.weight_gradient);
+  return last;
 }
 
 // ---- attention
@@ -294,6 +322,7 @@ LayerWriter::Node LayerWriter::experts_forward(const LayerCosts& layer, Node nor
   const ExpertCosts& moe = *layer.moe;
   out_.compute(moe.router.forward);
   out_.compute(moe.top_k.forward);
+  if (moe.narrow) product(*moe.narrow);
   const Exchange dispatched = exchange(moe, true, out_.compute(moe.permute.forward));
   Node shared;
   if (layer.ffn) shared = ffn_forward(*layer.ffn, layer, normed);
@@ -306,12 +335,14 @@ LayerWriter::Node LayerWriter::experts_forward(const LayerCosts& layer, Node nor
   computed = sorted_back(moe, computed);
   const Exchange combined = exchange(moe, false, reduce_slots(moe, computed));
   out_.compute(moe.unpermute.forward, {combined[0], combined[1]});
+  if (moe.widen) product(*moe.widen);
   return shared;
 }
 
 LayerWriter::Node LayerWriter::experts_backward(const LayerCosts& layer, Node gradient,
                                                 bool with_weights) {
   const ExpertCosts& moe = *layer.moe;
+  if (moe.widen) gradient = product_backward(*moe.widen, gradient, with_weights);
   const Exchange sent = exchange(moe, true, out_.compute(moe.unpermute.backward, {gradient}));
   Node shared;
   if (layer.ffn) shared = ffn_backward(*layer.ffn, layer, gradient, with_weights);
@@ -329,6 +360,7 @@ LayerWriter::Node LayerWriter::experts_backward(const LayerCosts& layer, Node gr
   const Exchange home = exchange(moe, false, reduce_slots(moe, dx));
   if (with_weights) out_.compute(ffn.in.weight_gradient);
   out_.compute(moe.permute.backward, {home[0], home[1]});
+  if (moe.narrow) product_backward(*moe.narrow, {}, with_weights);
   out_.compute(moe.top_k.backward);
   out_.compute(moe.router.input_gradient);
   if (with_weights) out_.compute(moe.router.weight_gradient);

@@ -34,6 +34,10 @@ class LayerWriter {
                        const std::vector<OperationCost>& sum = {});
   void column_weights(const std::vector<GemmCosts>& products, std::uint64_t shard_bytes);
 
+  // A product that each rank does whole on its own tokens.
+  std::uint32_t product(const GemmCosts& gemm, Node after = {});
+  std::uint32_t product_backward(const GemmCosts& gemm, Node gradient, bool with_weights);
+
   // Over the tensor group: all-gather of a shard (sequence parallelism alone), and what follows a
   // row-parallel product (reduce-scatter, or all-reduce).
   Node gather(Node after, std::uint64_t shard_bytes);
@@ -45,6 +49,14 @@ class LayerWriter {
   Node parallel_backward(const LayerCosts& layer, Node gradient, bool with_weights);
   void parallel_weights(const LayerCosts& layer);
   void parallel_out_backward(const LayerCosts& layer, Node gradient, bool with_weights);
+
+  // State-space blocks; transformer_mamba_layer.cc.
+  Node mamba_forward(const MambaCosts& m, const LayerCosts& layer, Node input);
+  Node mamba_backward(const MambaCosts& m, const LayerCosts& layer, Node gradient,
+                      bool with_weights);
+  void mamba_weights(const MambaCosts& m, const LayerCosts& layer);
+  // From a rank's tokens and all of its heads to all tokens and a share of its heads, or back.
+  void exchange_heads(const char* name, std::uint64_t bytes);
 
   Node attention_forward(const AttentionCosts& a, const LayerCosts& layer, Node input);
   Node attention_backward(const AttentionCosts& a, const LayerCosts& layer, Node gradient,
@@ -67,6 +79,7 @@ class LayerWriter {
   Node enter_block(const LayerCosts& layer, Node gradient);
   std::uint32_t activate(const FfnCosts& ffn);
   std::uint32_t activate_backward(const FfnCosts& ffn);
+  Node block_backward(const LayerCosts& layer, Node gradient, bool with_weights);
   Node ffn_forward(const FfnCosts& ffn, const LayerCosts& layer, Node normed);
   Node ffn_backward(const FfnCosts& ffn, const LayerCosts& layer, Node gradient, bool with_weights);
   Node experts_forward(const LayerCosts& layer, Node normed);

@@ -12,7 +12,9 @@ std::uint64_t saved_of(const LayerCosts& layer, const TransformerSpec& spec,
   if (recomputes_layer(spec, in_chunk)) return layer.saved.input;
   const bool selective = spec.recompute.kind == Recompute::kSelective;
   const bool latent = spec.recompute.kind == Recompute::kLatent;
-  return layer.saved.input + layer.saved.rest - (latent ? layer.saved.again : 0) +
+  const bool experts = spec.recompute.kind == Recompute::kExperts;
+  return layer.saved.input + layer.saved.rest - (latent ? layer.saved.again : 0) -
+         (experts ? layer.saved.experts : 0) +
          (selective ? 0 : layer.saved.scores);
 }
 
@@ -50,7 +52,9 @@ std::uint64_t ActivationMemory::saved(std::uint32_t chunk) const {
   for (std::uint32_t i = 0; i < plan_.chunk_layers[at]; ++i) {
     sum += saved_of(costs_.layer(plan_.first_layer[at] + i), plan_.spec, i);
   }
-  if (at + 1 == plan_.chunk_layers.size()) sum += costs_.logits_bytes;
+  if (at + 1 == plan_.chunk_layers.size()) {
+    sum += (1 + static_cast<std::uint64_t>(plan_.spec.model.predictions)) * costs_.logits_bytes;
+  }
   return sum;
 }
 

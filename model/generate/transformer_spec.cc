@@ -7,6 +7,20 @@ std::int64_t kv_heads_of(const ModelSpec& model) {
   return model.kv_heads != 0 ? model.kv_heads : model.heads;
 }
 
+LayerKind layer_kind(const ModelSpec& model, std::int64_t index) {
+  if (model.pattern.empty()) return LayerKind::kWhole;
+  switch (model.pattern.at(static_cast<std::size_t>(index))) {
+    case 'M': return LayerKind::kMamba;
+    case '-': return LayerKind::kFeedForward;
+    case 'E': return LayerKind::kExperts;
+    default: return LayerKind::kAttention;
+  }
+}
+
+std::int64_t expert_width_of(const ModelSpec& model) {
+  return model.moe.latent != 0 ? model.moe.latent : model.hidden;
+}
+
 bool is_windowed(const ModelSpec& model, std::int64_t index) {
   if (model.window == 0) return false;
   return model.full_attention_every == 0 || (index + 1) % model.full_attention_every != 0;

@@ -61,8 +61,31 @@ struct MoeSpec {
   std::int64_t shared_ffn = 0;    // inner width of all shared experts together; 0: none
   std::int64_t dense_layers = 0;  // the first so many layers have the dense block (model.ffn)
   std::int64_t every = 1;         // of the rest, one in `every` has experts
-  bool biases = false;            // experts' products have them, as GPT-OSS's
-  bool clamped = false;           // what goes into experts' activation is clamped
+  // Experts work on tokens of this width, which a product makes of them before they go to experts
+  // and another one undoes after it (Nemotron 3's LatentMoE); 0: on hidden ones.
+  std::int64_t latent = 0;
+  bool biases = false;   // experts' products have them, as GPT-OSS's
+  bool clamped = false;  // what goes into experts' activation is clamped
+};
+
+// State-space layers (Mamba-2, Dao and Gu, arXiv:2405.21060), of which model.pattern says where they
+// are. Keys: model.mamba.NAME.
+struct MambaSpec {
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 64;
+  std::int64_t state_dim = 128;   // of a head, for each of its head_dim channels
+  std::int64_t groups = 8;        // heads of a group have their inputs and outputs of state in common
+  std::int64_t convolution = 4;   // tokens that the convolution before the scan sees
+  std::int64_t chunk = 128;       // tokens that the scan works on at once
+};
+
+// What a layer of model.pattern is: one block with a norm and a residual sum of its own.
+enum class LayerKind {
+  kWhole,        // attention and feed-forward block or experts; of models without a pattern
+  kAttention,    // "*"
+  kMamba,        // "M"
+  kFeedForward,  // "-"
+  kExperts,      // "E"
 };
 
 // Keys: model.NAME.
@@ -82,6 +105,13 @@ struct ModelSpec {
   // of every model.full_attention_every layers sees all, and with 0 none does.
   std::int64_t window = 0;
   std::int64_t full_attention_every = 0;
+  // model.pattern: what each layer is, a letter each (LayerKind), as Megatron-LM's
+  // hybrid_override_pattern says it; empty: all have attention and a feed-forward block.
+  std::string pattern = {};
+  // model.predictions: modules that predict further tokens (multi-token prediction, DeepSeek-V3,
+  // arXiv:2412.19437, section 2.2): each has a product from twice hidden to hidden, and the head and
+  // its loss once more. Their layers are the last ones of model.layers.
+  std::int64_t predictions = 0;
   BlockOrder blocks = BlockOrder::kSequential;  // model.blocks
   ModelFamily family = ModelFamily::kDecoder;   // model.family
   std::int64_t encoder_layers = 0;              // model.encoder_layers: encoder-decoder alone
@@ -91,6 +121,7 @@ struct ModelSpec {
   std::int64_t classes = 0;                     // model.classes: width of the vision head
   MlaSpec mla = {};
   MoeSpec moe = {};
+  MambaSpec mamba = {};
 };
 
 // How the state of training is spread over the ranks that hold the same parameters.
@@ -205,12 +236,15 @@ enum class Recompute {
   kSelective,  // the attention core, in backward
   kLatent,     // norms, activations, and the products that widen latent attention, in backward
                // (DeepSeek-V3, arXiv:2412.19437, sections 3.2.3 and 3.3.3)
+  kExperts,    // norm and block of layers with experts, their exchanges included (Megatron-Core's
+               // recompute_modules: layernorm, moe)
   kFull,       // the layer's forward pass, its tensor-parallel collectives included
 };
 
 inline constexpr core::Named<Recompute> kRecomputeNames[] = {{"none", Recompute::kNone},
                                                              {"selective", Recompute::kSelective},
                                                              {"latent", Recompute::kLatent},
+                                                             {"experts", Recompute::kExperts},
                                                              {"full", Recompute::kFull}};
 constexpr std::span<const core::Named<Recompute>> names_of(Recompute) { return kRecomputeNames; }
 static_assert(core::names_each(kRecomputeNames));
@@ -453,6 +487,10 @@ struct TransformerSpec {
 
 // What the zeros and NONEs above stand for.
 [[nodiscard]] std::int64_t kv_heads_of(const ModelSpec& model);
+// Requires a pattern that check() accepts.
+[[nodiscard]] LayerKind layer_kind(const ModelSpec& model, std::int64_t index);
+// Width of what experts work on.
+[[nodiscard]] std::int64_t expert_width_of(const ModelSpec& model);
 // Whether layer `index` looks through model.window.
 [[nodiscard]] bool is_windowed(const ModelSpec& model, std::int64_t index);
 // Twice the tokens that those of a prompt look at, all together, where each sees what is before it

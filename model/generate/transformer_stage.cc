@@ -178,7 +178,10 @@ void StageWriter::weights(const Slot& slot) {
     if (costs_.is_vision) {
       out_.compute(costs_.head.weight_gradient);
     } else {
-      layers_.column_weights({costs_.head}, costs_.shard_bytes);
+      for (std::int64_t i = 0; i <= plan_.spec.model.predictions; ++i) {
+        layers_.column_weights({costs_.head}, costs_.shard_bytes);
+        if (i > 0) out_.compute(costs_.prediction->weight_gradient);
+      }
     }
     finished(kHeadUnit);
   }
@@ -235,6 +238,27 @@ void StageWriter::forward_head(Node input, std::uint32_t micro_batch) {
   }
   layers_.column_forward({costs_.head}, costs_.shard_bytes, normed);
   forward_loss(micro_batch);
+  for (std::int64_t i = 0; i < plan_.spec.model.predictions; ++i) forward_prediction(micro_batch);
+}
+
+// What came before, and the embedding of the token that follows, each behind a norm.
+void StageWriter::forward_prediction(std::uint32_t micro_batch) {
+  out_.compute(costs_.norm.forward, {losses_[micro_batch]});
+  out_.compute(costs_.norm.forward);
+  layers_.product(*costs_.prediction);
+  layers_.column_forward({costs_.head}, costs_.shard_bytes, out_.compute(costs_.norm.forward));
+  forward_loss(micro_batch);
+}
+
+// From one loss's gradient to that of the loss before it.
+std::uint32_t StageWriter::backward_prediction(std::uint32_t gradient, bool with_weights) {
+  const Node reduced =
+      layers_.column_backward({costs_.head}, costs_.shard_bytes, gradient, with_weights);
+  out_.compute(costs_.norm.backward, {reduced});
+  layers_.product_backward(*costs_.prediction, {}, with_weights);
+  out_.compute(costs_.norm.backward);
+  out_.compute(costs_.norm.backward);
+  return out_.compute(costs_.loss_gradient);
 }
 
 // The vocabulary is split over the tensor group: the softmax needs the group's maximum, the logit
@@ -258,8 +282,11 @@ void StageWriter::forward_loss(std::uint32_t micro_batch) {
 }
 
 StageWriter::Node StageWriter::backward_head(std::uint32_t micro_batch, bool with_weights) {
-  const std::uint32_t last = out_.compute(costs_.loss_gradient, {losses_[micro_batch]});
+  std::uint32_t last = out_.compute(costs_.loss_gradient, {losses_[micro_batch]});
   state_.use(kHeadUnit);
+  for (std::int64_t i = 0; i < plan_.spec.model.predictions; ++i) {
+    last = backward_prediction(last, with_weights);
+  }
   Node reduced;
   if (costs_.is_vision) {
     out_.compute(costs_.head.input_gradient);

@@ -40,6 +40,8 @@ class StageWriter {
   Node forward_embedding(std::uint32_t unit);
   void backward_embedding(std::uint32_t unit, Node gradient);
   void forward_head(Node input, std::uint32_t micro_batch);
+  void forward_prediction(std::uint32_t micro_batch);
+  std::uint32_t backward_prediction(std::uint32_t gradient, bool with_weights);
   void forward_loss(std::uint32_t micro_batch);
   Node backward_head(std::uint32_t micro_batch, bool with_weights);
   void read_data(const Slot& slot);

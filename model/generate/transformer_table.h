@@ -13,6 +13,7 @@ namespace exawarp::model {
 
 __extension__ using Wide = unsigned __int128;
 using Op = schema::Operation;
+constexpr int kFp32Bytes = 4;
 
 // Throws SpecProblem where an operation is too large to write down.
 inline std::uint64_t to_count(Wide value) {

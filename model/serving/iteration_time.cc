@@ -306,6 +306,13 @@ void check(const IterationSpec& spec) {
   if (m.family != ModelFamily::kDecoder) {
     throw SpecProblem("model.family", "of another kind; expected decoder");
   }
+  if (!m.pattern.empty()) {
+    throw SpecProblem("model.pattern", "is given; expected layers of attention and feed-forward");
+  }
+  if (m.predictions != 0) throw SpecProblem("model.predictions", "above 0; expected 0");
+  if (m.moe.latent != 0) {
+    throw SpecProblem("model.moe.latent", "is given; expected experts on hidden");
+  }
   check(m);
   in_range("tensor", spec.tensor, 1, kTensorMax);
   divides("attention_data", spec.tensor, spec.attention_data);

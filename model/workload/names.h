@@ -23,7 +23,8 @@ inline constexpr core::Named<Operation> kOperationNames[] = {
     {"embedding", Operation::EMBEDDING},
     {"softmax", Operation::SOFTMAX},
     {"optimizer", Operation::OPTIMIZER},
-    {"convolution", Operation::CONVOLUTION}};
+    {"convolution", Operation::CONVOLUTION},
+    {"scan", Operation::SCAN}};
 static_assert(core::names_each(kOperationNames));
 
 inline constexpr core::Named<CollectiveType> kCollectiveNames[] = {

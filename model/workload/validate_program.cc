@@ -23,7 +23,7 @@ namespace {
 // Enumerators are 0 to these; a file may hold any 16 bits.
 constexpr auto kStreamKindLast = schema::StreamKind::COMMUNICATION;
 constexpr auto kNodeKindLast = schema::NodeKind::MARKER;
-constexpr auto kOperationLast = schema::Operation::CONVOLUTION;
+constexpr auto kOperationLast = schema::Operation::SCAN;
 constexpr auto kCollectiveLast = schema::CollectiveType::PERMUTE;
 constexpr auto kPhaseLast = schema::Phase::OVERLAPPED;
 constexpr auto kDataTypeLast = schema::DataType::NVFP4;

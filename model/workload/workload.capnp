@@ -107,6 +107,7 @@ enum NodeKind { compute @0; memory @1; collective @2; send @3; receive @4; marke
 # For compute nodes; an accelerator file gives an efficiency for each.
 enum Operation {
   other @0; gemm @1; attention @2; norm @3; elementwise @4; embedding @5; softmax @6; optimizer @7; convolution @8;
+  scan @9;  # of a state-space layer, in chunks
 }
 
 enum CollectiveType { allReduce @0; reduceScatter @1; allGather @2; allToAll @3; broadcast @4; reduce @5; barrier @6;
