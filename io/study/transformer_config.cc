@@ -396,6 +396,9 @@ const TransformerKeys& transformer_keys() {
            .otherwise("`precision`"),
        K::integer("gemm_precision_ends", &S::gemm_precision_ends, kCount,
                   "layers at either end of the model whose products are in `precision`"),
+       K::integer("gemm_precision_last", &S::gemm_precision_last, kCount,
+                  "layers at the end of which that holds")
+           .otherwise("0: as `gemm_precision_ends`"),
        K::choice("attention_precision", &S::attention_precision,
                  "what flash attention reads: `precision`, or `fp8` beside `gemm_precision: fp8`")
            .otherwise("`precision`"),

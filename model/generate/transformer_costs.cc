@@ -5,196 +5,12 @@
 #include <cmath>
 
 #include "model/generate/transformer_attention.h"
+#include "model/generate/transformer_ffn.h"
 #include "model/generate/transformer_mamba.h"
-#include "model/generate/transformer_mesh.h"
 #include "model/generate/transformer_table.h"
 
 namespace exawarp::model {
 namespace {
-
-struct FfnNames {
-  Table::Names in, out;
-  const char *activation, *activation_backward;
-};
-constexpr FfnNames kDense{{"ffn_in", "ffn_in.dx", "ffn_in.dw"},
-                          {"ffn_out", "ffn_out.dx", "ffn_out.dw"},
-                          "activation",
-                          "activation.backward"};
-constexpr FfnNames kShared{{"shared_in", "shared_in.dx", "shared_in.dw"},
-                           {"shared_out", "shared_out.dx", "shared_out.dw"},
-                           "shared.activation",
-                           "shared.activation.backward"};
-constexpr FfnNames kExperts{{"expert_in", "expert_in.dx", "expert_in.dw"},
-                            {"expert_out", "expert_out.dx", "expert_out.dw"},
-                            "expert.activation",
-                            "expert.activation.backward"};
-
-struct FfnShape {
-  Wide rows, hidden, ffn, in_matrices, matrices;
-  bool fused = true;  // its activation
-};
-
-// What a fused activation keeps on chip: the gate's product, or the sum with the bias. Its backward
-// pass: the gate's two gradients, or the bias's one.
-std::optional<OperationPair> activation_parts_of(const FfnShape& f, const Table& table) {
-  if (f.fused) return {};
-  const Wide inner = f.rows * f.ffn;
-  const bool gated = f.in_matrices == 2;
-  return OperationPair{table.row(Op::ELEMENTWISE, "activation.parts", inner, inner, inner),
-                       table.row(Op::ELEMENTWISE, "activation.parts.backward", inner,
-                                 (gated ? 2 : 1) * inner, (gated ? 1 : 0) * inner)};
-}
-
-FfnCosts ffn_of(const FfnNames& names, const FfnShape& f, const Table& table) {
-  using Kernel = schema::StreamKernel;
-  const Wide inner = f.rows * f.ffn;
-  const Wide g = f.in_matrices;
-  const auto shape = [&](Kernel gated, Kernel plain) {
-    return f.fused ? Table::stream(g == 2 ? gated : plain, f.rows, f.ffn) : Shape{};
-  };
-  return {table.gemm(names.in, f.rows, f.hidden, g * f.ffn, f.matrices),
-          {table.row(Op::ELEMENTWISE, names.activation, 5 * inner, g * inner, inner,
-                     shape(Kernel::SWIGLU, Kernel::GELU)),
-           table.row(Op::ELEMENTWISE, names.activation_backward, 5 * inner, (g + 1) * inner,
-                     g * inner, shape(Kernel::SWIGLU_BACKWARD, Kernel::GELU_BACKWARD))},
-          activation_parts_of(f, table),
-          table.gemm(names.out, f.rows, f.ffn, f.hidden, f.matrices)};
-}
-
-// Products of the rows of one expert: a node has the FLOPs of as many as the device has experts.
-void set_separate_shapes(FfnCosts& ffn, const TransformerSpec& spec, Wide rows) {
-  const Wide experts = wide(spec.model.moe.experts / spec.parallel.expert);
-  const std::uint64_t each = to_count((rows + experts - 1) / experts);
-  for (GemmCosts* gemm : {&ffn.in, &ffn.out}) {
-    std::get<GemmShape>(gemm->forward.shape).m = each;
-    std::get<GemmShape>(gemm->input_gradient.shape).m = each;
-    std::get<GemmShape>(gemm->weight_gradient.shape).k = each;
-  }
-}
-
-// The layer of which `rows` are this rank's share, were its experts equally busy.
-void set_expert_shapes(FfnCosts& ffn, const TransformerSpec& spec, Wide rows) {
-  if (rows == 0 || spec.kernels.dense_experts) return;
-  if (spec.kernels.separate_experts) return set_separate_shapes(ffn, spec, rows);
-  const MoeSpec& moe = spec.model.moe;
-  const Wide tokens = rows * wide(spec.parallel.expert) / wide(moe.top_k);
-  const ExpertShape shape{.tokens = to_count(std::max<Wide>(tokens, 1)),
-                          .hidden = to_count(wide(expert_width_of(spec.model))),
-                          .inner = to_count(wide(moe.ffn)),
-                          .top_k = to_count(wide(moe.top_k)),
-                          .experts = to_count(wide(moe.experts)),
-                          .tensor = to_count(wide(expert_tensor_of(spec.parallel))),
-                          .expert = to_count(wide(spec.parallel.expert)),
-                          .gated = spec.model.gated_ffn};
-  for (GemmCosts* gemm : {&ffn.in, &ffn.out}) {
-    gemm->forward.shape = gemm->input_gradient.shape = gemm->weight_gradient.shape = shape;
-  }
-}
-
-// The all-to-alls' bytes; and tokens that travel in fp8 are converted once each, before they go,
-// not once an expert.
-void set_exchange(ExpertCosts& e, const TransformerSpec& spec, const Sizes& s, const Table& table,
-                  Wide sent) {
-  const Wide there = wide(bytes_of(dispatch_precision_of(spec)));
-  const Wide width = wide(expert_width_of(spec.model));
-  if (spec.routing.dispatch_precision == schema::DataType::FP8) {
-    const Wide tokens = s.local_tokens * width;
-    if (e.experts.in.cast) e.experts.in.cast = table.cast("cast", tokens);
-    if (e.experts.out.gradient_cast)
-      e.experts.out.gradient_cast = table.cast("cast.backward", tokens);
-  }
-  if (spec.routing.node_devices == 0 || spec.parallel.expert == 1) {
-    e.dispatch_bytes = to_count(there * sent * width);
-    e.combine_bytes = to_count(s.element * sent * width);
-    return;
-  }
-  const std::int64_t of_node = expert_ranks_of_node(spec);
-  const TokenReach reach = reach_of_token(spec, of_node);
-  const auto elements = [&](double copies) {
-    return static_cast<Wide>(std::ceil(copies * static_cast<double>(s.local_tokens))) * width;
-  };
-  e.dispatch_bytes = to_count(there * elements(reach.ranks));
-  e.combine_bytes = to_count(s.element * elements(reach.ranks));
-  if (of_node == spec.parallel.expert) return;
-  e.node_dispatch_bytes = to_count(there * elements(reach.nodes));
-  e.node_combine_bytes = to_count(s.element * elements(reach.nodes));
-}
-
-// What Megatron-Core runs beside the products of experts with biases and clamps.
-void set_expert_biases(ExpertCosts& e, const TransformerSpec& spec, Wide slots,
-                       const Table& table) {
-  const MoeSpec& moe = spec.model.moe;
-  if (spec.kernels.fused_biases || spec.kernels.fused_experts) return;
-  if (moe.biases) {
-    const Wide n = slots * wide(expert_width_of(spec.model));
-    const auto pass = [&](const char* name, Wide read, Wide written) {
-      OperationCost cost = table.row(Op::ELEMENTWISE, name, 4 * n, 0, 0);
-      cost.bytes_read = to_count(read);
-      cost.bytes_written = to_count(written);
-      return cost;
-    };
-    e.bias = {pass("expert.bias", 14 * n, 14 * n), pass("expert.bias.backward", 24 * n, 16 * n)};
-  }
-  if (moe.clamped && !e.experts.activation_parts) {
-    const Wide n = slots * wide(moe.ffn) / wide(expert_tensor_of(spec.parallel));
-    e.experts.activation_parts = {
-        table.row(Op::ELEMENTWISE, "expert.clamp", 2 * n, 4 * n, 4 * n),
-        table.row(Op::ELEMENTWISE, "expert.clamp.backward", 2 * n, 6 * n, 4 * n)};
-  }
-}
-
-ExpertCosts experts_of(const TransformerSpec& spec, const Sizes& s, const Table& table,
-                       const ExpertRouting& routing, std::uint32_t rank, std::uint32_t pattern) {
-  const MoeSpec& moe = spec.model.moe;
-  const Wide sent = routing.slots_sent;
-  const Wide split = wide(expert_tensor_of(spec.parallel));
-  const Wide received = routing.slots_of(pattern, rank);
-  const Wide scored = s.local_tokens * wide(moe.experts);
-  const Wide width = wide(expert_width_of(spec.model));
-  const Wide out = s.local_tokens * width;
-  const Wide slots = sent * width;
-  ExpertCosts e;
-  e.pattern = pattern;
-  e.router = table.edge_gemm({"router", "router.dx", "router.dw"}, s.local_tokens, s.hidden,
-                             wide(moe.experts));
-  e.top_k = {table.row(Op::SOFTMAX, "router.top_k", 5 * scored, scored, scored),
-             table.row(Op::SOFTMAX, "router.top_k.backward", 5 * scored, scored, scored)};
-  if (moe.latent != 0) {
-    e.narrow = table.gemm({"latent_in", "latent_in.dx", "latent_in.dw"}, s.local_tokens, s.hidden,
-                          width);
-    e.widen = table.gemm({"latent_out", "latent_out.dx", "latent_out.dw"}, s.local_tokens, width,
-                         s.hidden);
-  }
-  e.permute = {table.row(Op::ELEMENTWISE, "permute", 0, out, slots),
-               table.row(Op::ELEMENTWISE, "permute.backward", slots, slots, out)};
-  e.unpermute = {table.row(Op::ELEMENTWISE, "unpermute", 2 * slots, slots, out),
-                 table.row(Op::ELEMENTWISE, "unpermute.backward", 2 * slots, out, slots)};
-  if (spec.kernels.sort_slots && spec.routing.node_devices == 0 && spec.parallel.expert > 1 &&
-      spec.model.moe.experts > spec.parallel.expert) {
-    const Wide moved = split * received * width;
-    const Shape shape = Table::stream(schema::StreamKernel::PERMUTE, split * received, width);
-    e.sort = {table.row(Op::ELEMENTWISE, "sort", 0, moved, moved, shape),
-              table.row(Op::ELEMENTWISE, "sort.back", 0, moved, moved, shape)};
-  }
-  e.experts = ffn_of(kExperts,
-                     {.rows = split * received,
-                      .hidden = width,
-                      .ffn = wide(moe.ffn) / split,
-                      .in_matrices = s.ffn_matrices,
-                      .matrices = wide(moe.experts / spec.parallel.expert),
-                      .fused = spec.kernels.fused_activation},
-                     table);
-  set_expert_biases(e, spec, split * received, table);
-  if (spec.kernels.fused_experts) {
-    e.experts.out.cast.reset();
-    e.experts.in.gradient_cast.reset();
-  }
-  set_expert_shapes(e.experts, spec, split * received);
-  set_exchange(e, spec, s, table, sent);
-  e.tensor_shard_bytes = to_count(s.element * received * width);
-  e.tensor_whole_bytes = to_count(s.element * split * received * width);
-  return e;
-}
 
 // What a backward pass needs of a forward pass, what can be had again from it for nothing apart.
 // With sequence parallelism inputs of products are kept as shards.
@@ -249,10 +65,10 @@ void set_saved(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
   }
   rest += block;
   // Dropout: its masks, of a byte, after each block and of the scores; and of these what it leaves.
-  const Wide blocks = order == BlockOrder::kSequential
-                          ? layer.attention.size() + (layer.mamba ? 1 : 0) +
-                                (layer.has_block() ? 1 : 0)
-                          : 1;
+  const Wide blocks =
+      order == BlockOrder::kSequential
+          ? layer.attention.size() + (layer.mamba ? 1 : 0) + (layer.has_block() ? 1 : 0)
+          : 1;
   const Wide masks = spec.dropout ? blocks * residual : 0;
   const Wide dropped = spec.dropout ? (s.element + 1) * scores : 0;
   layer.saved = {.input = to_count(s.element * residual),
@@ -313,9 +129,8 @@ void set_parallel_blocks(LayerCosts& layer, const TransformerSpec& spec, const S
   if (spec.model.blocks == BlockOrder::kSequential) return;
   const Wide whole = s.tokens * s.hidden;
   const Shape shape = Table::stream(schema::StreamKernel::ADD, s.tokens, s.hidden);
-  layer.sum = {
-      table.row(Op::ELEMENTWISE, "blocks.sum", whole, 2 * whole, whole, shape),
-      table.row(Op::ELEMENTWISE, "blocks.sum.backward", whole, 2 * whole, whole, shape)};
+  layer.sum = {table.row(Op::ELEMENTWISE, "blocks.sum", whole, 2 * whole, whole, shape),
+               table.row(Op::ELEMENTWISE, "blocks.sum.backward", whole, 2 * whole, whole, shape)};
   layer.ffn->out.gradient_cast.reset();
   if (spec.model.blocks == BlockOrder::kParallel) layer.ffn->in.cast.reset();
 }
@@ -390,17 +205,8 @@ LayerCosts layer_of(const TransformerSpec& spec, LayerKind kind, const Sizes& s,
   layer.residual = {
       table.row(Op::ELEMENTWISE, "residual", residual, 2 * residual, residual, sum),
       table.row(Op::ELEMENTWISE, "residual.backward", residual, 2 * residual, residual, sum)};
-  const Wide dense = experts ? wide(spec.model.moe.shared_ffn) : s.ffn;
-  if (has_block && dense != 0) {
-    layer.ffn = ffn_of(experts ? kShared : kDense,
-                       {.rows = s.tokens,
-                        .hidden = s.hidden,
-                        .ffn = dense / s.tensor,
-                        .in_matrices = s.ffn_matrices,
-                        .matrices = 1,
-                        .fused = spec.kernels.fused_activation},
-                       table);
-  }
+  if (has_block && !experts) layer.ffn = dense_ffn(spec, s, table);
+  if (experts && spec.model.moe.shared_ffn != 0) layer.ffn = shared_ffn(spec, s, table);
   layer.moe = std::move(experts);
   const Wide whole = s.element * s.tokens * s.hidden;
   layer.whole_bytes = to_count(whole);
@@ -413,8 +219,8 @@ LayerCosts layer_of(const TransformerSpec& spec, LayerKind kind, const Sizes& s,
   return layer;
 }
 
-// Layers of a pattern: one kind for each of its letters, but several of layers with experts, as many
-// as there are patterns of routing, and two of attention where some look through a window.
+// Layers of a pattern: one kind for each of its letters, but several of layers with experts, as
+// many as there are patterns of routing, and two of attention where some look through a window.
 void add_pattern_kinds(TransformerCosts& costs, const TransformerSpec& spec, const Sizes& s,
                        const ExpertRouting& routing, std::uint32_t expert_rank) {
   const ModelSpec& model = spec.model;
@@ -426,8 +232,7 @@ void add_pattern_kinds(TransformerCosts& costs, const TransformerSpec& spec, con
   const bool narrow = model.window != 0 && wide(model.window) < s.sequence;
   const bool has_mamba = model.mamba.heads != 0;
   const std::size_t attention = add(LayerKind::kAttention, 0);
-  const std::size_t windowed =
-      narrow ? add(LayerKind::kAttention, wide(model.window)) : attention;
+  const std::size_t windowed = narrow ? add(LayerKind::kAttention, wide(model.window)) : attention;
   const std::size_t dense = add(LayerKind::kFeedForward, 0);
   const std::size_t mamba = has_mamba ? add(LayerKind::kMamba, 0) : dense;
   const std::size_t experts = costs.kinds.size();
@@ -438,10 +243,14 @@ void add_pattern_kinds(TransformerCosts& costs, const TransformerSpec& spec, con
   std::size_t with_experts = 0;
   const auto kind_of = [&](std::int64_t i) {
     switch (layer_kind(model, i)) {
-      case LayerKind::kMamba: return mamba;
-      case LayerKind::kFeedForward: return dense;
-      case LayerKind::kExperts: return experts + with_experts++ % routing.slots.size();
-      default: return is_windowed(model, i) ? windowed : attention;
+      case LayerKind::kMamba:
+        return mamba;
+      case LayerKind::kFeedForward:
+        return dense;
+      case LayerKind::kExperts:
+        return experts + with_experts++ % routing.slots.size();
+      default:
+        return is_windowed(model, i) ? windowed : attention;
     }
   };
   for (std::int64_t i = 0; i < model.layers; ++i) {
@@ -516,9 +325,8 @@ void set_edge_costs(TransformerCosts& costs, const TransformerSpec& spec, const 
 void set_predictions(TransformerCosts& costs, const TransformerSpec& spec, const Sizes& s) {
   const auto modules = static_cast<std::uint64_t>(spec.model.predictions);
   if (modules == 0) return;
-  costs.prediction =
-      Table(spec).gemm({"prediction_in", "prediction_in.dx", "prediction_in.dw"}, s.local_tokens,
-                       2 * s.hidden, s.hidden);
+  costs.prediction = Table(spec).gemm({"prediction_in", "prediction_in.dx", "prediction_in.dw"},
+                                      s.local_tokens, 2 * s.hidden, s.hidden);
   costs.edge_model_flops += static_cast<double>(modules) *
                             (costs.edge_model_flops + 3 * flops_of(costs.prediction->forward));
   costs.final_norm_parameters += to_count(modules * (2 * s.hidden * s.hidden + 3 * s.hidden));
@@ -605,8 +413,10 @@ Wide model_matrices(const ModelSpec& model) {
 TransformerCosts transformer_costs(const TransformerSpec& spec, const ExpertRouting& routing,
                                    std::uint32_t expert_rank) {
   TransformerCosts costs = uniform_costs(spec, routing, expert_rank);
-  const auto ends = static_cast<std::size_t>(spec.gemm_precision_ends);
-  if (spec.gemm_precision == schema::DataType::NONE || ends == 0) return costs;
+  const auto first_layers = static_cast<std::size_t>(spec.gemm_precision_ends);
+  const auto last = static_cast<std::size_t>(spec.gemm_precision_last);
+  const std::size_t last_layers = last != 0 ? last : first_layers;
+  if (spec.gemm_precision == schema::DataType::NONE || last_layers == 0) return costs;
   TransformerSpec plain = spec;
   plain.gemm_precision = plain.attention_precision = schema::DataType::NONE;
   const TransformerCosts others = uniform_costs(plain, routing, expert_rank);
@@ -614,10 +424,11 @@ TransformerCosts transformer_costs(const TransformerSpec& spec, const ExpertRout
   costs.kinds.insert(costs.kinds.end(), others.kinds.begin(), others.kinds.end());
   const std::size_t layers = costs.kind_of_layer.size();
   for (std::size_t i = 0; i < layers; ++i) {
-    if (i < ends || i + ends >= layers) {
+    if (i < first_layers || i + last_layers >= layers) {
       costs.kind_of_layer[i] = static_cast<std::uint8_t>(costs.kind_of_layer[i] + first);
     }
   }
+  costs.prediction = others.prediction;
   return costs;
 }
 

@@ -183,8 +183,8 @@ struct LayerCosts {
   std::vector<AttentionCosts> attention;  // to itself, then to the encoder; of hybrids, or none
   std::optional<MambaCosts> mamba;        // of hybrids
   OperationPair norm, residual;           // of the block of `ffn` or `moe`; and of each block
-  std::optional<OperationPair> sum;      // of parallel blocks
-  std::optional<OperationCost> dropout;  // of a block's output, where the sum does not do it
+  std::optional<OperationPair> sum;       // of parallel blocks
+  std::optional<OperationCost> dropout;   // of a block's output, where the sum does not do it
   std::optional<OperationCost> dropout_backward;
   std::optional<OperationCost> weight_cast;  // of all products, once a step
   std::optional<FfnCosts> ffn;               // dense, or shared experts along with `moe`

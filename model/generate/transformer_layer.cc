@@ -355,8 +355,7 @@ LayerWriter::Node LayerWriter::experts_backward(const LayerCosts& layer, Node gr
   if (with_weights) out_.compute(ffn.out.weight_gradient);
   const bool fused = plan_.spec.kernels.fused_experts;
   if (!fused) activate_backward(ffn);
-  const std::uint32_t dx =
-      sorted_back(moe, product(ffn.in.input_gradient, ffn.in.gradient_cast));
+  const std::uint32_t dx = sorted_back(moe, product(ffn.in.input_gradient, ffn.in.gradient_cast));
   const Exchange home = exchange(moe, false, reduce_slots(moe, dx));
   if (with_weights) out_.compute(ffn.in.weight_gradient);
   out_.compute(moe.permute.backward, {home[0], home[1]});

@@ -40,24 +40,23 @@ OperationCost scan_kernel(const char* name, Wide flops, Wide read_bytes, Wide wr
           .bytes_written = to_count(written_bytes)};
 }
 
-// What the backward pass does again, too: states at the ends of chunks, passed on with so many bytes
-// an element, and scores inside chunks.
+// What the backward pass does again, too: states at the ends of chunks, passed on with so many
+// bytes an element, and scores inside chunks.
 std::vector<OperationCost> scan_beginning(const ScanSizes& z, Wide passed_bytes) {
   const Wide e = z.element;
-  return {scan_kernel("scan.states", 2 * z.inner * z.state, e * (z.inner + z.shared),
-                      kFp32Bytes * z.states),
-          scan_kernel("scan.pass", 2 * z.states, kFp32Bytes * z.states,
-                      passed_bytes * z.states),
-          scan_kernel("scan.scores", 2 * z.chunk * z.shared, 2 * e * z.shared,
-                      kFp32Bytes * z.scores)};
+  return {
+      scan_kernel("scan.states", 2 * z.inner * z.state, e * (z.inner + z.shared),
+                  kFp32Bytes * z.states),
+      scan_kernel("scan.pass", 2 * z.states, kFp32Bytes * z.states, passed_bytes * z.states),
+      scan_kernel("scan.scores", 2 * z.chunk * z.shared, 2 * e * z.shared, kFp32Bytes * z.scores)};
 }
 
 std::vector<OperationCost> scan_forward(const ScanSizes& z) {
   const Wide e = z.element;
   std::vector<OperationCost> kernels = scan_beginning(z, e);
-  kernels.push_back(scan_kernel(
-      "scan.output", 2 * z.inner * z.state + z.chunk * z.inner,
-      e * (z.inner + z.shared + z.states) + kFp32Bytes * z.scores, e * z.inner));
+  kernels.push_back(scan_kernel("scan.output", 2 * z.inner * z.state + z.chunk * z.inner,
+                                e * (z.inner + z.shared + z.states) + kFp32Bytes * z.scores,
+                                e * z.inner));
   return kernels;
 }
 
@@ -100,9 +99,8 @@ MambaCosts mamba_block(const TransformerSpec& spec, const Sizes& s, const Table&
   MambaCosts m;
   m.norm = norm_of(s, table);
   m.in = table.gemm({"mamba_in", "mamba_in.dx", "mamba_in.dw"}, s.tokens, s.hidden, width);
-  m.convolution = {
-      table.row(Op::CONVOLUTION, "convolution", flops, seen, seen),
-      table.row(Op::CONVOLUTION, "convolution.backward", 2 * flops, 2 * seen, seen)};
+  m.convolution = {table.row(Op::CONVOLUTION, "convolution", flops, seen, seen),
+                   table.row(Op::CONVOLUTION, "convolution.backward", 2 * flops, 2 * seen, seen)};
   m.scan = scan_forward(z);
   m.scan_backward = scan_backward(z, m.convolution.forward);
   m.gated_norm = {

@@ -12,8 +12,8 @@ namespace exawarp::model {
 
 void LayerWriter::exchange_heads(const char* name, std::uint64_t bytes) {
   if (plan_.context() == 1) return;
-  out_.wait_for(context_collective(name, schema::CollectiveType::ALL_TO_ALL, bytes,
-                                   out_.last_compute()));
+  out_.wait_for(
+      context_collective(name, schema::CollectiveType::ALL_TO_ALL, bytes, out_.last_compute()));
 }
 
 LayerWriter::Node LayerWriter::mamba_forward(const MambaCosts& m, const LayerCosts& layer,

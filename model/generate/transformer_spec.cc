@@ -10,10 +10,14 @@ std::int64_t kv_heads_of(const ModelSpec& model) {
 LayerKind layer_kind(const ModelSpec& model, std::int64_t index) {
   if (model.pattern.empty()) return LayerKind::kWhole;
   switch (model.pattern.at(static_cast<std::size_t>(index))) {
-    case 'M': return LayerKind::kMamba;
-    case '-': return LayerKind::kFeedForward;
-    case 'E': return LayerKind::kExperts;
-    default: return LayerKind::kAttention;
+    case 'M':
+      return LayerKind::kMamba;
+    case '-':
+      return LayerKind::kFeedForward;
+    case 'E':
+      return LayerKind::kExperts;
+    default:
+      return LayerKind::kAttention;
   }
 }
 

@@ -68,15 +68,15 @@ struct MoeSpec {
   bool clamped = false;  // what goes into experts' activation is clamped
 };
 
-// State-space layers (Mamba-2, Dao and Gu, arXiv:2405.21060), of which model.pattern says where they
-// are. Keys: model.mamba.NAME.
+// State-space layers (Mamba-2, Dao and Gu, arXiv:2405.21060), of which model.pattern says where
+// they are. Keys: model.mamba.NAME.
 struct MambaSpec {
   std::int64_t heads = 0;
   std::int64_t head_dim = 64;
-  std::int64_t state_dim = 128;   // of a head, for each of its head_dim channels
-  std::int64_t groups = 8;        // heads of a group have their inputs and outputs of state in common
-  std::int64_t convolution = 4;   // tokens that the convolution before the scan sees
-  std::int64_t chunk = 128;       // tokens that the scan works on at once
+  std::int64_t state_dim = 128;  // of a head, for each of its head_dim channels
+  std::int64_t groups = 8;  // heads of a group have their inputs and outputs of state in common
+  std::int64_t convolution = 4;  // tokens that the convolution before the scan sees
+  std::int64_t chunk = 128;      // tokens that the scan works on at once
 };
 
 // What a layer of model.pattern is: one block with a norm and a residual sum of its own.
@@ -109,8 +109,8 @@ struct ModelSpec {
   // hybrid_override_pattern says it; empty: all have attention and a feed-forward block.
   std::string pattern = {};
   // model.predictions: modules that predict further tokens (multi-token prediction, DeepSeek-V3,
-  // arXiv:2412.19437, section 2.2): each has a product from twice hidden to hidden, and the head and
-  // its loss once more. Their layers are the last ones of model.layers.
+  // arXiv:2412.19437, section 2.2): each has a product from twice hidden to hidden, and the head
+  // and its loss once more. Their layers are the last ones of model.layers.
   std::int64_t predictions = 0;
   BlockOrder blocks = BlockOrder::kSequential;  // model.blocks
   ModelFamily family = ModelFamily::kDecoder;   // model.family
@@ -463,6 +463,8 @@ struct TransformerSpec {
   // gemm_precision_ends: so many layers at either end of the model whose products are in
   // `precision` all the same.
   std::int64_t gemm_precision_ends = 0;
+  // gemm_precision_last: so many at the end, where these are others than at the start; 0: as many.
+  std::int64_t gemm_precision_last = 0;
   bool dropout = false;               // dropout: of scores, and after each block
   std::int64_t gradient_buckets = 4;  // gradient reductions a stage and step; at most one a layer
                                       // of the stage is made

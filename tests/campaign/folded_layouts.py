@@ -36,7 +36,21 @@ def drawn_model(random, experts):
     if experts:
         model["moe"] = {"experts": random.choice([8, 16, 64]), "top_k": random.choice([1, 2]),
                         "ffn": 256 * heads}
+    if random.random() < 0.3:
+        draw_pattern(random, model, experts)
     return model
+
+
+def draw_pattern(random, model, experts):
+    letters = [random.choice("M*-E" if experts else "M*-") for _ in range(model["layers"])]
+    if experts:
+        letters[0] = "E"
+        if random.random() < 0.5:
+            model["moe"]["latent"] = model["hidden"] // 4
+    model["pattern"] = "".join(letters)
+    if "M" in letters:
+        model["mamba"] = {"heads": 2 * model["heads"], "head_dim": 64, "groups": 8}
+    model["predictions"] = random.choice([0, 0, 1])
 
 
 def drawn_parallel(random, devices, experts):
@@ -77,7 +91,7 @@ def drawn_study(random):
         "sequence_length": random.choice([1024, 2048]),
         "global_batch_sequences": parallel["data"] * micro_batches,
         "steps": random.choice([1, 1, 2]),
-        "recompute": random.choice(["none", "selective", "full"]),
+        "recompute": random.choice(["none", "selective", "experts", "full"]),
         "gradient_buckets": random.choice([1, 3, 4])}
     study = {"study": "drawn", "workload": {"transformer": transformer},
              "system": str(campaign.ROOT / "configs" / "systems" / f"{system}.yaml"),

@@ -110,6 +110,27 @@ TEST_F(RoundTrip, OfExpertsHoweverBusy) {
   expect_equal("e.yaml", {"transformer.routing.imbalance=0.5"}, "json");
 }
 
+TEST_F(RoundTrip, OfLayersByLetter) {
+  workspace_.write("h.yaml", R"(transformer:
+  model: {name: tiny, layers: 5, hidden: 256, ffn: 512, heads: 8, vocabulary: 1024,
+          pattern: "ME*-E", mamba: {heads: 8, head_dim: 64, state_dim: 32, groups: 4},
+          moe: {experts: 8, top_k: 2, ffn: 256, latent: 64}}
+  parallel: {tensor: 2, data: 4, expert: 4}
+  sequence_length: 128
+  global_batch_sequences: 8
+)");
+  const std::vector<Sets> table{{"recompute=none"},
+                                {"recompute=experts"},
+                                {"parallel.context=2", "parallel.data=2", "parallel.expert=2"},
+                                {"parallel.pipeline=2", "model.predictions=1"},
+                                {"gemm_precision=fp8", "routing.imbalance=0.5"}};
+  for (Sets sets : table) {
+    for (std::string& set : sets) set = "transformer." + set;
+    SCOPED_TRACE(sets.back());
+    expect_equal("h.yaml", sets);
+  }
+}
+
 TEST_F(RoundTrip, OfEachPresetMadeSmall) {
   const Sets dense{"transformer.parallel.tensor=2", "transformer.parallel.pipeline=2",
                    "transformer.parallel.data=2", "transformer.model.layers=4",

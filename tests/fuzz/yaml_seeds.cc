@@ -218,6 +218,10 @@ std::vector<std::string> workload_spec_seeds() {
               "moe: {experts: 4, top_k: 2, ffn: 32, shared_ffn: 32, dense_layers: 1, every: 1}") +
           parallel + "sequence_length: 16\n  routing: {imbalance: 0.5, seed: 3, capacity_factor: "
           "1.5, pad: true}\n",
+      spec_of("name: h, layers: 4, hidden: 64, ffn: 128, heads: 4, vocabulary: 100, pattern: "
+              "\"ME*-\", predictions: 1, mamba: {heads: 4, head_dim: 8, state_dim: 8, groups: 2, "
+              "convolution: 4, chunk: 8}, moe: {experts: 4, top_k: 2, ffn: 32, latent: 16}") +
+          parallel + "sequence_length: 16\n  recompute: experts\n",
       small + "  schedule: {kind: 1f1b, virtual_stages: 2}\n",
       small + "  schedule: {kind: gpipe, first_stage_layers: 1}\n  flash_attention: false\n",
       small + "  schedule: {kind: interleaved, virtual_stages: 2, chunk_layers: [1, 1, 2, 0]}\n",

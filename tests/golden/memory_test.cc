@@ -73,6 +73,7 @@ double activations(const TransformerSpec& spec) {
     case Recompute::kNone: break;
     case Recompute::kSelective: bytes -= layer.saved.scores; break;
     case Recompute::kLatent: bytes -= layer.saved.again; break;
+    case Recompute::kExperts: bytes -= layer.saved.experts; break;
     case Recompute::kFull: bytes -= layer.saved.all() - layer.saved.input; break;
   }
   return static_cast<double>(bytes) / kGiB;

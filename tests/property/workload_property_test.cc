@@ -104,6 +104,8 @@ TransformerSpec random_both_ways(std::uint64_t seed) {
   spec.parallel.pipeline += spec.parallel.pipeline % 2;
   if (spec.parallel.sharding == Sharding::kZero3) spec.parallel.sharding = Sharding::kZero2;
   spec.model.layers = std::max(spec.model.layers, spec.parallel.pipeline);
+  std::string& pattern = spec.model.pattern;
+  if (!pattern.empty()) pattern.resize(static_cast<std::size_t>(spec.model.layers), '*');
   const auto more = static_cast<std::int64_t>(core::random_bits(seed, 1000) % 4);
   spec.global_batch_sequences =
       (spec.parallel.pipeline + more) * 2 * spec.parallel.data * spec.micro_batch_sequences;

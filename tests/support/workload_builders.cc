@@ -43,6 +43,19 @@ TransformerSpec tiny_gpt() {
 
 namespace {
 
+// A letter for each layer, of those that the rest of the model goes with.
+template <class Below>
+void draw_pattern(model::ModelSpec& model, const Below& below) {
+  const bool experts = model.moe.experts != 0;
+  const std::string letters = experts ? "M*-E" : "M*-";
+  for (std::int64_t i = 0; i < model.layers; ++i) {
+    model.pattern += letters[static_cast<std::size_t>(below(letters.size()))];
+  }
+  if (experts) model.pattern.back() = 'E';
+  if (model.pattern.find('M') == std::string::npos) return;
+  model.mamba = {.heads = 8, .head_dim = 16, .state_dim = 8, .groups = 4, .chunk = 8};
+}
+
 // Ways of splitting and scheduling that go with any of the above.
 template <class Below>
 void draw_options(TransformerSpec& spec, const Below& below) {
@@ -67,7 +80,7 @@ void draw_options(TransformerSpec& spec, const Below& below) {
     spec.routing.imbalance = below(2) == 0 ? 0 : 0.5;
   }
   if (spec.schedule.virtual_stages == 1) spec.schedule.kind = static_cast<ScheduleKind>(below(3));
-  spec.recompute.kind = static_cast<model::Recompute>(below(3));
+  spec.recompute.kind = static_cast<model::Recompute>(below(5));
   spec.overlap.tensor = static_cast<model::TensorOverlap>(below(3));
   spec.overlap.gradients = below(2) == 0;
   spec.overlap.parameters = below(2) == 0;
@@ -83,6 +96,9 @@ void draw_options(TransformerSpec& spec, const Below& below) {
   }
   if (below(2) == 0) spec.gradient_bucket_parameters = 1 << 14;
   spec.host_time = {below(2) * 1'000'000};
+  if (experts) spec.model.moe.latent = 16 * below(2);
+  spec.model.predictions = below(3);
+  if (below(2) == 0) draw_pattern(spec.model, below);
 }
 
 }  // namespace

@@ -393,6 +393,25 @@ TEST(Kernels, LayersAtTheEndsKeepTheirPrecision) {
   }
 }
 
+TEST(Kernels, LayersAtTheEndAloneKeepTheirPrecision) {
+  TransformerSpec spec = fp8_llama();
+  spec.gemm_precision_last = 3;
+  spec.model.predictions = 1;
+  const WorkloadGraph graph = generate_transformer(spec);
+  for (const NamedNode& node : nodes_named(graph, 0, "ffn_in")) {
+    const bool at_end = node.node.getLayer() != 0;
+    EXPECT_EQ(node.node.getDataType(), at_end ? schema::DataType::BF16 : schema::DataType::FP8);
+  }
+  for (const NamedNode& node : nodes_named(graph, 0, "prediction_in")) {
+    EXPECT_EQ(node.node.getDataType(), schema::DataType::BF16);
+  }
+  spec.gemm_precision_last = 0;
+  const WorkloadGraph narrow = generate_transformer(spec);
+  for (const NamedNode& node : nodes_named(narrow, 0, "prediction_in")) {
+    EXPECT_EQ(node.node.getDataType(), schema::DataType::FP8);
+  }
+}
+
 // P = 4 layers, embedding and head of 512 x 64 each, and the last norm.
 TEST(Kernels, TheEndOfAStepUnscalesClipsAndCopies) {
   TransformerSpec spec = tests::tiny_llama();

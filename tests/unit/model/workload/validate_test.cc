@@ -154,7 +154,7 @@ const Case kCases[] = {
      "programs[1] \"stage 1\" nodes[5]: position: 1000 in stream 0; expected less than its length, "
      "40"},
     {"Enumerator", [](W w) { set_raw_enum(w.getPrograms()[0].getNodes()[1], 99); },
-     "programs[0] \"stage 0\" nodes[1]: operation: no such value: 99; expected 0 to 8"},
+     "programs[0] \"stage 0\" nodes[1]: operation: no such value: 99; expected 0 to 9"},
     {"DependencyRange", [](W w) { w.getPrograms()[0].getNodes()[4].setFirstDependency(1000); },
      "programs[0] \"stage 0\" nodes[4]: dependencies: 1000 to 1001 (exclusive); expected at most "
      "36"},
