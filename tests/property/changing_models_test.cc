@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "tests/support/run_matrix.h"
+#include "tests/support/seeds.h"
 #include "tests/support/storm_model.h"
 
 namespace exawarp::tests {
@@ -45,7 +46,7 @@ struct ChangingStorm {
 };
 
 TEST(ChangingModels, HaveOneDigestInEveryMode) {
-  for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, kCases)) {
     const ChangingStorm storm(seed);
     const MatrixModel matrix = storm.matrix_of(*storm.model);
     const pdes::RunResult usual = run_case(matrix, {});
@@ -61,7 +62,7 @@ TEST(ChangingModels, HaveOneDigestInEveryMode) {
 }
 
 TEST(ChangingModels, AForkIsWhatKnewOfTheChangeFromTheStart) {
-  for (std::uint64_t seed = 1; seed <= kCases; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, kCases)) {
     const ChangingStorm storm(seed);
     const pdes::RunResult usual = run_case(storm.matrix_of(*storm.model), {});
     std::vector<WholeCut> taken;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "tests/support/draws.h"
+#include "tests/support/seeds.h"
 #include "tests/support/topologies.h"
 #include "tests/support/traffic_fixture.h"
 
@@ -75,7 +76,7 @@ TEST(FastForwardProperty, AllOfEveryMessageArrivesInEveryModeAtTheSameTime) {
   const char* wanted = std::getenv("EXAWARP_PROPERTY_CASES");
   const std::uint64_t cases = wanted == nullptr ? 12 : std::strtoull(wanted, nullptr, 10);
   std::uint64_t skipped = 0, with_skips = 0, cut_short = 0, rolled_back = 0;
-  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, cases)) {
     Draws draw(seed, 0xfa57);
     const auto topology = random_topology(draw);
     if (topology->devices() < 2) continue;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "tests/support/draws.h"
+#include "tests/support/seeds.h"
 #include "tests/support/topologies.h"
 #include "tests/support/traffic_fixture.h"
 
@@ -73,7 +74,7 @@ TEST(PacketProperty, EveryMessageArrivesInEveryModeAtTheSameTime) {
   const std::uint64_t cases = wanted == nullptr ? 25 : std::strtoull(wanted, nullptr, 10);
   const std::vector<tests::TopologyCase> topologies = tests::topology_cases();
   std::uint64_t rolled_back = 0;
-  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, cases)) {
     Draws draw(seed, kPacketDraws);
     const tests::TopologyCase& shape = topologies[draw.below(topologies.size())];
     const auto topology = shape.make();
@@ -136,7 +137,7 @@ TEST(PacketProperty, EveryMessageArrivesAroundLinksThatAreDown) {
   const std::uint64_t cases = wanted == nullptr ? 16 : std::strtoull(wanted, nullptr, 10);
   const std::vector<tests::TopologyCase> topologies = tests::topology_cases();
   std::uint64_t with_failures = 0;
-  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, cases)) {
     Draws draw(seed + 77'000, kPacketDraws);
     const tests::TopologyCase& shape = topologies[draw.below(topologies.size())];
     const auto topology = shape.make();

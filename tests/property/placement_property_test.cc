@@ -9,6 +9,7 @@
 #include "core/permutation.h"
 #include "core/random.h"
 #include "model/job/placement.h"
+#include "tests/support/seeds.h"
 
 namespace exawarp::tests {
 namespace {
@@ -76,7 +77,7 @@ void expect_bijection(const Allocation& allocation, const std::vector<PlacementR
 }
 
 TEST(Placement, AnyMixOfJobsGetsDevicesOfItsOwn) {
-  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 400)) {
     const std::string what = "seed " + std::to_string(seed);
     std::uint64_t draw = 0;
     const auto random = [&](std::uint64_t below) {
@@ -104,7 +105,7 @@ TEST(Placement, AnyMixOfJobsGetsDevicesOfItsOwn) {
 }
 
 TEST(Placement, RanksThatAreSaidToShareANodeDo) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 100)) {
     const ClusterShape shape{.devices = 128, .node_devices = 8, .leaf_devices = 32};
     std::vector<PlacementRequest> requests(3);
     for (std::uint32_t j = 0; j < 3; ++j) {

@@ -9,6 +9,7 @@
 
 #include "core/random.h"
 #include "tests/support/run_matrix.h"
+#include "tests/support/seeds.h"
 #include "tests/support/storm_model.h"
 
 namespace exawarp::tests {
@@ -71,7 +72,7 @@ void expect_same(const Storm& storm, const pdes::RunResult& result, const RunCas
 
 TEST(RandomCuts, ARunGoesOnFromATimeInAnotherMode) {
   std::uint64_t cuts = 0;
-  for (std::uint64_t seed = 1; seed <= case_count(); ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, case_count())) {
     Storm storm(seed);
     const auto every = core::Time{1 + storm.whole.last_event.ps / 5};
     std::vector<WholeCut> taken;
@@ -101,7 +102,7 @@ TEST(RandomCuts, ARunGoesOnFromATimeInAnotherMode) {
 }
 
 TEST(RandomCuts, BetweenAnyTwoEpochs) {
-  for (std::uint64_t seed = 1; seed <= case_count(); ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, case_count())) {
     Storm storm(seed);
     std::vector<WholeCut> taken;
     const RunCase before = random_case(3 * seed + 2);

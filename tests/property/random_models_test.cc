@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "tests/support/run_matrix.h"
+#include "tests/support/seeds.h"
 #include "tests/support/storm_model.h"
 
 namespace exawarp::tests {
@@ -42,7 +43,7 @@ TEST(RandomModels, AgreeWithTheSequentialRun) {
   const char* wanted = std::getenv("EXAWARP_PROPERTY_CASES");
   const std::uint64_t cases = wanted == nullptr ? 50 : std::strtoull(wanted, nullptr, 10);
   std::uint64_t rolled_back = 0;
-  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, cases)) {
     const tests::StormOptions storm = tests::random_storm(seed);
     const auto model = tests::make_storm(storm);
     const tests::MatrixModel matrix{.model = model.get(),

@@ -7,6 +7,7 @@
 #include "model/workload/ideal_schedule.h"
 #include "model/workload/validate.h"
 #include "tests/fuzz/read_workload.h"
+#include "tests/support/seeds.h"
 #include "tests/support/workload_builders.h"
 
 namespace exawarp::tests {
@@ -15,7 +16,7 @@ namespace {
 using namespace model;
 
 TEST(SampleProperty, EverySampledGraphIsValidAndRunsToItsEnd) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 100)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::vector<WorkloadGraph> given;
     given.push_back(generate_transformer(random_transformer(seed)));

@@ -11,6 +11,7 @@
 #include "model/generate/transformer.h"
 #include "model/workload/ideal_schedule.h"
 #include "model/workload/validate.h"
+#include "tests/support/seeds.h"
 #include "tests/support/workload_builders.h"
 
 namespace exawarp::tests {
@@ -75,7 +76,7 @@ WorkloadGraph workload_of(const Drawn& d, bool together = false) {
 class EverySchedule : public testing::TestWithParam<std::pair<ScheduleKind, bool>> {};
 
 TEST_P(EverySchedule, EndsAfterItsWorkAndTheIdleTimeOfItsFormula) {
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 40)) {
     const Drawn d = draw(GetParam().first, GetParam().second, seed);
     SCOPED_TRACE(testing::Message()
                  << "seed " << seed << ": " << d.stages << " stages of " << d.chunks << " chunks, "
@@ -93,7 +94,7 @@ TEST_P(EverySchedule, EndsAfterItsWorkAndTheIdleTimeOfItsFormula) {
 }
 
 TEST_P(EverySchedule, EachStageHasForwardBeforeBackwardBeforeWeights) {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 200)) {
     const Drawn d = draw(GetParam().first, GetParam().second, seed);
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const bool both_ways = d.kind == ScheduleKind::kDualPipe;
@@ -117,7 +118,7 @@ TEST_P(EverySchedule, EachStageHasForwardBeforeBackwardBeforeWeights) {
 
 // With one forward pass more to warm up no pair waits for itself.
 TEST(PassesTogether, EndAndAreOfDifferentMicroBatches) {
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 40)) {
     const Drawn d = draw(ScheduleKind::k1F1B, seed % 2 == 0, seed);
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const PipelineShape shape{d.stages, d.chunks, d.micro_batches, true};

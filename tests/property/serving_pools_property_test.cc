@@ -15,6 +15,7 @@
 #include "model/serving/replica.h"
 #include "pdes/transport.h"
 #include "tests/support/cluster_fixture.h"
+#include "tests/support/seeds.h"
 
 namespace exawarp::tests {
 namespace {
@@ -142,7 +143,7 @@ AtTheEnd end_of(const model::Cluster& cluster) {
 TEST(RandomPools, AgreeWithTheSequentialRunAndKeepNothing) {
   const char* wanted = std::getenv("EXAWARP_PROPERTY_CASES");
   const std::uint64_t cases = wanted == nullptr ? 16 : std::strtoull(wanted, nullptr, 10);
-  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, cases)) {
     PoolDraw draw(seed);
     const std::vector<Pool> pools = draw();
     std::vector<model::WorkloadGraph> graphs;

@@ -11,6 +11,7 @@
 #include "model/serving/outcome.h"
 #include "pdes/transport.h"
 #include "tests/support/run_matrix.h"
+#include "tests/support/seeds.h"
 
 namespace exawarp::tests {
 namespace {
@@ -121,7 +122,7 @@ TEST(RandomServing, AgreesWithTheSequentialRunAndKeepsNothing) {
   const char* wanted = std::getenv("EXAWARP_PROPERTY_CASES");
   const std::uint64_t cases = wanted == nullptr ? 24 : std::strtoull(wanted, nullptr, 10);
   Kept kept;
-  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, cases)) {
     SpecDraw draw(seed);
     const Serving serving(draw());
     Outcome outcome(serving.spec());

@@ -8,6 +8,7 @@
 #include "tests/support/cluster_fixture.h"
 #include "tests/support/draws.h"
 #include "tests/support/goal_runs.h"
+#include "tests/support/seeds.h"
 #include "tests/support/storm_model.h"
 #include "tests/support/traffic_fixture.h"
 
@@ -30,7 +31,7 @@ std::vector<tests::RunCase> rebuilding_cases(std::uint64_t events, Time window) 
 }
 
 TEST(StateRebuild, OfStormsLeavesTheDigest) {
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 5)) {
     const tests::StormOptions storm = tests::random_storm(seed);
     const auto model = tests::make_storm(storm);
     const tests::MatrixModel matrix{.model = model.get(),
@@ -69,7 +70,7 @@ TEST(StateRebuild, OfPholdLeavesTheDigest) {
 }
 
 TEST(StateRebuild, OfGoalHostsLeavesTheDigest) {
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 4)) {
     const auto schedule = tests::random_schedule(seed, 6);
     for (const std::uint64_t eager_limit : {0u, 1500u}) {
       const auto parameters = tests::random_parameters(seed, eager_limit);
@@ -156,7 +157,7 @@ void expect_rebuildable(const model::ClusterOptions& options, std::uint64_t seed
 }
 
 TEST(StateRebuild, OfAnAnalyticalClusterLeavesTheDigest) {
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 3)) {
     Draws draw(seed, 0x7e8);
     expect_rebuildable({.analytical_network = true,
                         .compute_jitter = 0.2,
@@ -167,7 +168,7 @@ TEST(StateRebuild, OfAnAnalyticalClusterLeavesTheDigest) {
 }
 
 TEST(StateRebuild, OfAClusterOfMessagesLeavesTheDigest) {
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 3)) {
     Draws draw(seed, 0x7e8);
     expect_rebuildable(random_troubles(draw), seed, 200);
   }

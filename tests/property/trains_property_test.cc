@@ -11,6 +11,7 @@
 #include "model/network/packet/port_counters.h"
 #include "pdes/transport.h"
 #include "tests/support/draws.h"
+#include "tests/support/seeds.h"
 #include "tests/support/topologies.h"
 #include "tests/support/traffic_fixture.h"
 
@@ -155,7 +156,7 @@ TEST(TrainsProperty, GiveWhatSinglePacketsGive) {
   const char* wanted = std::getenv("EXAWARP_TRAINS_CASES");
   const std::uint64_t cases = wanted == nullptr ? 60 : std::strtoull(wanted, nullptr, 10);
   std::uint64_t with_trains = 0, events = 0, events_of_packets = 0;
-  for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, cases)) {
     Draws draw(seed, 0x7a1);
     const Made topology = random_topology(draw);
     const PacketOptions network = random_network(draw);

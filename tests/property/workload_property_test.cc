@@ -15,6 +15,7 @@
 #include "model/generate/transformer.h"
 #include "model/workload/validate.h"
 #include "tests/fuzz/read_workload.h"
+#include "tests/support/seeds.h"
 #include "tests/support/workload_builders.h"
 
 namespace exawarp::tests {
@@ -23,7 +24,7 @@ namespace {
 using namespace model;
 
 TEST(WorkloadProperty, EveryGeneratedWorkloadIsValidAndMatches) {
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 150)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const WorkloadGraph graph = generate_transformer(random_transformer(seed));  // validates
     EXPECT_EQ(find_unmatched(graph), std::vector<std::string>{});
@@ -32,7 +33,7 @@ TEST(WorkloadProperty, EveryGeneratedWorkloadIsValidAndMatches) {
 }
 
 TEST(WorkloadProperty, MemoryIsKnownBeforeAnythingIsGenerated) {
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 150)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const TransformerSpec spec = random_transformer(seed);
     const WorkloadGraph graph = generate_transformer(spec);
@@ -113,7 +114,7 @@ TransformerSpec random_both_ways(std::uint64_t seed) {
 }
 
 TEST(WorkloadProperty, EveryPipelineOfBothWaysIsValidAndRunsToItsEnd) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 100)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const WorkloadGraph graph = generate_transformer(random_both_ways(seed));  // validates
     EXPECT_EQ(find_unmatched(graph), std::vector<std::string>{});
@@ -122,14 +123,14 @@ TEST(WorkloadProperty, EveryPipelineOfBothWaysIsValidAndRunsToItsEnd) {
 }
 
 TEST(WorkloadProperty, EveryGeneratedPipelineRunsToItsEnd) {
-  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 150)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     EXPECT_EQ(nodes_left(generate_transformer(random_transformer(seed))), 0u);
   }
 }
 
 TEST(WorkloadProperty, ModelFlopsDoNotDependOnTheParallelism) {
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 100)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     TransformerSpec spec = random_transformer(seed);
     spec.steps = 1;

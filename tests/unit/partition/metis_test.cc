@@ -8,6 +8,7 @@
 
 #include "partition/quality.h"
 #include "tests/support/graphs.h"
+#include "tests/support/seeds.h"
 
 namespace exawarp::tests {
 namespace {
@@ -82,7 +83,7 @@ TEST(Metis, WeightsBeyondThirtyTwoBitsAreScaledAndStayBalanced) {
 }
 
 TEST(Metis, RandomGraphsAreBalanced) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 20)) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const RandomPlacementCase c = random_placement_case(seed);
     const auto placement = place_by_metis(c.graph, c.request);

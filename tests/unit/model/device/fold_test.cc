@@ -13,6 +13,7 @@
 #include "model/generate/transformer.h"
 #include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
+#include "tests/support/seeds.h"
 #include "tests/support/workload_builders.h"
 
 namespace exawarp::tests {
@@ -89,7 +90,7 @@ std::uint64_t expect_exact(const WorkloadGraph& graph, const Setting& setting = 
 
 TEST(Fold, IsTheWholeRunOfAnyTransformer) {
   std::uint64_t devices = 0, simulated = 0;
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 100)) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const WorkloadGraph graph = generate_transformer(random_transformer(seed));
     devices += graph.device_count();
@@ -100,7 +101,7 @@ TEST(Fold, IsTheWholeRunOfAnyTransformer) {
 
 TEST(Fold, IsTheWholeRunWhereRanksAreScattered) {
   std::uint64_t devices = 0, simulated = 0;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 40)) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const WorkloadGraph graph = generate_transformer(random_transformer(seed));
     devices += graph.device_count();
@@ -112,14 +113,14 @@ TEST(Fold, IsTheWholeRunWhereRanksAreScattered) {
 }
 
 TEST(Fold, IsTheWholeRunWhereReplicasAreSplitBetweenLeaves) {
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 40)) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     expect_exact(generate_transformer(random_transformer(seed)), {.leaf_devices = 12});
   }
 }
 
 TEST(Fold, IsTheWholeRunWhereMessagesAskFirst) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 20)) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     expect_exact(generate_transformer(random_transformer(seed)), {.eager_max_bytes = 0});
   }
@@ -149,7 +150,7 @@ struct Tried {
 
 Tried try_transformers(std::uint64_t seeds, const Setting& setting) {
   Tried tried;
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, seeds)) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const WorkloadGraph graph = generate_transformer(random_transformer(seed));
     const Said folded = run(graph, Folding::required, setting);
@@ -183,7 +184,7 @@ TEST(FoldedMessages, AreThoseOfTheWholeRunWhereNoTwoComeAtOnce) {
 // Where each device is of a class of its own, it has its own number.
 TEST(FoldedMessages, AreThoseOfTheWholeRunWhereAllDevicesDiffer) {
   int differ = 0;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 40)) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const WorkloadGraph graph = generate_transformer(random_transformer(seed));
     const Setting scattered{.placement = {.kind = PlacementKind::random, .seed = seed},

@@ -12,6 +12,7 @@
 #include "model/sample/fidelity.h"
 #include "model/sample/fit.h"
 #include "model/workload/validate.h"
+#include "tests/support/seeds.h"
 #include "tests/support/workload_builders.h"
 
 namespace exawarp::tests {
@@ -148,7 +149,7 @@ TEST(SampleDraw, SharesSamplesOutEvenly) {
   given.push_back(diamond());
   given.push_back(generate_transformer(tiny_llama()));
   const SampleModel model = fit_sample(given);
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 20)) {
     int small = 0;
     for (std::uint32_t i = 0; i < 10; ++i) {
       small += draw_sample(model, {.seed = seed, .count = 10}, i).program(0).node_count() < 10;
@@ -188,7 +189,7 @@ TEST(SampleDraw, NoTextAndNoLargeCostOfTheSourceOccurs) {
 // other half.
 TEST(SampleFidelity, ASampledSetIsAsCloseAsHalvesOfTheGivenAre) {
   std::vector<WorkloadGraph> given, sampled;
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 12)) {
     given.push_back(generate_transformer(random_transformer(seed)));
   }
   const SampleModel model = fit_sample(given);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/goal_runs.h"
+#include "tests/support/seeds.h"
 
 namespace exawarp::tests {
 namespace {
@@ -11,7 +12,7 @@ using model::goal::Schedule;
 
 // Some end early, where equal tags cross over between rounds.
 TEST(RandomSchedules, TheModelEqualsTheOracle) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 60)) {
     const auto ranks = 3 + static_cast<std::uint32_t>(seed % 6);
     const Schedule schedule = tests::random_schedule(seed, ranks);
     for (const std::uint64_t eager_limit : {0u, 1500u, 10'000u}) {
@@ -29,7 +30,7 @@ TEST(RandomSchedules, TheModelEqualsTheOracle) {
 // (docs/decisions/0012-goal-ticks.md).
 TEST(RandomSchedules, NearlyAllTiesAreDecidedAsTheOracleDoes) {
   std::uint64_t differ = 0;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 200)) {
     const auto ranks = 3 + static_cast<std::uint32_t>(seed % 6);
     const Schedule schedule = tests::random_schedule(seed, ranks, Sizes::coarse);
     for (const std::uint64_t eager_limit : {0u, 1500u, 10'000u}) {
@@ -43,7 +44,7 @@ TEST(RandomSchedules, NearlyAllTiesAreDecidedAsTheOracleDoes) {
 
 TEST(RandomSchedules, EveryModeGivesTheSequentialDigestUnderAudit) {
   std::uint64_t rolled_back = 0, audited = 0;
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 12)) {
     const Sizes sizes = seed % 2 == 0 ? Sizes::coarse : Sizes::odd;
     const Schedule schedule = tests::random_schedule(seed, 8, sizes);
     for (const std::uint64_t eager_limit : {0u, 1500u, 10'000u}) {

@@ -6,6 +6,7 @@
 
 #include "model/guests/goal/schedule_writer.h"
 #include "tests/support/goal_runs.h"
+#include "tests/support/seeds.h"
 
 namespace exawarp::tests {
 namespace {
@@ -78,7 +79,7 @@ std::int64_t finish_without_contention(const Graph& graph) {
 }
 
 TEST(SeveralCpus, AnOperationStartsWhenAllThatItWaitsForAllows) {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 10)) {
     const std::vector<Graph> graphs = random_graphs(seed, 1000, {3, 12, 0});
     const tests::GoalRun run = tests::run_goal(schedule_of(graphs), {});
     ASSERT_EQ(run.unended, 0u) << "seed " << seed;
@@ -163,7 +164,7 @@ TEST(SeveralCpus, SharedOnesAreTakenInTheOrderOfCreation) {
 }
 
 TEST(SeveralCpus, WithOneCpuTheAnswerIsLogGopsims) {
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 5)) {
     const Schedule schedule = schedule_of(random_graphs(seed, 100, {25, 10, 1}));
     const tests::GoalRun run = tests::run_goal(schedule, {});
     ASSERT_EQ(run.finish, tests::goal_oracle(schedule, {})) << "seed " << seed;
@@ -173,7 +174,7 @@ TEST(SeveralCpus, WithOneCpuTheAnswerIsLogGopsims) {
 }
 
 TEST(SeveralCpus, AsLogGopsimTheAnswerIsItsOwn) {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 10)) {
     const Schedule schedule = schedule_of(random_graphs(seed, 100, {20, 10, 3}));
     const tests::GoalRun run = tests::run_goal(schedule, {.as_loggopsim = true});
     ASSERT_EQ(run.finish, tests::goal_oracle(schedule, {})) << "seed " << seed;
@@ -220,7 +221,7 @@ Schedule random_messages(std::uint64_t seed, std::uint32_t ranks, std::uint32_t 
 // another (docs/guide/goal.md).
 TEST(SeveralCpus, WithMessagesTooTheAnswerIsLogGopsimsWhereAsked) {
   std::uint32_t equal = 0;
-  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 100)) {
     const Schedule schedule = random_messages(seed, 3 + static_cast<std::uint32_t>(seed % 4), 3);
     Parameters p = tests::random_parameters(seed, seed % 2 == 0 ? 10'000 : 1500);
     p.as_loggopsim = true;
@@ -233,7 +234,7 @@ TEST(SeveralCpus, WithMessagesTooTheAnswerIsLogGopsimsWhereAsked) {
 
 TEST(SeveralCpus, EveryModeGivesTheSequentialDigestUnderAudit) {
   std::uint64_t rolled_back = 0, audited = 0;
-  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 6)) {
     const Schedule schedule = random_messages(seed, 8, 3);
     for (const bool as_loggopsim : {false, true}) {
       Parameters p = tests::random_parameters(seed, seed % 2 == 0 ? 1500 : 10'000);

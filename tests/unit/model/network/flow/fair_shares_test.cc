@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/random.h"
+#include "tests/support/seeds.h"
 
 namespace exawarp::tests {
 namespace {
@@ -157,14 +158,14 @@ TEST(FairShares, PartsThatShareNoLinkDoNotKnowOfEachOther) {
 }
 
 TEST(FairShares, EqualFillingByUnitsInRandomCases) {
-  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1, 300)) {
     const Case c = random_case(seed);
     EXPECT_EQ(solved(c), filled_by_units(c)) << "seed " << seed;
   }
 }
 
 TEST(FairShares, FillNoLinkTooFullAndGiveEachFlowABottleneck) {
-  for (std::uint64_t seed = 1'001; seed <= 1'300; ++seed) {
+  for (const std::uint64_t seed : case_seeds(1'001, 1'300)) {
     const Case c = random_case(seed);
     const Rates rates = solved(c);
     std::vector<std::uint64_t> used(c.capacities.size()), flows(c.capacities.size()),
@@ -187,7 +188,7 @@ TEST(FairShares, FillNoLinkTooFullAndGiveEachFlowABottleneck) {
 }
 
 TEST(FairShares, DoNotDependOnTheOrderOfFlows) {
-  for (std::uint64_t seed = 2'001; seed <= 2'100; ++seed) {
+  for (const std::uint64_t seed : case_seeds(2'001, 2'100)) {
     Case c = random_case(seed);
     const Rates rates = solved(c);
     std::ranges::reverse(c.flows);
