@@ -65,7 +65,9 @@ struct RankCut {
 // simulated time from time 0.
 struct CutPlan {
   double every_s = 0;     // host seconds; 0: never
-  core::Time every{0};    // simulated time; 0: never
+  // Simulated time; 0: never. Multiples with no event between them, or after them, may be left out:
+  // it depends on what was guessed there and undone.
+  core::Time every{0};
   // On each rank's main thread, between two epochs; all ranks at once. Also where the run is to
   // stop. Empty: no cuts.
   std::function<void(RankCut&&)> take;

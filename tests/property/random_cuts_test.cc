@@ -70,6 +70,11 @@ void expect_same(const Storm& storm, const pdes::RunResult& result, const RunCas
   ASSERT_EQ(result.last_event, storm.whole.last_event) << storm.seed;
 }
 
+// One beyond the last event is taken where a guess lay there that was undone, or not at all.
+void drop_those_after(core::Time last_event, std::vector<WholeCut>& cuts) {
+  while (!cuts.empty() && cuts.back().totals.at > last_event) cuts.pop_back();
+}
+
 TEST(RandomCuts, ARunGoesOnFromATimeInAnotherMode) {
   std::uint64_t cuts = 0;
   for (const std::uint64_t seed : case_seeds(1, case_count())) {
@@ -91,6 +96,8 @@ TEST(RandomCuts, ARunGoesOnFromATimeInAnotherMode) {
         after));
     ASSERT_EQ(output.since(core::Time{0}), storm.output.since(cut.totals.at)) << seed;
     // Times are the same as without the first cut, and so is what the cuts count.
+    drop_those_after(storm.whole.last_event, taken);
+    drop_those_after(storm.whole.last_event, later);
     const std::size_t done = taken.size() - later.size();
     for (std::size_t i = 0; i < later.size(); ++i) {
       ASSERT_EQ(later[i].totals.at, taken[done + i].totals.at) << seed;

@@ -189,7 +189,7 @@ TEST(SampleDraw, NoTextAndNoLargeCostOfTheSourceOccurs) {
 // other half.
 TEST(SampleFidelity, ASampledSetIsAsCloseAsHalvesOfTheGivenAre) {
   std::vector<WorkloadGraph> given, sampled;
-  for (const std::uint64_t seed : case_seeds(1, 12)) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     given.push_back(generate_transformer(random_transformer(seed)));
   }
   const SampleModel model = fit_sample(given);
