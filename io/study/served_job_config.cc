@@ -131,8 +131,13 @@ void check_model(const YamlSection& section, const ServedJobConfig& job) {
     section.fail("experts", "are exchanged, but the model has none; expected sum");
   }
   check_pool(section, job.pool);
+  check_states(job.model, job.pool.spec, section.where("scheduler"));
   if (!job.decode) return;
   const YamlSection decode = section.section("decode");
+  if (job.model.mamba.heads != 0) {
+    section.fail("decode", "takes over keys and values, but no states of state-space layers, which "
+                           "model.pattern has; expected one pool");
+  }
   check_pool(decode, *job.decode);
   check_messages(decode, job);
 }

@@ -410,19 +410,36 @@ void check_request_source(const RequestSource& source, const std::string& place)
   check_source(source, place);
 }
 
+void check_states(const model::ModelSpec& model, const Spec& spec, const std::string& place) {
+  if (model.mamba.heads == 0) return;
+  const auto refuse = [&](const char* key, const char* expected) {
+    throw core::InputError(
+        place, fmt::format("{}: moves keys and values, but no states of state-space layers, which "
+                           "model.pattern has; expected {}",
+                           key, expected));
+  };
+  if (spec.prefix_cache) refuse("prefix_cache", "false");
+  if (spec.preemption == model::serving::Preemption::swap) refuse("preemption", "recompute");
+}
+
 std::uint32_t blocks_that_fit(const std::string& place,
                               const model::serving::IterationSpec& iteration,
                               const model::Accelerator& accelerator, const Spec& spec) {
   std::uint64_t blocks = 0;
   try {
-    blocks = model::serving::room_for_tokens(iteration, accelerator, {}, spec.stages) /
+    blocks = model::serving::room_for_tokens(iteration, accelerator,
+                                             {.sequences = spec.batch_requests_max}, spec.stages) /
              spec.block_tokens;
   } catch (const model::SpecProblem& problem) {
     throw core::InputError(place, problem.what());
   }
   if (blocks == 0) {
-    throw core::InputError(place, "the weights leave no room for keys and values; expected more "
-                                  "devices or stages, or blocks");
+    const bool has_states = iteration.model.mamba.heads != 0;
+    throw core::InputError(
+        place, fmt::format("the weights{} leave no room for keys and values; expected more devices "
+                           "or stages{}, or blocks",
+                           has_states ? " and states" : "",
+                           has_states ? ", a smaller batch_requests_max" : ""));
   }
   return static_cast<std::uint32_t>(std::min(blocks, model::serving::kBlocksMax));
 }
@@ -439,6 +456,7 @@ ServingStudy read_serving_study(const std::string& path,
   document.finish();
   check_source(out.requests, path);
   check_profile(out, path);
+  if (out.iteration) check_states(out.iteration->spec.model, out.spec, path + ": serving");
   if (out.spec.blocks == 0 && !out.iteration) {
     throw core::InputError(path, "serving.blocks: is missing; expected how many blocks of keys and "
                                  "values a replica has room for, or iteration");

@@ -83,19 +83,26 @@ std::vector<OperationCost> scan_backward(const ScanSizes& z, const OperationCost
   return kernels;
 }
 
-Wide in_width(const MambaSpec& mamba, Wide tensor) {
+}  // namespace
+
+Wide mamba_in_width(const MambaSpec& mamba, Wide tensor) {
   const Wide shared = wide(mamba.groups) * wide(mamba.state_dim);
   return (2 * wide(mamba.heads) * wide(mamba.head_dim) + 2 * shared + wide(mamba.heads)) / tensor;
 }
 
-}  // namespace
+MambaState mamba_state(const MambaSpec& mamba) {
+  const Wide channels = wide(mamba.heads) * wide(mamba.head_dim);
+  const Wide shared = wide(mamba.groups) * wide(mamba.state_dim);
+  return {.scan = channels * wide(mamba.state_dim),
+          .convolution = (channels + 2 * shared) * wide(mamba.convolution - 1)};
+}
 
 MambaCosts mamba_block(const TransformerSpec& spec, const Sizes& s, const Table& table) {
   const MambaSpec& mamba = spec.model.mamba;
   const ScanSizes z = scan_sizes(mamba, s);
   const Wide seen = z.inner + 2 * z.shared;  // by the convolution
   const Wide flops = 2 * wide(mamba.convolution) * seen;
-  const Wide width = in_width(mamba, s.tensor);
+  const Wide width = mamba_in_width(mamba, s.tensor);
   MambaCosts m;
   m.norm = norm_of(s, table);
   m.in = table.gemm({"mamba_in", "mamba_in.dx", "mamba_in.dw"}, s.tokens, s.hidden, width);
@@ -120,12 +127,13 @@ Wide mamba_parameters(const ModelSpec& model, Wide hidden, Wide tensor) {
   const Wide of_heads = 3 * wide(mamba.heads);  // decay, step and skip
   // The convolution's with its bias, and the gated norm's.
   const Wide small = seen * (wide(mamba.convolution) + 1) + of_heads + channels;
-  return hidden * in_width(mamba, 1) / tensor + small / tensor + channels * hidden / tensor;
+  return hidden * mamba_in_width(mamba, 1) / tensor + small / tensor + channels * hidden / tensor;
 }
 
 Wide mamba_saved(const ModelSpec& model, const Sizes& s) {
   const Wide channels = wide(model.mamba.heads) * wide(model.mamba.head_dim) / s.tensor;
-  return s.local_tokens * s.hidden + s.tokens * (in_width(model.mamba, s.tensor) + 2 * channels);
+  return s.local_tokens * s.hidden +
+         s.tokens * (mamba_in_width(model.mamba, s.tensor) + 2 * channels);
 }
 
 }  // namespace exawarp::model

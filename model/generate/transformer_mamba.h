@@ -45,6 +45,16 @@ namespace exawarp::model {
 
 MambaCosts mamba_block(const TransformerSpec& spec, const Sizes& s, const Table& table);
 
+// Of a layer, all heads together: elements of a sequence's state, which are kept in fp32, and of
+// what its convolution still sees, in the precision of activations.
+struct MambaState {
+  Wide scan = 0, convolution = 0;
+};
+MambaState mamba_state(const MambaSpec& mamba);
+
+// Columns of the first product: gate, what the convolution sees, time steps.
+Wide mamba_in_width(const MambaSpec& mamba, Wide tensor);
+
 // On one rank, the norm before it not among them.
 Wide mamba_parameters(const ModelSpec& model, Wide hidden, Wide tensor);
 

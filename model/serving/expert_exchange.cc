@@ -1,6 +1,7 @@
 #include "model/serving/expert_exchange.h"
 
 #include "model/generate/expert_routing.h"
+#include "model/generate/layer_counts.h"
 #include "model/generate/spec_range.h"
 
 namespace exawarp::model::serving {
@@ -22,7 +23,7 @@ std::uint32_t exchanges_of(const Pool& pool) {
 std::uint64_t exchange_bytes(const Pool& pool, std::uint64_t tokens) {
   const ModelSpec& model = pool.model;
   const std::uint64_t of_layer = kElementBytes * tokens * pool.layout.attention_data *
-                                 unsign(model.moe.top_k) * unsign(model.hidden);
+                                 unsign(model.moe.top_k) * unsign(expert_width_of(model));
   const std::uint64_t parts = std::uint64_t{exchanges_of(pool)} * pool.layout.pipeline;
   return (expert_layers_of(model) * of_layer + parts - 1) / parts;
 }
@@ -61,7 +62,8 @@ std::vector<std::uint64_t> exchange_table(const Pool& pool,
 std::uint64_t sums_of_layers(const Pool& pool) {
   const std::uint64_t layers = unsign(pool.model.layers);
   if (pool.layout.attention_data > 1 || pool.model.blocks != BlockOrder::kSequential) return layers;
-  return 2 * layers - (exchanges(pool) ? expert_layers_of(pool.model) : 0);
+  return layer_counts(pool.model).blocks() -
+         (exchanges(pool) ? expert_layers_of(pool.model) : 0);
 }
 
 std::uint64_t regrouped_layers(const Pool& pool) {

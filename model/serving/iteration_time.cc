@@ -7,10 +7,11 @@
 
 #include "core/check.h"
 #include "model/compute/compute_models.h"
-#include "model/generate/expert_routing.h"
+#include "model/generate/layer_counts.h"
 #include "model/generate/spec.h"
 #include "model/generate/spec_range.h"
 #include "model/generate/transformer.h"
+#include "model/generate/transformer_mamba.h"
 
 namespace exawarp::model::serving {
 namespace {
@@ -42,18 +43,15 @@ class KernelPrices {
         models_(accelerator, {.fidelity = ComputeFidelity::table}),
         t_(unsign(spec.tensor)),
         group_(t_ / unsign(spec.attention_data)),
-        hidden_(unsign(m_.hidden)) {}
+        hidden_(unsign(m_.hidden)),
+        counts_(layer_counts(m_)) {}
 
   // All of a batch of `n` tokens but attention cores and the head, and, where groups of devices
   // have requests of their own, what is in grouped().
   [[nodiscard]] std::int64_t linear(std::uint64_t n) const {
-    const std::uint64_t layers = unsign(m_.layers);
-    const std::uint64_t with_experts = expert_layers_of(m_);
-    const bool apart = group_ != t_;
-    std::int64_t ps = times(layers, (apart ? 0 : grouped_in_layer(n)) + all_reduce(n, t_));
-    if (m_.blocks != BlockOrder::kSequential) ps += times(layers, summed_blocks(n));
-    ps += times(layers - with_experts, ffn(n, unsign(m_.ffn)));
-    if (with_experts != 0) ps += times(with_experts, experts(n));
+    std::int64_t ps = m_.pattern.empty() ? whole_layers(n) : layers_of_one_block(n);
+    ps += times(counts_.feed_forward, ffn(n, unsign(m_.ffn)));
+    if (counts_.experts != 0) ps += times(counts_.experts, experts(n));
     return ps + element_wise(Op::EMBEDDING, n * hidden_, n * hidden_);
   }
 
@@ -73,25 +71,79 @@ class KernelPrices {
 
   // `n` tokens of one prompt, alone: all layers without a window, and all with one.
   [[nodiscard]] std::int64_t prompt_core(std::uint64_t n) const {
-    return times(unsign(m_.layers) - windowed_layers(), prompt_core_of_layer(n, 0));
+    return times(counts_.attention - counts_.windowed, prompt_core_of_layer(n, 0));
   }
   [[nodiscard]] std::int64_t windowed_prompt_core(std::uint64_t n) const {
-    return times(windowed_layers(), prompt_core_of_layer(n, unsign(m_.window)));
+    return times(counts_.windowed, prompt_core_of_layer(n, unsign(m_.window)));
+  }
+
+  // `n` tokens of one prompt: convolutions and scans of state-space layers.
+  [[nodiscard]] std::int64_t prompt_scan(std::uint64_t n) const {
+    TransformerSpec share;
+    share.model = m_;
+    share.parallel.tensor = spec_.tensor;
+    share.parallel.sequence_parallel = false;
+    const auto tokens = static_cast<std::int64_t>(n);
+    const MambaCosts layer = mamba_block(share, sizes_of(share, tokens), Table(share));
+    std::int64_t ps = kernel(layer.convolution.forward);
+    for (const OperationCost& cost : layer.scan) ps += kernel(cost);
+    return times(counts_.mamba, ps);
   }
 
   // One token each of `n` sequences of `context` tokens, all layers.
   [[nodiscard]] std::int64_t decode_core(std::uint64_t n, std::uint64_t context) const {
-    const std::uint64_t windowed = windowed_layers();
     const std::uint64_t sight = std::min(context, unsign(m_.window));
-    return times(unsign(m_.layers) - windowed, decode_core_of_layer(n, context)) +
-           times(windowed, decode_core_of_layer(n, sight));
+    std::int64_t ps = times(counts_.attention - counts_.windowed, decode_core_of_layer(n, context));
+    if (counts_.windowed != 0) ps += times(counts_.windowed, decode_core_of_layer(n, sight));
+    if (counts_.mamba != 0) ps += times(counts_.mamba, state_updates(n));
+    return ps;
   }
 
  private:
-  [[nodiscard]] std::uint64_t windowed_layers() const {
-    std::uint64_t windowed = 0;
-    for (std::int64_t i = 0; i < m_.layers; ++i) windowed += is_windowed(m_, i) ? 1 : 0;
-    return windowed;
+  // But their feed-forward blocks and experts.
+  [[nodiscard]] std::int64_t whole_layers(std::uint64_t n) const {
+    const bool apart = group_ != t_;
+    std::int64_t ps =
+        times(counts_.attention, (apart ? 0 : grouped_in_layer(n)) + all_reduce(n, t_));
+    if (m_.blocks != BlockOrder::kSequential) ps += times(counts_.attention, summed_blocks(n));
+    return ps;
+  }
+  // The same of a model by letters: each has a norm and a sum of its own.
+  [[nodiscard]] std::int64_t layers_of_one_block(std::uint64_t n) const {
+    std::int64_t ps = times(counts_.blocks(), norm(n) + all_reduce(n, t_));
+    ps += times(counts_.attention, attention_products(n));
+    return counts_.mamba == 0 ? ps : ps + times(counts_.mamba, mamba_products(n));
+  }
+
+  // Of a state-space layer all but convolution and scan.
+  [[nodiscard]] std::int64_t mamba_products(std::uint64_t n) const {
+    const MambaSpec& mamba = m_.mamba;
+    const std::uint64_t channels = unsign(mamba.heads * mamba.head_dim) / t_;
+    return gemm(spec_.precision, n, hidden_, to_count(mamba_in_width(mamba, t_))) +
+           element_wise(Op::NORM, 2 * n * channels, n * channels) +
+           gemm(spec_.precision, n, channels, hidden_);
+  }
+  // One token each of `n` sequences, of a layer: their states are read and written, of convolution
+  // and scan in turn; an element of the scan's decays, takes in and gives out.
+  [[nodiscard]] std::int64_t state_updates(std::uint64_t n) const {
+    const MambaState state = mamba_state(m_.mamba);
+    const std::uint64_t scan = n * to_count(state.scan) / t_;
+    const std::uint64_t convolution = n * to_count(state.convolution) / t_;
+    constexpr std::uint64_t kStateElement = 4;
+    return price({.operation = Op::CONVOLUTION,
+                  .data_type = DataType::BF16,
+                  .flops = 2 * convolution,
+                  .bytes = 2 * kElement * convolution}) +
+           price({.operation = Op::SCAN,
+                  .data_type = DataType::BF16,
+                  .flops = 6 * scan,
+                  .bytes = 2 * kStateElement * scan});
+  }
+  [[nodiscard]] std::int64_t kernel(const OperationCost& cost) const {
+    return price({.operation = cost.operation,
+                  .data_type = DataType::BF16,
+                  .flops = cost.flops,
+                  .bytes = cost.bytes_read + cost.bytes_written});
   }
 
   // `window`: tokens that a query sees at most; 0: all.
@@ -251,7 +303,8 @@ class KernelPrices {
         spec_.expert_precision == DataType::NONE ? spec_.precision : spec_.expert_precision;
     const std::uint64_t all = unsign(moe.experts), chosen = unsign(moe.top_k);
     const std::uint64_t matrices = m_.gated_ffn ? 3 : 2;
-    const std::uint64_t whole = matrices * hidden_ * unsign(moe.ffn);  // of one expert
+    const std::uint64_t width = unsign(expert_width_of(m_));
+    const std::uint64_t whole = matrices * width * unsign(moe.ffn);  // of one expert
     const double busy = static_cast<double>(all) *
                         (1 - std::pow(1 - static_cast<double>(chosen) / static_cast<double>(all),
                                       static_cast<double>(n)));
@@ -260,9 +313,9 @@ class KernelPrices {
         .operation = Op::GEMM,
         .data_type = type,
         .flops = 2 * n * chosen * whole / t_,
-        .bytes = weight_bytes(type, weights) + 2 * kElement * n * chosen * hidden_ / t_,
+        .bytes = weight_bytes(type, weights) + 2 * kElement * n * chosen * width / t_,
         .shape = ExpertShape{.tokens = n,
-                             .hidden = hidden_,
+                             .hidden = width,
                              .inner = unsign(moe.ffn),
                              .top_k = chosen,
                              .experts = all,
@@ -273,6 +326,9 @@ class KernelPrices {
     std::int64_t ps = gemm(DataType::BF16, n, hidden_, all) +
                       element_wise(Op::ELEMENTWISE, n * all, n * chosen) + price(routed);
     if (moe.shared_ffn != 0) ps += ffn(n, unsign(moe.shared_ffn));
+    if (moe.latent != 0) {  // whole on each device
+      ps += gemm(spec_.precision, n, hidden_, width) + gemm(spec_.precision, n, width, hidden_);
+    }
     return ps;
   }
 
@@ -280,6 +336,7 @@ class KernelPrices {
   const ModelSpec& m_;
   ComputeModels models_;
   std::uint64_t t_, group_, hidden_;  // devices: of the replica, that split attention
+  LayerCounts counts_;
 };
 
 // Twice the tokens that `tokens` tokens behind `past` others look at through a window: the i-th at
@@ -295,6 +352,18 @@ std::int64_t divides(const char* key, std::int64_t whole, std::int64_t part) {
   return whole / part;
 }
 
+void check_pattern(const IterationSpec& spec) {
+  const ModelSpec& m = spec.model;
+  if (spec.attention_data != 1) {
+    throw SpecProblem("attention_data", "above 1 with model.pattern; expected 1");
+  }
+  if (layer_counts(m).attention == 0) {
+    throw SpecProblem("model.pattern",
+                      "has no attention, and no keys and values; expected a \"*\"");
+  }
+  if (m.mamba.heads != 0) divides("tensor", m.mamba.groups, spec.tensor);
+}
+
 }  // namespace
 
 std::uint64_t weight_bytes(DataType type, std::uint64_t elements) {
@@ -306,16 +375,11 @@ void check(const IterationSpec& spec) {
   if (m.family != ModelFamily::kDecoder) {
     throw SpecProblem("model.family", "of another kind; expected decoder");
   }
-  if (!m.pattern.empty()) {
-    throw SpecProblem("model.pattern", "is given; expected layers of attention and feed-forward");
-  }
   if (m.predictions != 0) throw SpecProblem("model.predictions", "above 0; expected 0");
-  if (m.moe.latent != 0) {
-    throw SpecProblem("model.moe.latent", "is given; expected experts on hidden");
-  }
   check(m);
   in_range("tensor", spec.tensor, 1, kTensorMax);
   divides("attention_data", spec.tensor, spec.attention_data);
+  if (!m.pattern.empty()) check_pattern(spec);
   divides("tensor", m.heads, spec.tensor / spec.attention_data);
   divides("tensor", m.ffn, spec.tensor);
   divides("tensor", m.moe.shared_ffn, spec.tensor);
@@ -354,6 +418,7 @@ IterationTime::IterationTime(const IterationSpec& spec, const Accelerator& accel
   check(spec);
   groups_ = unsign(spec.attention_data);
   window_ = unsign(spec.model.window);
+  has_scans_ = spec.model.mamba.heads != 0;
   Accelerator graph = accelerator;
   graph.launch_latency = accelerator.graph_launch_latency;
   graph.sustained_slowdown = 1;  // decode's kernels, which memory bounds, leave power for prompts'
@@ -363,6 +428,7 @@ IterationTime::IterationTime(const IterationSpec& spec, const Accelerator& accel
     if (groups_ > 1) grouped_.add(n, prices.grouped(n));
     prompt_.add(n, prices.prompt_core(n));
     if (window_ != 0) windowed_prompt_.add(n, prices.windowed_prompt_core(n));
+    if (has_scans_) scans_.add(n, prices.prompt_scan(n));
   }
   for (const std::uint64_t n : quarter_octaves(kDecodesGridMax)) head_.add(n, prices.head(n));
   for (std::uint64_t n = 1; n <= kDecodesGridMax; n *= 2) {
@@ -377,7 +443,8 @@ std::int64_t IterationTime::prompt_core_ps(std::uint64_t tokens, std::uint64_t p
   if (tokens == 0) return 0;
   // Each token sees `past` more than the (tokens + 1) / 2 that it sees of its own on average.
   const core::WidePs alone = prompt_.at(tokens);
-  const auto ps = static_cast<std::int64_t>(alone * (tokens + 1 + 2 * past) / (tokens + 1));
+  auto ps = static_cast<std::int64_t>(alone * (tokens + 1 + 2 * past) / (tokens + 1));
+  if (has_scans_) ps += static_cast<std::int64_t>(scans_.at(tokens));
   if (window_ == 0) return ps;
   const core::WidePs windowed = windowed_prompt_.at(tokens);
   return ps + static_cast<std::int64_t>(windowed * twice_seen(tokens, past, window_) /

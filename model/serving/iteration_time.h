@@ -5,6 +5,10 @@
 //            ffn_in, activation, ffn_out, all-reduce; of experts: router, its choice, experts as
 //            one kernel group, shared experts; latent attention: products to and from the latents,
 //            decodes on the latents themselves (keys and values of a head are never written)
+//   state    in place of attention, of layers by letter (ModelSpec::pattern), which have one norm
+//            and one all-reduce each: products to and from the heads, a gated norm; of prompts the
+//            convolution and the scan of training's forward pass, of decodes their states, read
+//            and written
 //   ends     embedding, last norm, head and sampling of the sequences that give a token
 //   host     once an iteration
 //
@@ -73,7 +77,7 @@ class IterationTime {
   // the precision.
   IterationTime(const IterationSpec& spec, const Accelerator& accelerator);
 
-  // Of attention cores, all layers: `tokens` of a prompt behind `past` of its own.
+  // Of attention cores and scans, all layers: `tokens` of a prompt behind `past` of its own.
   [[nodiscard]] std::int64_t prompt_core_ps(std::uint64_t tokens, std::uint64_t past) const;
   [[nodiscard]] core::Time of(const IterationWork& work) const;
 
@@ -89,6 +93,8 @@ class IterationTime {
   // By tokens of one prompt, without past: layers that see all of it, and the others.
   TimeCurve prompt_, windowed_prompt_;
   std::uint64_t window_ = 0;  // tokens that the others see; 0: there are none
+  TimeCurve scans_;           // by tokens of one prompt: state-space layers, if has_scans_
+  bool has_scans_ = false;
   TimePlane decodes_;                         // by decodes, then their mean context
 };
 

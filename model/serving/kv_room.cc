@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "model/generate/expert_routing.h"
+#include "model/generate/layer_counts.h"
 #include "model/generate/spec_range.h"
 #include "model/generate/transformer_costs.h"
+#include "model/generate/transformer_mamba.h"
 
 namespace exawarp::model::serving {
 namespace {
@@ -15,8 +16,9 @@ constexpr double kRoomMax = 0x1p40;  // tokens of a group: more than any study h
 
 std::uint64_t expert_parameters(const ModelSpec& m) {
   if (m.moe.experts == 0) return 0;
-  const std::uint64_t of_one = (m.gated_ffn ? 3u : 2u) * unsign(m.hidden) * unsign(m.moe.ffn);
-  return expert_layers_of(m) * unsign(m.moe.experts) * of_one;
+  const std::uint64_t width = unsign(expert_width_of(m));
+  const std::uint64_t of_one = (m.gated_ffn ? 3u : 2u) * width * unsign(m.moe.ffn);
+  return layer_counts(m).experts * unsign(m.moe.experts) * of_one;
 }
 
 }  // namespace
@@ -46,12 +48,21 @@ KvUnits kv_units_of(const ModelSpec& m, DataType cache_precision) {
 std::uint64_t token_bytes_of(const IterationSpec& spec) {
   const KvUnits units = kv_units_of(spec.model, spec.cache_precision);
   const std::uint64_t ranks = unsign(spec.tensor / spec.attention_data);
-  return unsign(spec.model.layers) * std::max<std::uint64_t>(1, units.count / ranks) * units.bytes;
+  const std::uint64_t of_layer = std::max<std::uint64_t>(1, units.count / ranks) * units.bytes;
+  return layer_counts(spec.model).attention * of_layer;
+}
+
+std::uint64_t state_bytes_of(const IterationSpec& spec) {
+  constexpr Wide kScanElement = 4, kConvolutionElement = 2;
+  const MambaState state = mamba_state(spec.model.mamba);
+  const Wide of_layer = kScanElement * state.scan + kConvolutionElement * state.convolution;
+  return to_count(layer_counts(spec.model).mamba * of_layer / wide(spec.tensor));
 }
 
 std::uint64_t room_for_tokens(const IterationSpec& spec, const Accelerator& accelerator,
                               const MemoryRule& rule, std::uint64_t stages) {
-  const std::uint64_t taken = weight_bytes_of(spec) / stages + rule.workspace_bytes;
+  const std::uint64_t states = rule.sequences * state_bytes_of(spec);
+  const std::uint64_t taken = (weight_bytes_of(spec) + states) / stages + rule.workspace_bytes;
   const double left =
       rule.share_of_rest * (rule.share * static_cast<double>(accelerator.memory_bytes) -
                             static_cast<double>(taken));

@@ -20,6 +20,8 @@ struct MemoryRule {
   double share = 0.9;  // (0, 1]
   double share_of_rest = 1;
   std::uint64_t workspace_bytes = 3'000'000'000;
+  // That have a state of state-space layers at once; room for it is taken first.
+  std::uint64_t sequences = 0;
 };
 
 // Of a device: products of layers in spec.precision, routed experts in expert_precision, tables in
@@ -27,6 +29,9 @@ struct MemoryRule {
 [[nodiscard]] std::uint64_t weight_bytes_of(const IterationSpec& spec);
 // Of a token, in spec.cache_precision, on each device of a replica or group.
 [[nodiscard]] std::uint64_t token_bytes_of(const IterationSpec& spec);
+// Of a sequence's state of state-space layers, likewise: the scan's in fp32, the convolution's in
+// bf16.
+[[nodiscard]] std::uint64_t state_bytes_of(const IterationSpec& spec);
 // Throws SpecProblem "model" where it has 2^62 parameters or more.
 // Of all groups together, where a pipeline's `stages` have equal shares; 0: the weights alone do
 // not fit.

@@ -231,7 +231,8 @@ std::uint32_t all_reduces_of(const Pool& pool) {
   if (pool.layout.attention_ranks() == 1) return 0;
   if (pool.all_reduces != 0) return pool.all_reduces;
   const bool is_two_a_layer = exchanges_of(pool) == 0 && pool.layout.attention_data == 1 &&
-                              pool.model.blocks == BlockOrder::kSequential;
+                              pool.model.blocks == BlockOrder::kSequential &&
+                              pool.model.pattern.empty();
   if (is_two_a_layer) return 2 * per_stage(unsign(pool.model.layers), pool);
   return per_stage(sums_of_layers(pool), pool);
 }

@@ -219,6 +219,39 @@ TEST_F(ServeCommand, TakesTheRoomThatWeightsLeave) {
   EXPECT_NE(missing.err.find("serving.blocks: is missing"), std::string::npos) << missing.err;
 }
 
+// Nemotron 3 Nano in bf16 on two devices. On each a token has 2 x 128 elements in each of six
+// layers, a sequence half of 23 states of 4096 x 128 in fp32 and 3 x 6144 in bf16.
+TEST_F(ServeCommand, KeepsStatesBesideKeysAndValues) {
+  const std::string configs = std::string(EXAWARP_SOURCE_DIR) + "/configs/";
+  workspace.write(
+      "study.yaml",
+      "study: s\nserving: {replicas: 1}\niteration:\n  model: " + configs +
+          "models/nemotron3_nano_30b_a3b.yaml\n  accelerator: " + configs +
+          "accelerators/h100_sxm.yaml\n  tensor: 2\n"
+          "requests: {arrivals: static, rate: 4, count: 3, prompt: {lengths: fixed, tokens: 64}, "
+          "output: {lengths: fixed, tokens: 4}}\n");
+  const auto blocks = [&](const std::string& sequences) {
+    return result({"serving.batch_requests_max=" + sequences})["blocks"].get<double>();
+  };
+  const double state = 23.0 / 2 * (4 * 4096 * 128 + 2 * 3 * 6144);
+  const double block = 16.0 * 6 * 2 * 2 * 128;
+  EXPECT_NEAR(blocks("100") - blocks("200"), 100 * state / block, 1);
+  const std::string v1 = "serving.policy=vllm_v1";
+  const std::string room = "serving.swap={host_blocks: 9, token_bytes: 1 KB, bandwidth: 1 GB/s}";
+  const std::vector<std::pair<std::vector<std::string>, const char*>> table{
+      {{v1, "serving.prefix_cache=true"}, "prefix_cache: moves keys and values, but no states"},
+      {{v1, "serving.preemption=swap", room}, "preemption: moves keys and values, but no states"},
+      {{"iteration.attention_data=2"}, "attention_data: above 1 with model.pattern"},
+      {{"iteration.tensor=16"}, "tensor"},
+      {{"iteration.tensor=1", "serving.batch_requests_max=1000"},
+       "the weights and states leave no room"}};
+  for (const auto& [sets, says] : table) {
+    const Ran ran = serve(sets);
+    EXPECT_EQ(ran.exit_code, 2) << sets.back();
+    EXPECT_NE(ran.err.find(says), std::string::npos) << ran.err;
+  }
+}
+
 TEST_F(ServeCommand, WritesItsResults) {
   const Ran ran = serve({}, {"--out", "results"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
