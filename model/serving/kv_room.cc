@@ -21,6 +21,11 @@ std::uint64_t expert_parameters(const ModelSpec& m) {
   return layer_counts(m).experts * unsign(m.moe.experts) * of_one;
 }
 
+// To experts' narrower width and back, of all layers.
+std::uint64_t latent_parameters(const ModelSpec& m) {
+  return layer_counts(m).experts * 2 * unsign(m.hidden) * unsign(m.moe.latent);
+}
+
 }  // namespace
 
 std::uint64_t weight_bytes_of(const IterationSpec& spec) {
@@ -29,10 +34,11 @@ std::uint64_t weight_bytes_of(const IterationSpec& spec) {
   const std::uint64_t tables =
       (m.tied_embeddings ? 1u : 2u) * unsign(m.vocabulary) * unsign(m.hidden);
   const std::uint64_t experts = expert_parameters(m);
-  const std::uint64_t rest = parameter_count(m) - experts - tables;
+  const std::uint64_t latents = latent_parameters(m);
+  const std::uint64_t rest = parameter_count(m) - experts - latents - tables;
   const DataType of_experts =
       spec.expert_precision == DataType::NONE ? spec.precision : spec.expert_precision;
-  return weight_bytes(spec.precision, rest * groups / devices) +
+  return weight_bytes(spec.precision, latents + rest * groups / devices) +
          weight_bytes(of_experts, experts / devices) +
          weight_bytes(DataType::BF16, tables / devices);
 }

@@ -25,7 +25,8 @@ struct MemoryRule {
 };
 
 // Of a device: products of layers in spec.precision, routed experts in expert_precision, tables in
-// bf16. Groups of data-parallel attention have all but routed experts and tables each.
+// bf16. Products to and from experts' narrower width are whole on each device. Groups of
+// data-parallel attention have all but routed experts and tables each.
 [[nodiscard]] std::uint64_t weight_bytes_of(const IterationSpec& spec);
 // Of a token, in spec.cache_precision, on each device of a replica or group.
 [[nodiscard]] std::uint64_t token_bytes_of(const IterationSpec& spec);

@@ -100,6 +100,11 @@ TEST(HybridServing, LatentExperts) {
     const auto width = static_cast<std::uint64_t>(model::expert_width_of(each.model));
     EXPECT_EQ(all - weight_bytes_of(each), 2 * 8 * 3 * 512 * width);
   }
+  // What brings tokens to the width and back, 2 x 1024 x 256 of two layers, is whole on four
+  // devices.
+  IterationSpec split = latent;
+  split.tensor = 4;
+  EXPECT_EQ(weight_bytes_of(split), (weight_bytes_of(latent) + 3 * 2 * 2 * 2 * 1024 * 256) / 4);
   EXPECT_LT(priced(latent).of(decode_work(8, 100)), priced(spec).of(decode_work(8, 100)));
   Pool pool = pool_of({.tensor = 4}, 100, 10);
   pool.model = spec.model;
