@@ -100,14 +100,6 @@ bool has_experts(const ModelSpec& model, std::int64_t index) {
   return (index - model.moe.dense_layers) % model.moe.every == model.moe.every - 1;
 }
 
-std::uint64_t expert_layers_of(const ModelSpec& model) {
-  const MoeSpec& moe = model.moe;
-  if (!model.pattern.empty())
-    return unsign(std::count(model.pattern.begin(), model.pattern.end(), 'E'));
-  if (moe.experts == 0 || model.layers < moe.dense_layers) return 0;
-  return unsign((model.layers - moe.dense_layers) / moe.every);
-}
-
 ExpertRouting route_experts(const TransformerSpec& spec) {
   ExpertRouting routing;
   const MoeSpec& moe = spec.model.moe;

@@ -41,8 +41,7 @@ struct TokenReach {
 // `node_ranks`: expert-parallel ranks of a node, a divisor of parallel.expert.
 TokenReach reach_of_token(const TransformerSpec& spec, std::int64_t node_ranks);
 
-// Whether layer `index` has experts, and how many have.
+// Whether layer `index` has experts. How many have: layer_counts.h.
 bool has_experts(const ModelSpec& model, std::int64_t index);
-std::uint64_t expert_layers_of(const ModelSpec& model);
 
 }  // namespace exawarp::model

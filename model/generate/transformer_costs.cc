@@ -65,10 +65,7 @@ void set_saved(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s,
   }
   rest += block;
   // Dropout: its masks, of a byte, after each block and of the scores; and of these what it leaves.
-  const Wide blocks =
-      order == BlockOrder::kSequential
-          ? layer.attention.size() + (layer.mamba ? 1 : 0) + (layer.has_block() ? 1 : 0)
-          : 1;
+  const Wide blocks = order == BlockOrder::kSequential ? layer.blocks() : 1;
   const Wide masks = spec.dropout ? blocks * residual : 0;
   const Wide dropped = spec.dropout ? (s.element + 1) * scores : 0;
   layer.saved = {.input = to_count(s.element * residual),
@@ -92,8 +89,7 @@ Wide attention_parameters(const TransformerSpec& spec, const Sizes& s, const Att
 void set_parameters(LayerCosts& layer, const TransformerSpec& spec, const Sizes& s) {
   const MoeSpec& moe = spec.model.moe;
   const Wide g = s.ffn_matrices;
-  const bool own_norm = layer.has_block() && spec.model.blocks != BlockOrder::kParallel;
-  const Wide norms = layer.attention.size() + (layer.mamba ? 1 : 0) + (own_norm ? 1 : 0);
+  const Wide norms = layer.blocks() - (spec.model.blocks == BlockOrder::kParallel ? 1 : 0);
   Wide total = s.hidden * norms;
   if (layer.mamba) total += mamba_parameters(spec.model, s.hidden, s.tensor);
   for (const AttentionCosts& a : layer.attention) total += attention_parameters(spec, s, a);

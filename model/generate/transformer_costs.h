@@ -199,6 +199,9 @@ struct LayerCosts {
 
   // Whether it has a feed-forward block, or experts.
   [[nodiscard]] bool has_block() const { return ffn.has_value() || moe.has_value(); }
+  [[nodiscard]] std::size_t blocks() const {
+    return attention.size() + (mamba ? 1 : 0) + (has_block() ? 1 : 0);
+  }
 };
 
 struct TransformerCosts {

@@ -161,9 +161,9 @@ std::uint32_t LayerWriter::product(const GemmCosts& gemm, Node after) {
 
 std::uint32_t LayerWriter::product_backward(const GemmCosts& gemm, Node gradient,
                                             bool with_weights) {
-  std::uint32_t last = product(gemm.input_gradient, gemm.gradient_cast, gradient);
-  if (with_weights) last = out_.compute(gemm.weight_gradient);
-  return last;
+  const std::uint32_t dx = product(gemm.input_gradient, gemm.gradient_cast, gradient);
+  if (with_weights) out_.compute(gemm.weight_gradient);
+  return dx;
 }
 
 // ---- attention
@@ -171,7 +171,7 @@ std::uint32_t LayerWriter::product_backward(const GemmCosts& gemm, Node gradient
 LayerWriter::Node LayerWriter::attention_forward(const AttentionCosts& a, const LayerCosts& layer,
                                                  Node input) {
   std::uint32_t last = out_.compute(a.norm.forward, {input});
-  if (a.down) last = product(a.down->forward, a.down->cast);
+  if (a.down) last = product(*a.down);
   column_forward(a.in, a.gather_bytes + a.memory_bytes, last);
   if (!a.is_cross) out_.compute(a.rotary.forward);
   core_forward(a);
@@ -191,10 +191,7 @@ LayerWriter::Node LayerWriter::attention_backward(const AttentionCosts& a, const
   if (!a.is_cross) out_.compute(a.rotary.backward);
   Node reduced =
       column_backward(a.in, a.gather_bytes + a.memory_bytes, out_.last_compute(), with_weights);
-  if (a.down) {
-    reduced = product(a.down->input_gradient, a.down->gradient_cast, reduced);
-    if (with_weights) out_.compute(a.down->weight_gradient);
-  }
+  if (a.down) reduced = product_backward(*a.down, reduced, with_weights);
   again(a.norm.forward);
   out_.compute(a.norm.backward, {reduced});
   return out_.compute(layer.residual.backward);

@@ -34,7 +34,7 @@ class LayerWriter {
                        const std::vector<OperationCost>& sum = {});
   void column_weights(const std::vector<GemmCosts>& products, std::uint64_t shard_bytes);
 
-  // A product that each rank does whole on its own tokens.
+  // A product that each rank does whole on its own tokens. Backward returns its input's gradient.
   std::uint32_t product(const GemmCosts& gemm, Node after = {});
   std::uint32_t product_backward(const GemmCosts& gemm, Node gradient, bool with_weights);
 

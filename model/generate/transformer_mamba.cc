@@ -10,7 +10,7 @@ constexpr Wide kScanModelFlops = 7;  // of a token, channel and element of its s
 
 // Elements of a rank's tokens, all heads of its share together.
 struct ScanSizes {
-  Wide element, tokens, channels, groups, state, chunk;
+  Wide element, state, chunk;
   Wide inner;   // T d/t: of the scan's input, its output, the gate
   Wide shared;  // T b/t: of what heads of a group have in common, of its two kinds each
   Wide states;  // Z
@@ -18,17 +18,15 @@ struct ScanSizes {
 };
 
 ScanSizes scan_sizes(const MambaSpec& mamba, const Sizes& s) {
+  const MambaWidths widths = mamba_widths(mamba, s.tensor);
   ScanSizes z{};
   z.element = s.element;
-  z.tokens = s.tokens;
-  z.channels = wide(mamba.heads) * wide(mamba.head_dim) / s.tensor;
-  z.groups = wide(mamba.groups) / s.tensor;
   z.state = wide(mamba.state_dim);
   z.chunk = wide(mamba.chunk);
-  z.inner = z.tokens * z.channels;
-  z.shared = z.tokens * z.groups * z.state;
-  z.states = (z.tokens * z.channels * z.state + z.chunk - 1) / z.chunk;
-  z.scores = z.tokens * z.groups * z.chunk;
+  z.inner = s.tokens * widths.channels;
+  z.shared = s.tokens * widths.shared;
+  z.states = (z.inner * z.state + z.chunk - 1) / z.chunk;
+  z.scores = s.tokens * wide(mamba.groups) / s.tensor * z.chunk;
   return z;
 }
 
@@ -85,27 +83,28 @@ std::vector<OperationCost> scan_backward(const ScanSizes& z, const OperationCost
 
 }  // namespace
 
-Wide mamba_in_width(const MambaSpec& mamba, Wide tensor) {
-  const Wide shared = wide(mamba.groups) * wide(mamba.state_dim);
-  return (2 * wide(mamba.heads) * wide(mamba.head_dim) + 2 * shared + wide(mamba.heads)) / tensor;
+MambaWidths mamba_widths(const MambaSpec& mamba, Wide tensor) {
+  const Wide heads = wide(mamba.heads) / tensor;
+  return {.heads = heads,
+          .channels = heads * wide(mamba.head_dim),
+          .shared = wide(mamba.groups) / tensor * wide(mamba.state_dim)};
 }
 
 MambaState mamba_state(const MambaSpec& mamba) {
-  const Wide channels = wide(mamba.heads) * wide(mamba.head_dim);
-  const Wide shared = wide(mamba.groups) * wide(mamba.state_dim);
-  return {.scan = channels * wide(mamba.state_dim),
-          .convolution = (channels + 2 * shared) * wide(mamba.convolution - 1)};
+  const MambaWidths widths = mamba_widths(mamba, 1);
+  return {.scan = widths.channels * wide(mamba.state_dim),
+          .convolution = widths.seen() * wide(mamba.convolution - 1)};
 }
 
 MambaCosts mamba_block(const TransformerSpec& spec, const Sizes& s, const Table& table) {
   const MambaSpec& mamba = spec.model.mamba;
   const ScanSizes z = scan_sizes(mamba, s);
-  const Wide seen = z.inner + 2 * z.shared;  // by the convolution
+  const MambaWidths widths = mamba_widths(mamba, s.tensor);
+  const Wide seen = s.tokens * widths.seen();
   const Wide flops = 2 * wide(mamba.convolution) * seen;
-  const Wide width = mamba_in_width(mamba, s.tensor);
   MambaCosts m;
   m.norm = norm_of(s, table);
-  m.in = table.gemm({"mamba_in", "mamba_in.dx", "mamba_in.dw"}, s.tokens, s.hidden, width);
+  m.in = table.gemm({"mamba_in", "mamba_in.dx", "mamba_in.dw"}, s.tokens, s.hidden, widths.in());
   m.convolution = {table.row(Op::CONVOLUTION, "convolution", flops, seen, seen),
                    table.row(Op::CONVOLUTION, "convolution.backward", 2 * flops, 2 * seen, seen)};
   m.scan = scan_forward(z);
@@ -113,27 +112,25 @@ MambaCosts mamba_block(const TransformerSpec& spec, const Sizes& s, const Table&
   m.gated_norm = {
       table.row(Op::NORM, "gated_norm", 8 * z.inner, 2 * z.inner, z.inner),
       table.row(Op::NORM, "gated_norm.backward", 16 * z.inner, 3 * z.inner, 2 * z.inner)};
-  m.out = table.gemm({"mamba_out", "mamba_out.dx", "mamba_out.dw"}, s.tokens, z.channels, s.hidden);
+  m.out = table.gemm({"mamba_out", "mamba_out.dx", "mamba_out.dw"}, s.tokens, widths.channels,
+                     s.hidden);
   m.scan_model_flops = static_cast<double>(to_count(kScanModelFlops * z.inner * z.state));
-  m.in_bytes = to_count(s.element * s.tokens * width);
+  m.in_bytes = to_count(s.element * s.tokens * widths.in());
   m.scanned_bytes = to_count(s.element * z.inner);
   return m;
 }
 
 Wide mamba_parameters(const ModelSpec& model, Wide hidden, Wide tensor) {
-  const MambaSpec& mamba = model.mamba;
-  const Wide channels = wide(mamba.heads) * wide(mamba.head_dim);
-  const Wide seen = channels + 2 * wide(mamba.groups) * wide(mamba.state_dim);
-  const Wide of_heads = 3 * wide(mamba.heads);  // decay, step and skip
+  const MambaWidths widths = mamba_widths(model.mamba, tensor);
+  const Wide of_heads = 3 * widths.heads;  // decay, step and skip
   // The convolution's with its bias, and the gated norm's.
-  const Wide small = seen * (wide(mamba.convolution) + 1) + of_heads + channels;
-  return hidden * mamba_in_width(mamba, 1) / tensor + small / tensor + channels * hidden / tensor;
+  const Wide small = widths.seen() * wide(model.mamba.convolution + 1) + of_heads + widths.channels;
+  return hidden * (widths.in() + widths.channels) + small;
 }
 
 Wide mamba_saved(const ModelSpec& model, const Sizes& s) {
-  const Wide channels = wide(model.mamba.heads) * wide(model.mamba.head_dim) / s.tensor;
-  return s.local_tokens * s.hidden +
-         s.tokens * (mamba_in_width(model.mamba, s.tensor) + 2 * channels);
+  const MambaWidths widths = mamba_widths(model.mamba, s.tensor);
+  return s.local_tokens * s.hidden + s.tokens * (widths.in() + 2 * widths.channels);
 }
 
 }  // namespace exawarp::model

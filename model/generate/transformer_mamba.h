@@ -52,8 +52,13 @@ struct MambaState {
 };
 MambaState mamba_state(const MambaSpec& mamba);
 
-// Columns of the first product: gate, what the convolution sees, time steps.
-Wide mamba_in_width(const MambaSpec& mamba, Wide tensor);
+// Elements of a token, of a rank's share. Requires groups that `tensor` divides.
+struct MambaWidths {
+  Wide heads, channels, shared;                                        // d/t, b/t
+  [[nodiscard]] Wide seen() const { return channels + 2 * shared; }    // by the convolution
+  [[nodiscard]] Wide in() const { return channels + seen() + heads; }  // gate, seen, time steps
+};
+MambaWidths mamba_widths(const MambaSpec& mamba, Wide tensor);
 
 // On one rank, the norm before it not among them.
 Wide mamba_parameters(const ModelSpec& model, Wide hidden, Wide tensor);

@@ -8,7 +8,7 @@ namespace exawarp::model::serving {
 namespace {
 
 bool exchanges(const Pool& pool) {
-  return pool.exchange.on && pool.layout.tensor > 1 && expert_layers_of(pool.model) != 0;
+  return pool.exchange.on && pool.layout.tensor > 1 && layer_counts(pool.model).experts != 0;
 }
 
 }  // namespace
@@ -17,7 +17,7 @@ std::uint32_t exchanges_of(const Pool& pool) {
   if (!exchanges(pool)) return 0;
   if (pool.exchange.count != 0) return pool.exchange.count;
   const std::uint32_t stages = pool.layout.pipeline;
-  return static_cast<std::uint32_t>((expert_layers_of(pool.model) + stages - 1) / stages);
+  return static_cast<std::uint32_t>((layer_counts(pool.model).experts + stages - 1) / stages);
 }
 
 std::uint64_t exchange_bytes(const Pool& pool, std::uint64_t tokens) {
@@ -25,7 +25,7 @@ std::uint64_t exchange_bytes(const Pool& pool, std::uint64_t tokens) {
   const std::uint64_t of_layer = kElementBytes * tokens * pool.layout.attention_data *
                                  unsign(model.moe.top_k) * unsign(expert_width_of(model));
   const std::uint64_t parts = std::uint64_t{exchanges_of(pool)} * pool.layout.pipeline;
-  return (expert_layers_of(model) * of_layer + parts - 1) / parts;
+  return (layer_counts(model).experts * of_layer + parts - 1) / parts;
 }
 
 std::vector<std::uint64_t> expert_shares(const Pool& pool) {
@@ -62,13 +62,13 @@ std::vector<std::uint64_t> exchange_table(const Pool& pool,
 std::uint64_t sums_of_layers(const Pool& pool) {
   const std::uint64_t layers = unsign(pool.model.layers);
   if (pool.layout.attention_data > 1 || pool.model.blocks != BlockOrder::kSequential) return layers;
-  return layer_counts(pool.model).blocks() -
-         (exchanges(pool) ? expert_layers_of(pool.model) : 0);
+  const LayerCounts counts = layer_counts(pool.model);
+  return counts.blocks() - (exchanges(pool) ? counts.experts : 0);
 }
 
 std::uint64_t regrouped_layers(const Pool& pool) {
   if (pool.layout.attention_data == 1) return 0;
-  return unsign(pool.model.layers) - (exchanges(pool) ? expert_layers_of(pool.model) : 0);
+  return unsign(pool.model.layers) - (exchanges(pool) ? layer_counts(pool.model).experts : 0);
 }
 
 }  // namespace exawarp::model::serving

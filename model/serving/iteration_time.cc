@@ -117,9 +117,9 @@ class KernelPrices {
 
   // Of a state-space layer all but convolution and scan.
   [[nodiscard]] std::int64_t mamba_products(std::uint64_t n) const {
-    const MambaSpec& mamba = m_.mamba;
-    const std::uint64_t channels = unsign(mamba.heads * mamba.head_dim) / t_;
-    return gemm(spec_.precision, n, hidden_, to_count(mamba_in_width(mamba, t_))) +
+    const MambaWidths widths = mamba_widths(m_.mamba, t_);
+    const std::uint64_t channels = to_count(widths.channels);
+    return gemm(spec_.precision, n, hidden_, to_count(widths.in())) +
            element_wise(Op::NORM, 2 * n * channels, n * channels) +
            gemm(spec_.precision, n, channels, hidden_);
   }
