@@ -215,69 +215,36 @@ LayerCosts layer_of(const TransformerSpec& spec, LayerKind kind, const Sizes& s,
   return layer;
 }
 
-// Layers of a pattern: one kind for each of its letters, but several of layers with experts, as
-// many as there are patterns of routing, and two of attention where some look through a window.
-void add_pattern_kinds(TransformerCosts& costs, const TransformerSpec& spec, const Sizes& s,
-                       const ExpertRouting& routing, std::uint32_t expert_rank) {
-  const ModelSpec& model = spec.model;
-  const Table table(spec);
-  const auto add = [&](LayerKind kind, Wide window) {
-    costs.kinds.push_back(layer_of(spec, kind, s, nullptr, model.causal, window, std::nullopt));
-    return costs.kinds.size() - 1;
-  };
-  const bool narrow = model.window != 0 && wide(model.window) < s.sequence;
-  const bool has_mamba = model.mamba.heads != 0;
-  const std::size_t attention = add(LayerKind::kAttention, 0);
-  const std::size_t windowed = narrow ? add(LayerKind::kAttention, wide(model.window)) : attention;
-  const std::size_t dense = add(LayerKind::kFeedForward, 0);
-  const std::size_t mamba = has_mamba ? add(LayerKind::kMamba, 0) : dense;
-  const std::size_t experts = costs.kinds.size();
-  for (std::uint32_t p = 0; p < routing.slots.size(); ++p) {
-    costs.kinds.push_back(layer_of(spec, LayerKind::kExperts, s, nullptr, model.causal, 0,
-                                   experts_of(spec, s, table, routing, expert_rank, p)));
-  }
-  std::size_t with_experts = 0;
-  const auto kind_of = [&](std::int64_t i) {
-    switch (layer_kind(model, i)) {
-      case LayerKind::kMamba:
-        return mamba;
-      case LayerKind::kFeedForward:
-        return dense;
-      case LayerKind::kExperts:
-        return experts + with_experts++ % routing.slots.size();
-      default:
-        return is_windowed(model, i) ? windowed : attention;
-    }
-  };
-  for (std::int64_t i = 0; i < model.layers; ++i) {
-    costs.kind_of_layer.push_back(static_cast<std::uint8_t>(kind_of(i)));
-  }
-}
+// What tells a decoder's layers apart.
+struct DecoderKind {
+  LayerKind kind;
+  bool is_windowed;
+  std::optional<std::uint32_t> pattern;  // of the routing, where it has experts
+  bool operator==(const DecoderKind&) const = default;
+};
 
+// Layers with experts take the patterns of the routing in turn.
 void add_decoder_kinds(TransformerCosts& costs, const TransformerSpec& spec, const Sizes& s,
                        const ExpertRouting& routing, std::uint32_t expert_rank) {
   const ModelSpec& model = spec.model;
   const Table table(spec);
   const bool causal = model.family != ModelFamily::kVision && model.causal;
-  const auto add_kinds = [&](Wide window) {
-    costs.kinds.push_back(
-        layer_of(spec, LayerKind::kWhole, s, nullptr, causal, window, std::nullopt));
-    for (std::uint32_t p = 0; p < routing.slots.size(); ++p) {
-      costs.kinds.push_back(layer_of(spec, LayerKind::kWhole, s, nullptr, causal, window,
-                                     experts_of(spec, s, table, routing, expert_rank, p)));
-    }
-  };
-  add_kinds(0);
-  std::size_t through_window = 0;  // the first that looks through one narrower than the sequence
-  if (model.window != 0 && wide(model.window) < s.sequence) {
-    through_window = costs.kinds.size();
-    add_kinds(wide(model.window));
-  }
+  const bool is_narrow = model.window != 0 && wide(model.window) < s.sequence;
+  std::vector<DecoderKind> known;
   std::size_t with_experts = 0;
   for (std::int64_t i = 0; i < model.layers; ++i) {
-    std::size_t kind = is_windowed(model, i) ? through_window : 0;
-    if (has_experts(model, i)) kind += 1 + with_experts++ % routing.slots.size();
-    costs.kind_of_layer.push_back(static_cast<std::uint8_t>(kind));
+    DecoderKind kind{layer_kind(model, i), is_narrow && is_windowed(model, i), {}};
+    if (has_experts(model, i)) {
+      kind.pattern = static_cast<std::uint32_t>(with_experts++ % routing.slots.size());
+    }
+    const auto found = std::find(known.begin(), known.end(), kind);
+    costs.kind_of_layer.push_back(static_cast<std::uint8_t>(found - known.begin()));
+    if (found != known.end()) continue;
+    known.push_back(kind);
+    std::optional<ExpertCosts> experts;
+    if (kind.pattern) experts = experts_of(spec, s, table, routing, expert_rank, *kind.pattern);
+    costs.kinds.push_back(layer_of(spec, kind.kind, s, nullptr, causal,
+                                   kind.is_windowed ? wide(model.window) : 0, std::move(experts)));
   }
 }
 
@@ -365,10 +332,6 @@ TransformerCosts uniform_costs(const TransformerSpec& spec, const ExpertRouting&
   costs.whole_bytes = to_count(whole);
   costs.shard_bytes = to_count(whole / s.tensor);
   costs.boundary_bytes = to_count(s.element * s.local_tokens * s.hidden);
-  if (!spec.model.pattern.empty()) {
-    add_pattern_kinds(costs, spec, s, routing, expert_rank);
-    return costs;
-  }
   if (spec.model.family != ModelFamily::kEncoderDecoder) {
     add_decoder_kinds(costs, spec, s, routing, expert_rank);
     return costs;
