@@ -339,7 +339,10 @@ LayerWriter::Node LayerWriter::experts_forward(const LayerCosts& layer, Node nor
 LayerWriter::Node LayerWriter::experts_backward(const LayerCosts& layer, Node gradient,
                                                 bool with_weights) {
   const ExpertCosts& moe = *layer.moe;
-  if (moe.widen) gradient = product_backward(*moe.widen, gradient, with_weights);
+  if (moe.widen) {
+    product_backward(*moe.widen, gradient, with_weights);
+    gradient = out_.last_compute();
+  }
   const Exchange sent = exchange(moe, true, out_.compute(moe.unpermute.backward, {gradient}));
   Node shared;
   if (layer.ffn) shared = ffn_backward(*layer.ffn, layer, gradient, with_weights);
