@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "io/life/serving_requests.h"
 #include "io/study/served_job_config.h"
+#include "model/serving/kv_pool.h"
 #include "model/serving/replica.h"
 
 namespace exawarp::io {
@@ -28,7 +29,7 @@ void add_scheduler(const Replica::State& s, PoolTotals& totals) {
   totals.batches += s.batches;
   totals.tokens += s.tokens;
   totals.restarts += s.restarts;
-  totals.held += s.held + s.host_blocks + s.cached.size() - s.idle;
+  totals.held += s.held + s.host_blocks + model::serving::cached_in_use(s);
   totals.queued += std::uint64_t{s.waiting.size()} + s.ranked.size() + s.restarted.size() +
                    s.running.size() + s.flight.size() + s.leaving.size() + s.ahead.size() +
                    s.offers.size() + s.arriving.size();

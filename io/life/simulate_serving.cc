@@ -12,6 +12,7 @@
 #include "io/life/serving_requests.h"
 #include "io/life/simulate.h"
 #include "io/study/in_file.h"
+#include "model/serving/kv_pool.h"
 
 namespace exawarp::io {
 namespace {
@@ -93,7 +94,7 @@ void add_replica(const Replica::State& s, ServingTotals& totals) {
   totals.finished += s.finished;
   totals.batches += s.batches;
   totals.tokens += s.tokens;
-  totals.held += s.held + s.host_blocks + s.cached.size() - s.idle;
+  totals.held += s.held + s.host_blocks + model::serving::cached_in_use(s);
   totals.present_us += s.present_ps / 1'000'000;
   totals.add(s);
 }

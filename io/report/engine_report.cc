@@ -63,6 +63,11 @@ void add_engine(const Spec& spec, const EngineTotals& totals, Json& json) {
         {"found_share", engine_share(totals.found_tokens, totals.prompt_tokens)},
         {"forgotten_blocks", totals.forgotten}};
   }
+  if (spec.groups.windowed != 0) {
+    json["cache_groups"] = {{"full", spec.groups.full},
+                            {"windowed", spec.groups.windowed},
+                            {"window", spec.groups.window}};
+  }
   if (spec.preemption == Preemption::swap) json["swaps"] = totals.swaps;
   if (spec.speculation.tokens != 0) {
     json["speculation"] = {{"drafted", totals.drafted},
@@ -74,6 +79,11 @@ void add_engine(const Spec& spec, const EngineTotals& totals, Json& json) {
 
 ReportLines engine_lines(const Spec& spec, const EngineTotals& totals) {
   ReportLines out;
+  if (spec.groups.windowed != 0) {
+    out.emplace_back("layer groups",
+                     fmt::format("{} with all tokens, {} with a window of {}", spec.groups.full,
+                                 spec.groups.windowed, core::format_grouped(spec.groups.window)));
+  }
   if (spec.prefix_cache) {
     out.emplace_back("prefix cache",
                      fmt::format("{:.1f} % of {} prompt tokens found, {} blocks forgotten",

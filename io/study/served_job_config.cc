@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "io/study/jobs_config.h"
 #include "io/study/schema_sections.h"
+#include "io/study/serving_memory.h"
 #include "io/study/transformer_config.h"
 #include "model/generate/spec.h"
 
@@ -131,7 +132,6 @@ void check_model(const YamlSection& section, const ServedJobConfig& job) {
     section.fail("experts", "are exchanged, but the model has none; expected sum");
   }
   check_pool(section, job.pool);
-  check_states(job.model, job.pool.spec, section.where("scheduler"));
   if (!job.decode) return;
   const YamlSection decode = section.section("decode");
   if (job.model.mamba.heads != 0) {
@@ -235,6 +235,8 @@ ServedJobConfig read_served_job(const YamlSection& section) {
   ServedJobConfig out = served_job_keys().read(section);
   out.exchange.on = out.experts == Experts::exchange;
   check_model(section, out);
+  // Whole keys and values are handed over.
+  if (!out.decode) choose_groups(out.model, section.where("scheduler"), out.pool.spec);
   check_request_source(out.requests, section.where("requests"));
   for (const RequestClass& c : out.requests.classes) {
     out.pool.spec.priorities.push_back(c.priority);

@@ -9,10 +9,10 @@
 #include "io/study/file_kinds.h"
 #include "io/study/profile_config.h"
 #include "io/study/quantities.h"
+#include "io/study/serving_memory.h"
 #include "io/study/system_config.h"
 #include "io/study/transformer_config.h"
 #include "model/generate/spec.h"
-#include "model/serving/kv_room.h"
 
 namespace exawarp::io {
 namespace {
@@ -125,6 +125,10 @@ std::vector<Keys<Spec>::Key> v1_keys() {
           .only_if("policy", v1),
       K::flag("prefix_cache", &S::prefix_cache,
               "blocks are kept for requests that begin alike: docs/reference/serving.md")
+          .only_if("policy", v1),
+      K::flag("hybrid_cache", &S::hybrid_cache,
+              "where `model.window` is said: layers that have it give back the blocks behind it; "
+              "with a decode pool none does")
           .only_if("policy", v1),
       K::choice("preemption", &S::preemption, "what becomes of the blocks of who loses them")
           .only_if("policy", v1),
@@ -410,40 +414,6 @@ void check_request_source(const RequestSource& source, const std::string& place)
   check_source(source, place);
 }
 
-void check_states(const model::ModelSpec& model, const Spec& spec, const std::string& place) {
-  if (model.mamba.heads == 0) return;
-  const auto refuse = [&](const char* key, const char* expected) {
-    throw core::InputError(
-        place, fmt::format("{}: moves keys and values, but no states of state-space layers, which "
-                           "model.pattern has; expected {}",
-                           key, expected));
-  };
-  if (spec.prefix_cache) refuse("prefix_cache", "false");
-  if (spec.preemption == model::serving::Preemption::swap) refuse("preemption", "recompute");
-}
-
-std::uint32_t blocks_that_fit(const std::string& place,
-                              const model::serving::IterationSpec& iteration,
-                              const model::Accelerator& accelerator, const Spec& spec) {
-  std::uint64_t blocks = 0;
-  try {
-    blocks = model::serving::room_for_tokens(iteration, accelerator,
-                                             {.sequences = spec.batch_requests_max}, spec.stages) /
-             spec.block_tokens;
-  } catch (const model::SpecProblem& problem) {
-    throw core::InputError(place, problem.what());
-  }
-  if (blocks == 0) {
-    const bool has_states = iteration.model.mamba.heads != 0;
-    throw core::InputError(
-        place, fmt::format("the weights{} leave no room for keys and values; expected more devices "
-                           "or stages{}, or blocks",
-                           has_states ? " and states" : "",
-                           has_states ? ", a smaller batch_requests_max" : ""));
-  }
-  return static_cast<std::uint32_t>(std::min(blocks, model::serving::kBlocksMax));
-}
-
 ServingStudy read_serving_study(const std::string& path,
                                 const std::vector<std::string>& overrides) {
   YamlDocument document(path, overrides);
@@ -456,7 +426,7 @@ ServingStudy read_serving_study(const std::string& path,
   document.finish();
   check_source(out.requests, path);
   check_profile(out, path);
-  if (out.iteration) check_states(out.iteration->spec.model, out.spec, path + ": serving");
+  if (out.iteration) choose_groups(out.iteration->spec.model, path + ": serving", out.spec);
   if (out.spec.blocks == 0 && !out.iteration) {
     throw core::InputError(path, "serving.blocks: is missing; expected how many blocks of keys and "
                                  "values a replica has room for, or iteration");

@@ -115,19 +115,6 @@ const Keys<RequestSource>& request_source_keys();
 const Keys<Objectives>& request_objective_keys();
 // How keys of the requests depend on each other. Throws core::InputError at `place`.
 void check_request_source(const RequestSource& source, const std::string& place);
-// Throws core::InputError where the rules move keys and values of a model with state-space layers,
-// whose states nothing moves.
-void check_states(const model::ModelSpec& model, const model::serving::Spec& spec,
-                  const std::string& place);
-
-// Of keys and values, of spec.block_tokens tokens each, that spec.stages have room for beside their
-// weights and the states of spec.batch_requests_max sequences. Throws core::InputError at `place`
-// where they have none.
-std::uint32_t blocks_that_fit(const std::string& place,
-                              const model::serving::IterationSpec& iteration,
-                              const model::Accelerator& accelerator,
-                              const model::serving::Spec& spec);
-
 // Reads, overrides (`path.to.key=value`) and checks a serving study. Throws core::InputError.
 ServingStudy read_serving_study(const std::string& path,
                                 const std::vector<std::string>& overrides);

@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "io/study/served_job_config.h"
-#include "io/study/serving_study.h"
+#include "io/study/serving_memory.h"
 #include "model/serving/iteration_time.h"
 
 namespace exawarp::io {

@@ -47,12 +47,17 @@ class BatchFormer {
   void lightllm();
   void vllm_v1();
 
-  bool continue_running();
+  // Of vllm_v1, with those that run: others enter only if it is complete.
+  enum class Step { complete, preempted, waiting };
+  enum class Victim { other, itself, under_way };
+  Step continue_running();
   void admit_waiting();
-  bool preempt_for(const Live& request, std::uint32_t next);
+  Victim preempt_for(const Live& request, std::uint32_t next);
+  [[nodiscard]] bool has_later_under_way(const Live& request) const;
   void preempt(Live request);
   void admit_found(Live request, KvPool::Found found, std::uint32_t tokens);
   [[nodiscard]] std::uint32_t wanted_tokens(const Live& request) const;
+  [[nodiscard]] static std::uint64_t computed_before(const Live& request);
   [[nodiscard]] std::uint32_t blocks_missing(const Live& request, std::uint32_t tokens) const;
   [[nodiscard]] std::uint32_t blocks_to_enter(const Live& entered, std::uint32_t tokens) const;
   [[nodiscard]] std::uint64_t rank_of(std::uint32_t request) const {

@@ -13,6 +13,7 @@ namespace {
 using schema::DataType;
 
 constexpr double kRoomMax = 0x1p40;  // tokens of a group: more than any study has
+constexpr std::int64_t kWindowMax = std::int64_t{1} << 30;  // likewise, of a request
 
 std::uint64_t expert_parameters(const ModelSpec& m) {
   if (m.moe.experts == 0) return 0;
@@ -27,6 +28,20 @@ std::uint64_t latent_parameters(const ModelSpec& m) {
 }
 
 }  // namespace
+
+GroupedLayers grouped_layers(const ModelSpec& m) {
+  const LayerCounts counts = layer_counts(m);
+  const std::uint64_t windowed = counts.windowed, full = counts.attention - windowed;
+  if (windowed == 0) return {.groups = {}, .layers = full};
+  const auto window = static_cast<std::uint32_t>(std::min(m.window, kWindowMax));
+  if (full == 0) return {{.full = 0, .windowed = 1, .window = window}, windowed};
+  const auto [fewer, more] = std::minmax(full, windowed);
+  const std::uint64_t layers = 4 * more < 5 * fewer ? more : fewer;
+  const auto groups = [layers](std::uint64_t of) {
+    return static_cast<std::uint32_t>((of + layers - 1) / layers);
+  };
+  return {{.full = groups(full), .windowed = groups(windowed), .window = window}, layers};
+}
 
 std::uint64_t weight_bytes_of(const IterationSpec& spec) {
   const ModelSpec& m = spec.model;
@@ -73,7 +88,9 @@ std::uint64_t room_for_tokens(const IterationSpec& spec, const Accelerator& acce
       rule.share_of_rest * (rule.share * static_cast<double>(accelerator.memory_bytes) -
                             static_cast<double>(taken));
   if (left <= 0) return 0;
-  const double of_token = static_cast<double>(token_bytes_of(spec)) / static_cast<double>(stages);
+  std::uint64_t bytes = token_bytes_of(spec);
+  if (rule.layers != 0) bytes = bytes / layer_counts(spec.model).attention * rule.layers;
+  const double of_token = static_cast<double>(bytes) / static_cast<double>(stages);
   const auto of_group = static_cast<std::uint64_t>(std::min(left / of_token, kRoomMax));
   return unsign(spec.attention_data) * of_group;
 }

@@ -5,6 +5,7 @@
 
 #include "model/compute/accelerator.h"
 #include "model/serving/iteration_time.h"
+#include "model/serving/serving.h"
 
 namespace exawarp::model::serving {
 
@@ -22,7 +23,18 @@ struct MemoryRule {
   std::uint64_t workspace_bytes = 3'000'000'000;
   // That have a state of state-space layers at once; room for it is taken first.
   std::uint64_t sequences = 0;
+  // Of attention that have room together: those of a group (grouped_layers()); 0: all.
+  std::uint64_t layers = 0;
 };
+
+// Layers of attention as vLLM groups them (docs.vllm.ai, design/hybrid_kv_cache_manager): as many
+// in each as there are of the rarer kind, with a window or without, or of the other one, where that
+// has less than a quarter more. Groups of a kind are rounded up.
+struct GroupedLayers {
+  CacheGroups groups;
+  std::uint64_t layers = 0;  // of a group
+};
+[[nodiscard]] GroupedLayers grouped_layers(const ModelSpec& model);
 
 // Of a device: products of layers in spec.precision, routed experts in expert_precision, tables in
 // bf16. Products to and from experts' narrower width are whole on each device. Groups of
@@ -34,8 +46,8 @@ struct MemoryRule {
 // bf16.
 [[nodiscard]] std::uint64_t state_bytes_of(const IterationSpec& spec);
 // Throws SpecProblem "model" where it has 2^62 parameters or more.
-// Of all groups together, where a pipeline's `stages` have equal shares; 0: the weights alone do
-// not fit.
+// Of all groups of data-parallel attention together, where a pipeline's `stages` have equal shares;
+// 0: the weights alone do not fit.
 [[nodiscard]] std::uint64_t room_for_tokens(const IterationSpec& spec,
                                             const Accelerator& accelerator,
                                             const MemoryRule& rule = {}, std::uint64_t stages = 1);

@@ -36,6 +36,8 @@ struct Live {
   std::uint32_t cached = 0;         // of its blocks, the first ones: those that others may find
   std::uint32_t admitted = 0;       // how many entered before it (counts_admissions())
   std::int64_t token_ps = 0;        // when its last token came; 0: none yet
+  std::uint32_t behind = 0;         // of its blocks, the first ones: those behind every window
+  std::uint32_t unused = 0;
 
   [[nodiscard]] bool prompt_done() const { return processed > prefill; }
   [[nodiscard]] std::uint32_t total() const { return prefill + decode; }
@@ -59,10 +61,10 @@ struct KeysAhead {
   std::uint32_t unused = 0;
 };
 
-// A block whose content has a name (kv_pool.h).
+// A block of a kind of groups, whose content has a name (kv_pool.h).
 constexpr std::uint64_t kNoBlock = std::uint64_t{1} << 63;
 struct CachedBlock {
-  std::uint64_t key = kNoBlock;     // Prefixes::block_key()
+  std::uint64_t key = kNoBlock;     // of Prefixes::block_key() and the kind
   std::uint64_t before = kNoBlock;  // idle: the one that was idle before it, and the next one
   std::uint64_t behind = kNoBlock;
   std::uint64_t holders = 0;        // requests; 0: idle
@@ -128,7 +130,7 @@ struct Replica {
     std::uint32_t admissions = 0;
     std::uint32_t host_blocks = 0;    // of requests in `restarted`
     std::uint32_t swapped_blocks = 0;  // to or from the host since the last batch
-    std::uint32_t held = 0;     // blocks
+    std::uint32_t held = 0;     // blocks, of a group each
     std::uint32_t holders = 0;  // requests that hold some
     std::uint32_t batches_under_way = 0;
     std::uint32_t schedule_sent = 0;  // 1: kSchedule is under way

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/exponential.h"
 #include "core/random.h"
+#include "model/serving/kv_pool.h"
 #include "model/serving/replica.h"
 #include "model/serving/token_gaps.h"
 #include "pdes/context.h"
@@ -53,9 +54,9 @@ void check_request(const Spec& spec, std::size_t i) {
 // A pool that one request alone could fill would leave that request waiting for ever.
 void check_room(const Spec& spec) {
   const std::uint64_t most = spec.request_tokens_max;
-  const std::uint64_t needed =
-      (most + spec.block_tokens - 1) / spec.block_tokens + spec.blocks / 100 + 1;
-  if (spec.blocks < needed)
+  const std::int64_t needed =
+      most_at_once(blocks_for(most, spec), spec) + spec.blocks / 100 + 1;
+  if (std::int64_t{spec.blocks} < needed)
     throw core::InputError(fmt::format(
         "blocks: \"{}\" of {} tokens; expected at least {}, the need of one request of {} tokens",
         spec.blocks, spec.block_tokens, needed, most));
@@ -133,6 +134,22 @@ void check_engine(const Spec& spec) {
         fmt::format("tokens of a batch: \"{}\"; expected at least those of a request, {}, where "
                     "prompts are not cut",
                     spec.batch_tokens_max, spec.request_tokens_max));
+}
+
+void check_groups(const Spec& spec) {
+  constexpr std::uint32_t kGroupsMax = 1024;
+  const CacheGroups& groups = spec.groups;
+  if (groups == CacheGroups{}) return;
+  require_range("groups of layers", std::uint64_t{groups.full} + groups.windowed, 1, kGroupsMax);
+  if (groups.windowed != 0) require_range("tokens of a window", groups.window, 1, 1u << 30);
+  const auto refuse = [](bool is_asked, std::string_view what) {
+    if (is_asked)
+      throw core::InputError(fmt::format(
+          "{}: takes blocks of all layers alike; expected none beside groups of layers", what));
+  };
+  refuse(spec.policy != Policy::vllm_v1, "policy");
+  refuse(spec.preemption == Preemption::swap, "preemption: swap");
+  refuse(spec.hands_over || spec.keys_by_layer, "a decode pool");
 }
 
 std::uint32_t between(Uniform range, std::uint64_t bits) {
@@ -261,6 +278,7 @@ void check(const Spec& spec) {
   check_prefixes(spec);
   check_turns(spec);
   check_engine(spec);
+  check_groups(spec);
   check_room(spec);
 }
 

@@ -105,6 +105,18 @@ struct Speculation {
   core::Time draft;          // that each token of a draft takes, for the whole batch
 };
 
+// Layers of attention in groups of as many layers each, which have blocks of their own. Those whose
+// layers look through a window give back what lies behind it.
+struct CacheGroups {
+  std::uint32_t full = 1;  // whose layers see all tokens
+  std::uint32_t windowed = 0;
+  std::uint32_t window = 0;  // tokens that a query sees there at most, its own among them
+  // Of a block of tokens: as many as a request holds that has no window behind it.
+  [[nodiscard]] constexpr std::uint32_t all() const { return full + windowed; }
+
+  friend bool operator==(const CacheGroups&, const CacheGroups&) = default;
+};
+
 struct Spec {
   std::vector<Request> requests;  // in order of arrival
   Prefixes prefixes;              // of the requests
@@ -117,7 +129,7 @@ struct Spec {
   core::Time latency{1'000'000};  // from router to replica and back, >= 1 ps
   Policy policy = Policy::vllm;
   std::uint32_t stages = 1;                     // of a replica's pipeline, 1 to kStagesMax
-  std::uint32_t blocks = 1;                     // of a replica's pool
+  std::uint32_t blocks = 1;                     // of a replica's pool, each of a group of layers
   std::uint32_t block_tokens = 16;              // lightllm: 1
   std::uint32_t request_tokens_max = 4096;      // P + Q of a request
   std::uint32_t batch_tokens_max = 4096;  // vllm, lightllm: of a batch of prompts; vllm_v1: of any
@@ -131,6 +143,8 @@ struct Spec {
   bool reserve_prompt = true;   // a request enters if its whole prompt has room, not a chunk of it
   double watermark = 0;         // of the blocks, left free when a request enters beside others
   bool prefix_cache = false;
+  bool hybrid_cache = true;  // asks for `groups` that follow from a model with windows
+  CacheGroups groups = {};
   Preemption preemption = Preemption::recompute;
   Swap swap = {};
   Speculation speculation = {};

@@ -37,10 +37,12 @@ core::WidePs ps_beside_model(const Replica::State& s, const Spec& spec) {
 // A step in which somebody was preempted and nobody computes is over at once, and the engine has
 // the next.
 void BatchFormer::vllm_v1() {
+  Step step;
   do {
     sort_running_by_admission();
-    if (continue_running()) return admit_waiting();
-  } while (formed_ == 0);
+    step = continue_running();
+  } while (step == Step::preempted && formed_ == 0);
+  if (step == Step::complete) admit_waiting();
 }
 
 // Tokens that are not computed yet, with a draft where the request decodes.
@@ -53,36 +55,55 @@ std::uint32_t BatchFormer::wanted_tokens(const Live& r) const {
 }
 
 // The last token that a decoding request has is not computed yet.
+std::uint64_t BatchFormer::computed_before(const Live& r) {
+  return r.processed - (r.prompt_done() ? 1 : 0);
+}
+
 std::uint32_t BatchFormer::blocks_missing(const Live& r, std::uint32_t tokens) const {
-  const std::uint64_t after = std::uint64_t{r.processed} + tokens - (r.prompt_done() ? 1 : 0);
-  const std::uint32_t needed = pool_.blocks_for(after);
+  const std::uint32_t needed = pool_.blocks_for(computed_before(r) + tokens);
   return needed > r.blocks ? needed - r.blocks : 0;
 }
 
-// Returns whether nobody was preempted: only then do others enter.
-bool BatchFormer::continue_running() {
+BatchFormer::Step BatchFormer::continue_running() {
   const std::uint32_t restarts = s_.restarts;
   std::uint32_t next = 0;
   while (next < s_.running.size() && formed_tokens_ < spec_.batch_tokens_max) {
     Live request = s_.running[next++];
+    pool_.pass(request, computed_before(request));
     const std::uint32_t tokens = wanted_tokens(request);
     const std::uint32_t missing = blocks_missing(request, tokens);
-    bool has_room = true;
-    while (pool_.available() < missing && has_room) has_room = preempt_for(request, next);
-    if (!has_room) break;
+    Victim victim = Victim::other;
+    while (pool_.available() < pool_.cost(missing) && victim == Victim::other)
+      victim = preempt_for(request, next);
+    if (victim == Victim::itself) break;
+    if (victim == Victim::under_way) {
+      s_.running.assign(ctx_, next - 1, request);
+      drop_running(0, next - 1);
+      return Step::waiting;
+    }
     pool_.hold(request, missing);
     // A draft is not known to be right, so it fills nothing.
     pool_.fill(request, request.prompt_done() ? request.processed : request.processed + tokens);
     add(request, tokens);
   }
   drop_running(0, next);
-  return restarts == s_.restarts;
+  return restarts == s_.restarts ? Step::complete : Step::preempted;
+}
+
+// Whether somebody who comes behind `request` is in another batch under way.
+bool BatchFormer::has_later_under_way(const Live& request) const {
+  return std::any_of(s_.flight.begin(), s_.flight.end(), [&](const Live& r) {
+    if (r.batch == s_.batches) return false;
+    return by_priority() ? rank_of(r.request) > rank_of(request.request)
+                         : r.admitted > request.admitted;
+  });
 }
 
 // Of the requests between two batches and those of this batch the last one gives its blocks back:
 // the one that entered last, or that of the least priority. `next` is where in `running` those are
-// that this batch has not looked at. Returns whether it was another one than `request`.
-bool BatchFormer::preempt_for(const Live& request, std::uint32_t next) {
+// that this batch has not looked at. `request` itself keeps its own while somebody behind it is
+// under way: two that gave way to each other in turns would never be done.
+BatchFormer::Victim BatchFormer::preempt_for(const Live& request, std::uint32_t next) {
   const std::uint32_t size = s_.running.size();
   std::uint32_t victim = size;  // of `running`; its size: `request`
   if (!by_priority() && next < size) victim = size - 1;
@@ -105,11 +126,16 @@ bool BatchFormer::preempt_for(const Live& request, std::uint32_t next) {
     --formed_;
     formed_tokens_ -= r.tokens;
     preempt(r);
-    return true;
+    return Victim::other;
   }
-  preempt(victim < size ? s_.running[victim] : request);
-  if (victim < size) s_.running.erase(ctx_, victim);
-  return victim < size;
+  if (victim < size) {
+    preempt(s_.running[victim]);
+    s_.running.erase(ctx_, victim);
+    return Victim::other;
+  }
+  if (has_later_under_way(request)) return Victim::under_way;
+  preempt(request);
+  return Victim::itself;
 }
 
 // Swapped, it goes on where it was when its blocks are back; else what it had is its prompt.
@@ -148,8 +174,7 @@ void BatchFormer::admit_waiting() {
     const bool is_cut = !next.prompt_done() && tokens < entered.prefill - entered.processed;
     if (is_cut && !spec_.chunked_prefill) return;
     const std::uint32_t blocks = std::max(blocks_to_enter(entered, tokens), on_host);
-    const std::int64_t needed = std::int64_t{blocks} - found.blocks + found.idle;
-    if (pool_.available() < needed + headroom(s_, spec_)) return;
+    if (pool_.available() < pool_.needed(found, blocks) + headroom(s_, spec_)) return;
     pop_head();
     if (on_host != 0) {
       ctx_.set(s_.host_blocks, s_.host_blocks - on_host);

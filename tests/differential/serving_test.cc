@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "model/serving/kv_pool.h"
 #include "model/serving/outcome.h"
 #include "pdes/transport.h"
 #include "tests/support/run_matrix.h"
@@ -130,7 +131,7 @@ Sums run_alone(const Serving& serving, Outcome& outcome) {
     sums.held += replica.held;
     sums.holders += replica.holders;
     sums.tokens += replica.tokens;
-    sums.in_use += replica.cached.size() - replica.idle + replica.host_blocks;
+    sums.in_use += model::serving::cached_in_use(replica) + replica.host_blocks;
     sums.found_tokens += replica.found_tokens;
     sums.swaps += replica.swaps;
     sums.accepted += replica.accepted;

@@ -252,6 +252,29 @@ TEST_F(ServeCommand, KeepsStatesBesideKeysAndValues) {
   }
 }
 
+// GPT-OSS 120B: 18 layers that see all tokens, and 18 with a window.
+TEST_F(ServeCommand, GivesBackWhatIsBehindWindows) {
+  const std::string configs = std::string(EXAWARP_SOURCE_DIR) + "/configs/";
+  workspace.write(
+      "study.yaml",
+      "study: s\nserving: {replicas: 1, policy: vllm_v1, request_tokens_max: 8192}\niteration:\n"
+      "  model: " + configs + "models/gpt_oss_120b.yaml\n  accelerator: " + configs +
+          "accelerators/h100_sxm.yaml\n  tensor: 2\n  precision: fp8\n"
+          "requests: {arrivals: static, rate: 4, count: 2, prompt: {lengths: fixed, tokens: 4096}, "
+          "output: {lengths: fixed, tokens: 64}}\n");
+  const json windowed = result({}), all = result({"serving.hybrid_cache=false"});
+  EXPECT_EQ(windowed["cache_groups"], (json{{"full", 1}, {"windowed", 1}, {"window", 128}}));
+  EXPECT_FALSE(all.contains("cache_groups"));
+  EXPECT_NEAR(windowed["blocks"].get<double>(), 2 * all["blocks"].get<double>(), 2);
+  EXPECT_FALSE(result({"serving.policy=sarathi"}).contains("cache_groups"));
+  const std::string room = "serving.swap={host_blocks: 9, token_bytes: 1 KB, bandwidth: 1 GB/s}";
+  const Ran swapped = serve({"serving.preemption=swap", room});
+  EXPECT_EQ(swapped.exit_code, 2);
+  EXPECT_NE(swapped.err.find("expected recompute, or hybrid_cache: false"), std::string::npos)
+      << swapped.err;
+  EXPECT_EQ(serve({"serving.preemption=swap", room, "serving.hybrid_cache=false"}).exit_code, 0);
+}
+
 TEST_F(ServeCommand, WritesItsResults) {
   const Ran ran = serve({}, {"--out", "results"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;

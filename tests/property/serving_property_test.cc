@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "core/random.h"
+#include "model/serving/kv_pool.h"
 #include "model/serving/outcome.h"
 #include "pdes/transport.h"
 #include "tests/support/run_matrix.h"
@@ -45,6 +46,7 @@ class SpecDraw {
                  .per_context = 0_ps,
                  .per_pair_half = 100_ps};
     if (spec.policy == Policy::vllm_v1) add_engine(spec);
+    if (spec.policy == Policy::vllm_v1 && spec.preemption != Preemption::swap) add_groups(spec);
     add_requests(spec);
     return spec;
   }
@@ -71,6 +73,14 @@ class SpecDraw {
     }
     for (std::uint32_t c = 0; c < 3; ++c)
       spec.priorities.push_back(static_cast<std::int32_t>(below(5)) - 2);
+  }
+
+  void add_groups(Spec& spec) {
+    if (below(2) == 0) return;
+    spec.groups = {.full = below(3), .windowed = 1 + below(3), .window = 1 + below(80)};
+    const auto least =
+        static_cast<std::uint32_t>(most_at_once(blocks_for(160, spec), spec));
+    spec.blocks = least + least / 50 + 2 + below(least);
   }
 
   // Sessions that begin alike; some come together.
@@ -107,7 +117,7 @@ void run_alone(const Serving& serving, std::uint64_t seed, Outcome& outcome, Kep
   engine.visit([&](core::LpId lp, const void* state) {
     if (lp.value == serving.spec().replicas) return;
     const auto& s = *static_cast<const Replica::State*>(state);
-    kept.held += s.held + s.holders + s.host_blocks + s.cached.size() - s.idle;
+    kept.held += s.held + s.holders + s.host_blocks + cached_in_use(s);
     kept.restarts += s.restarts;
     kept.found += s.found_tokens;
     kept.swaps += s.swaps;

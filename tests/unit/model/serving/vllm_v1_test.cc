@@ -3,81 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <vector>
 
-#include "model/serving/outcome.h"
-#include "model/serving/token_gaps.h"
-#include "partition/block.h"
-#include "pdes/engine.h"
-#include "pdes/transport.h"
+#include "tests/unit/model/serving/v1_runs.h"
 
 namespace exawarp::tests {
 namespace {
 
 using namespace core::literals;
 using namespace model::serving;
-
-std::int64_t whole(core::Time time, core::Time unit) { return time.ps / unit.ps; }
-
-struct Ran {
-  std::unique_ptr<Serving> serving;
-  std::unique_ptr<Outcome> outcome;
-  std::uint64_t found = 0, forgotten = 0, tokens = 0, batches = 0, swaps = 0, accepted = 0;
-  TokenGaps gaps;
-  // In batches; the router is a picosecond away.
-  [[nodiscard]] std::int64_t first_token(std::size_t r) const {
-    return whole(outcome->first_token(r), 10_ms);
-  }
-  [[nodiscard]] std::int64_t end(std::size_t r) const { return whole(outcome->end(r), 10_ms); }
-  [[nodiscard]] std::uint64_t restarts(std::size_t r) const { return outcome->restarts_of(r); }
-};
-
-Spec small(std::vector<Request> requests) {
-  Spec spec;
-  spec.requests = std::move(requests);
-  spec.policy = Policy::vllm_v1;
-  spec.latency = 1_ps;
-  spec.blocks = 1000;
-  spec.block_tokens = 4;
-  spec.request_tokens_max = 64;
-  spec.batch_tokens_max = 64;
-  spec.time = {.base = 10_ms, .per_token = 0_ps, .per_context = 0_ps, .per_pair_half = 0_ps};
-  return spec;
-}
-
-Ran run(Spec spec) {
-  Ran out;
-  out.serving = std::make_unique<Serving>(std::move(spec));
-  out.outcome = std::make_unique<Outcome>(out.serving->spec());
-  const auto transport = pdes::make_single_transport();
-  const core::Placement placement =
-      partition::place_in_blocks({.atoms = out.serving->processes(), .partitions_per_rank = 1});
-  pdes::Engine engine(*out.serving, placement, {.sync = pdes::Sync::sequential}, *transport,
-                      out.outcome.get());
-  engine.run();
-  engine.visit([&](core::LpId lp, const void* state) {
-    if (lp.value == out.serving->spec().replicas) return;
-    const auto& s = *static_cast<const Replica::State*>(state);
-    out.found += s.found_tokens;
-    out.forgotten += s.forgotten;
-    out.tokens += s.tokens;
-    out.batches += s.batches;
-    out.swaps += s.swaps;
-    out.accepted += s.accepted;
-    count_gaps(s, out.gaps);
-    EXPECT_EQ(s.held, 0u);
-    EXPECT_EQ(s.idle, s.cached.size());
-  });
-  for (std::size_t i = 0; i < out.serving->spec().requests.size(); ++i)
-    EXPECT_TRUE(out.outcome->is_done(i)) << i;
-  return out;
-}
-
-Request at(core::Time arrival, std::uint32_t prefill, std::uint32_t decode,
-           std::uint32_t class_id = 0) {
-  return {.arrival = arrival, .prefill = prefill, .decode = decode, .class_id = class_id};
-}
+using namespace v1;
 
 TEST(VllmV1, SpendsOneBudgetOnDecodesAndPrompts) {
   Spec spec = small({at(0_ps, 4, 3), at(0_ps, 12, 1)});
@@ -180,6 +115,21 @@ TEST(VllmV1, NobodyEntersABatchThatPreempted) {
   const Ran ran = run(spec);
   EXPECT_EQ(ran.restarts(0), 1u);
   EXPECT_EQ(ran.first_token(2), 5) << "in the batch from 60 ms";
+}
+
+// The last request of a batch under way cannot give way. Who needs its blocks waits until it comes
+// back: if it gave way itself, both would begin again in turns for ever.
+TEST(VllmV1, KeepsItsBlocksWhileALaterOneIsUnderWay) {
+  Spec spec = small({at(0_ps, 22, 2), at(0_ps, 22, 2)});
+  spec.stages = 2;
+  spec.batch_tokens_max = 6;
+  spec.reserve_prompt = false;
+  spec.request_tokens_max = 24;
+  spec.blocks = 7;
+  const Ran ran = run(spec, 10_s);
+  EXPECT_EQ(ran.restarts(0), 0u);
+  EXPECT_GT(ran.restarts(1), 0u);
+  EXPECT_LT(ran.end(0), ran.end(1));
 }
 
 TEST(VllmV1, WhatIsSwappedIsNotComputedAgain) {
