@@ -51,6 +51,7 @@ struct QueueLeft {
 struct StretchOver {
   std::uint32_t source = 0, message = 0;  // of a flow of the part
   std::uint32_t stretch = 0;
+  std::uint32_t is_cut = 0;  // 1: by another message, before its length
 };
 
 // So many packets of a message count as sent and received, and what its sender remembers of times

@@ -121,7 +121,6 @@ void Watch::on_end(const SteadyEnd& end) {
 void Watch::cut_short(std::uint32_t link, bool is_first) {
   const std::uint32_t stretch = s_.links[link].stretch;
   if (stretch == 0) return;
-  ctx_.add(s_.totals.cut_short, 1u);
   std::uint32_t hop = s_.on_links.links[link].first;
   while (s_.flows[parts_.lists().flow_of(hop)].stretch != stretch) hop = s_.on_links.hops[hop].next;
   const WatchedFlow& flow = s_.flows[parts_.lists().flow_of(hop)];
@@ -133,9 +132,10 @@ void Watch::cut_short(std::uint32_t link, bool is_first) {
     const Time left = Time{static_cast<std::int64_t>(end)} - by;
     if (left.ps > 0) {
       return ctx_.send(ctx_.self(), left, kind_of(SteadyEvent::over),
-                       StretchOver{flow.source, flow.message, stretch});
+                       StretchOver{flow.source, flow.message, stretch, 1});
     }
   }
+  ctx_.add(s_.totals.cut_short, 1u);
   thaw(link);
 }
 
@@ -229,12 +229,13 @@ void Watch::freeze(std::uint32_t flow, const SteadyParts::Verdict& verdict) {
     });
   }
   ctx_.send(ctx_.self(), verdict.stretch, kind_of(SteadyEvent::over),
-            StretchOver{s_.flows[flow].source, s_.flows[flow].message, s_.stretches});
+            StretchOver{s_.flows[flow].source, s_.flows[flow].message, s_.stretches, 0});
 }
 
 void Watch::on_over(const StretchOver& over) {
   const std::uint32_t flow = find(over.source, over.message);
-  if (flow == kNoFlow || s_.flows[flow].stretch != over.stretch) return;  // cut short
+  if (flow == kNoFlow || s_.flows[flow].stretch != over.stretch) return;  // it is over
+  ctx_.add(s_.totals.cut_short, over.is_cut);
   thaw(s_.on_links.hops[flow << shift_].link);
 }
 

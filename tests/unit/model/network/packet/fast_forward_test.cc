@@ -99,6 +99,16 @@ TEST(FastForward, IsCutShortByAMessageThatComes) {
   }
 }
 
+// The second wants every line of the first, which is one stretch.
+TEST(FastForward, CountsAStretchThatIsCutShortOnce) {
+  const auto topology = tests::leaf_spine(8, 2, 2);
+  const TrafficOptions two =
+      listed({{0, 2, kBytes, Time{0}}, {0, 2, kBytes / 4, Time{3'000'000'300}}});
+  const auto totals = run(*topology, skipping(), two).totals.skips;
+  EXPECT_EQ(totals.cut_short, 1u);
+  EXPECT_GE(totals.stretches, 3u);
+}
+
 // What a sender remembers of a message that was skipped goes with the message.
 TEST(FastForward, LeavesNothingBehind) {
   const auto topology = tests::chain(1, 1, 1);
