@@ -95,7 +95,7 @@ void add_replica(const Replica::State& s, ServingTotals& totals) {
   totals.batches += s.batches;
   totals.tokens += s.tokens;
   totals.held += s.held + s.host_blocks + model::serving::cached_in_use(s);
-  totals.present_us += s.present_ps / 1'000'000;
+  totals.present_us += static_cast<std::uint64_t>(s.present.ps() / 1'000'000);
   totals.add(s);
 }
 

@@ -171,7 +171,7 @@ class BatchGaps {
     }
     ctx_.add(s_.gaps_of_bin, alike_);
     const auto gap = static_cast<std::uint64_t>(gap_ps_);
-    ctx_.add(s_.gap_sum_ps, gap * alike_);
+    s_.gap_sum.add(core::WidePs{gap_ps_} * alike_, ctx_);
     if (gap > s_.gap_most_ps) ctx_.set(s_.gap_most_ps, gap);
     alike_ = 0;
   }
@@ -223,17 +223,23 @@ void describe_live(pdes::StateArchive& archive, Live& r) { archive.bytes(&r); }
 
 }  // namespace
 
+void PsSum::add(core::WidePs ps, Context& ctx) {
+  const core::WidePs sum = this->ps() + ps;
+  const auto more = static_cast<std::uint64_t>(sum >> 64);
+  ctx.set(low, static_cast<std::uint64_t>(sum));
+  if (more != high) ctx.set(high, more);
+}
+
 void count_gaps(const Replica::State& s, TokenGaps& gaps) {
   for (std::uint32_t bin = 0; bin < s.gaps.size(); ++bin) gaps.counts[bin] += s.gaps[bin];
   gaps.counts[s.gap_bin] += s.gaps_of_bin;
-  gaps.sum_us += s.gap_sum_ps / 1'000'000;
+  gaps.sum_us += static_cast<std::uint64_t>(s.gap_sum.ps() / 1'000'000);
   gaps.most_ps = std::max(gaps.most_ps, s.gap_most_ps);
 }
 
 void account_present(Replica::State& s, Context& ctx) {
   const std::uint32_t present = s.arrived - s.finished;
-  const auto elapsed_ps = static_cast<std::uint64_t>(ctx.now().ps - s.changed_ps);
-  ctx.add(s.present_ps, present * elapsed_ps);
+  s.present.add(core::WidePs{ctx.now().ps - s.changed_ps} * present, ctx);
   ctx.set(s.changed_ps, ctx.now().ps);
 }
 
@@ -286,10 +292,11 @@ void Replica::describe(State& s, pdes::StateArchive& archive) {
     archive.word(*word);
   for (std::uint64_t* word :
        {&s.tokens, &s.prompt_tokens, &s.found_tokens, &s.forgotten, &s.swaps, &s.drafted,
-        &s.accepted, &s.busy_ps, &s.present_ps})
+        &s.accepted, &s.busy_ps, &s.present.low, &s.present.high})
     archive.word(*word);
   archive.word(s.changed_ps);
-  for (std::uint64_t* word : {&s.gap_sum_ps, &s.gap_most_ps}) archive.word(*word);
+  for (std::uint64_t* word : {&s.gap_sum.low, &s.gap_sum.high, &s.gap_most_ps})
+    archive.word(*word);
   for (std::uint32_t* word : {&s.gap_bin, &s.gaps_of_bin, &s.beyond_profile}) archive.word(*word);
   s.gaps.describe(archive, [&](std::uint64_t& count) { archive.word(count); });
   for (auto* lives : {&s.leaving, &s.arriving})

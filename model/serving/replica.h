@@ -115,6 +115,15 @@ constexpr std::uint32_t kCameChannel = 7;
 // Engine time at which simulated time 0 lies: an event takes a picosecond to begin with.
 constexpr core::Time kStart{1};
 
+// Picoseconds of all requests together, for which 64 bits are 213 days.
+struct PsSum {
+  std::uint64_t low = 0, high = 0;
+
+  // Requires ps >= 0.
+  void add(core::WidePs ps, pdes::Context& ctx);
+  [[nodiscard]] core::WidePs ps() const { return static_cast<core::WidePs>(high) << 64 | low; }
+};
+
 struct Replica {
   struct State {
     pdes::UndoRing<std::uint32_t> waiting;  // requests that were never scheduled
@@ -152,11 +161,11 @@ struct Replica {
     // Between two tokens of a request (token_gaps.h), in the pool that gives the second. Those of
     // the bin that came last are counted here, as many batches in a row have them, and reach `gaps`
     // when another bin comes.
-    std::uint64_t gap_sum_ps = 0;
+    PsSum gap_sum;
     std::uint64_t gap_most_ps = 0;
     std::uint32_t gap_bin = 0;
     std::uint32_t gaps_of_bin = 0;
-    std::uint64_t present_ps = 0;  // requests here times time
+    PsSum present;                 // requests here times time
     std::int64_t changed_ps = 0;   // when their number changed last
     // Of a pool that hands over, and of the one that takes over (handover.h):
     pdes::UndoVector<Live> leaving;    // prompts that are computed, with their blocks

@@ -126,7 +126,7 @@ Sums run_alone(const Serving& serving, Outcome& outcome) {
   engine.visit([&](core::LpId lp, const void* state) {
     if (lp.value == serving.spec().replicas) return;
     const auto& replica = *static_cast<const Replica::State*>(state);
-    sums.present_ps += replica.present_ps;
+    sums.present_ps += static_cast<std::uint64_t>(replica.present.ps());
     sums.restarts += replica.restarts;
     sums.held += replica.held;
     sums.holders += replica.holders;

@@ -27,6 +27,7 @@ struct Ran {
   std::unique_ptr<model::serving::Outcome> outcome;
   std::uint64_t found = 0, forgotten = 0, tokens = 0, batches = 0, swaps = 0, accepted = 0;
   std::uint64_t held_most = 0;  // blocks of a replica
+  core::WidePs present_ps = 0;
   model::serving::TokenGaps gaps;
   // In batches; the router is a picosecond away.
   [[nodiscard]] std::int64_t first_token(std::size_t r) const {
@@ -68,6 +69,7 @@ inline Ran run(model::serving::Spec spec, core::Time end = core::Time::max()) {
     out.batches += s.batches;
     out.swaps += s.swaps;
     out.accepted += s.accepted;
+    out.present_ps += s.present.ps();
     out.held_most = std::max<std::uint64_t>(out.held_most, s.held_most);
     model::serving::count_gaps(s, out.gaps);
     EXPECT_EQ(s.held, 0u);

@@ -192,6 +192,21 @@ TEST(VllmV1, AcceptsAsManyDraftsAsItsProbabilitySays) {
   EXPECT_NEAR(per_step, 1.9375, 0.05);
 }
 
+// Four thousand requests wait for three hours on average: more than 64 bits have of picoseconds.
+TEST(VllmV1, CountsAsMuchWaitingAsThereIs) {
+  std::vector<Request> requests(4'000, at(0_ps, 1, 5));
+  Spec spec = small(std::move(requests));
+  spec.batch_requests_max = 1;
+  spec.time.base = 1_s;
+  const Ran ran = run(spec);
+  core::WidePs stay = 0;
+  for (std::size_t i = 0; i < spec.requests.size(); ++i)
+    stay += (ran.outcome->end(i) - spec.latency).ps;
+  EXPECT_GT(stay, core::WidePs{1} << 64);
+  EXPECT_EQ(ran.present_ps, stay);
+  EXPECT_EQ(ran.gaps.sum_us, 4'000u * 4 * 1'000'000);
+}
+
 // One request at a time, of one batch each: a queue with one server, whose times are known.
 Spec one_server(std::vector<Request> requests) {
   Spec spec = small(std::move(requests));
