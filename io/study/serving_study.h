@@ -115,6 +115,7 @@ const Keys<RequestSource>& request_source_keys();
 const Keys<Objectives>& request_objective_keys();
 // How keys of the requests depend on each other. Throws core::InputError at `place`.
 void check_request_source(const RequestSource& source, const std::string& place);
+
 // Reads, overrides (`path.to.key=value`) and checks a serving study. Throws core::InputError.
 ServingStudy read_serving_study(const std::string& path,
                                 const std::vector<std::string>& overrides);

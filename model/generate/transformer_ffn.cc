@@ -117,6 +117,13 @@ void set_exchange(ExpertCosts& e, const TransformerSpec& spec, const Sizes& s, c
   e.node_combine_bytes = to_count(s.element * elements(reach.nodes));
 }
 
+// Beside another pass over memory, of the same name.
+void add_pass(OperationCost& to, const OperationCost& pass) {
+  to.flops += pass.flops;
+  to.bytes_read += pass.bytes_read;
+  to.bytes_written += pass.bytes_written;
+}
+
 // What Megatron-Core runs beside the products of experts with biases and clamps.
 void set_expert_biases(ExpertCosts& e, const TransformerSpec& spec, Wide slots,
                        const Table& table) {
@@ -132,12 +139,17 @@ void set_expert_biases(ExpertCosts& e, const TransformerSpec& spec, Wide slots,
     };
     e.bias = {pass("expert.bias", 14 * n, 14 * n), pass("expert.bias.backward", 24 * n, 16 * n)};
   }
-  if (moe.clamped && !e.experts.activation_parts) {
-    const Wide n = slots * wide(moe.ffn) / wide(expert_tensor_of(spec.parallel));
-    e.experts.activation_parts = {
-        table.row(Op::ELEMENTWISE, "expert.clamp", 2 * n, 4 * n, 4 * n),
-        table.row(Op::ELEMENTWISE, "expert.clamp.backward", 2 * n, 6 * n, 4 * n)};
+  if (!moe.clamped) return;
+  const Wide n = slots * wide(moe.ffn) / wide(expert_tensor_of(spec.parallel));
+  const OperationPair clamps{
+      table.row(Op::ELEMENTWISE, "expert.clamp", 2 * n, 4 * n, 4 * n),
+      table.row(Op::ELEMENTWISE, "expert.clamp.backward", 2 * n, 6 * n, 4 * n)};
+  if (!e.experts.activation_parts) {
+    e.experts.activation_parts = clamps;
+    return;
   }
+  add_pass(e.experts.activation_parts->forward, clamps.forward);
+  add_pass(e.experts.activation_parts->backward, clamps.backward);
 }
 
 FfnCosts whole_ffn(const FfnNames& names, const TransformerSpec& spec, const Sizes& s,

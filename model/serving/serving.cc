@@ -137,7 +137,7 @@ void check_engine(const Spec& spec) {
 }
 
 void check_groups(const Spec& spec) {
-  constexpr std::uint32_t kGroupsMax = 1024;
+  constexpr std::uint32_t kGroupsMax = 1u << 20;
   const CacheGroups& groups = spec.groups;
   if (groups == CacheGroups{}) return;
   require_range("groups of layers", std::uint64_t{groups.full} + groups.windowed, 1, kGroupsMax);

@@ -48,6 +48,19 @@ TEST(ExpertBiases, StandBehindAndBeforeTheSecondProduct) {
             2 * layers * micro_batches);
 }
 
+TEST(ExpertBiases, ClampsComeBesideThePartsOfAnActivation) {
+  TransformerSpec spec = with_biases();
+  spec.kernels.fused_activation = false;
+  const OperationPair clamped = *experts_of(spec).experts.activation_parts;
+  spec.model.moe.clamped = false;
+  const OperationPair plain = *experts_of(spec).experts.activation_parts;
+  const std::uint64_t inner = 128 * 96;
+  EXPECT_EQ(clamped.forward.bytes_read - plain.forward.bytes_read, 4 * 2 * inner);
+  EXPECT_EQ(clamped.forward.bytes_written - plain.forward.bytes_written, 4 * 2 * inner);
+  EXPECT_EQ(clamped.backward.bytes_read - plain.backward.bytes_read, 6 * 2 * inner);
+  EXPECT_EQ(clamped.backward.flops - plain.backward.flops, 2 * inner);
+}
+
 TEST(ExpertBiases, AreWithinFusedProducts) {
   TransformerSpec spec = with_biases();
   spec.kernels.fused_experts = true;
