@@ -70,7 +70,7 @@ void BatchFormer::vllm() {
     longest = std::max(longest, next.prefill);
     if (!fits(next) || (formed_ + 1ull) * longest > spec_.batch_tokens_max) break;
     if (s_.holders == spec_.batch_requests_max || is_full()) break;
-    admit(next, prompt_blocks(next), next.prefill);
+    admit(next, spec_.blocks_for(next.prefill), next.prefill);
   }
   if (formed_ != 0) return;
   sort_running_by_arrival();
@@ -89,7 +89,7 @@ void BatchFormer::admit_chunks() {
     const Live next = head();
     const std::uint32_t room = less_at_least_0(spec_.chunk_tokens, formed_tokens_);
     if (!fits(next) || room == 0) return;
-    admit(next, prompt_blocks(next), std::min(next.prefill, room));
+    admit(next, spec_.blocks_for(next.prefill), std::min(next.prefill, room));
   }
 }
 
@@ -178,7 +178,7 @@ bool BatchFormer::lightllm_prompts() {
     if (formed_tokens_ + std::uint64_t{next.prefill} > spec_.batch_tokens_max) break;
     if (s_.holders == spec_.batch_requests_max || is_full()) break;
     if (!lightllm_fits(next)) break;
-    admit(next, prompt_blocks(next), next.prefill);
+    admit(next, spec_.blocks_for(next.prefill), next.prefill);
   }
   return formed_ != 0;
 }
@@ -242,13 +242,9 @@ void BatchFormer::pop_head() {
   s_.waiting.pop_front(ctx_);
 }
 
-std::uint32_t BatchFormer::prompt_blocks(const Live& request) const {
-  return (request.prefill + spec_.block_tokens - 1) / spec_.block_tokens;
-}
-
 // A hundredth of the pool is left to the requests that run already.
 bool BatchFormer::fits(const Live& unscheduled) const {
-  return pool_.available() - prompt_blocks(unscheduled) >= spec_.blocks / 100;
+  return pool_.available() - spec_.blocks_for(unscheduled.prefill) >= spec_.blocks / 100;
 }
 
 void BatchFormer::add(Live request, std::uint32_t tokens) {

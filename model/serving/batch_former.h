@@ -80,7 +80,6 @@ class BatchFormer {
   // Where in `restarted` the head is; its size where the head was never scheduled.
   [[nodiscard]] std::uint32_t head_restarted() const;
   void pop_head();
-  [[nodiscard]] std::uint32_t prompt_blocks(const Live& request) const;
   [[nodiscard]] bool fits(const Live& unscheduled) const;
   [[nodiscard]] bool is_full() const { return formed_ == micro_batch_max_; }
 

@@ -246,7 +246,7 @@ void take_offers(Replica::State& s, const Spec& spec, Context& ctx) {
   while (!s.offers.empty() && s.holders < spec.batch_requests_max && may_take(s, spec)) {
     bring_first(s, spec, ctx);
     const Offer offer = s.offers.front();
-    const std::uint32_t blocks = pool.blocks_for(spec.requests[offer.request].prefill);
+    const std::uint32_t blocks = spec.blocks_for(spec.requests[offer.request].prefill);
     if (pool.available() - blocks < left_free(s, spec)) break;
     s.offers.pop_front(ctx);
     take(s, offer, blocks, spec, ctx);

@@ -13,7 +13,7 @@ constexpr std::uint64_t kWindowedKey = std::uint64_t{1} << 63;
 std::int64_t windowed_at_once(std::uint32_t blocks, const Spec& spec) {
   const std::uint64_t seen = std::uint64_t{spec.groups.window} + spec.batch_tokens_max;
   // A block more, as neither of the two begins with one.
-  return std::min(blocks, blocks_for(seen, spec) + 1);
+  return std::min(blocks, spec.blocks_for(seen) + 1);
 }
 
 }  // namespace

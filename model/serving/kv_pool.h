@@ -21,10 +21,6 @@
 
 namespace exawarp::model::serving {
 
-// Of tokens, each of `block_tokens`.
-[[nodiscard]] constexpr std::uint32_t blocks_for(std::uint64_t tokens, const Spec& spec) {
-  return static_cast<std::uint32_t>((tokens + spec.block_tokens - 1) / spec.block_tokens);
-}
 // Blocks of the pool that a request of so many blocks of tokens needs at most at once: what it
 // computes goes behind windows batch by batch.
 [[nodiscard]] std::int64_t most_at_once(std::uint32_t blocks, const Spec& spec);
@@ -40,9 +36,6 @@ class KvPool {
   // Blocks that can be had: blank and idle ones.
   [[nodiscard]] std::int64_t available() const {
     return std::int64_t{spec_.blocks} - std::int64_t{s_.held};
-  }
-  [[nodiscard]] std::uint32_t blocks_for(std::uint64_t tokens) const {
-    return serving::blocks_for(tokens, spec_);
   }
   // Of the pool, for so many blocks of tokens in all groups.
   [[nodiscard]] std::int64_t cost(std::uint32_t blocks) const {

@@ -54,8 +54,7 @@ void check_request(const Spec& spec, std::size_t i) {
 // A pool that one request alone could fill would leave that request waiting for ever.
 void check_room(const Spec& spec) {
   const std::uint64_t most = spec.request_tokens_max;
-  const std::int64_t needed =
-      most_at_once(blocks_for(most, spec), spec) + spec.blocks / 100 + 1;
+  const std::int64_t needed = most_at_once(spec.blocks_for(most), spec) + spec.blocks / 100 + 1;
   if (std::int64_t{spec.blocks} < needed)
     throw core::InputError(fmt::format(
         "blocks: \"{}\" of {} tokens; expected at least {}, the need of one request of {} tokens",
@@ -121,6 +120,7 @@ void check_engine(const Spec& spec) {
   only_v1(spec.preemption != Preemption::recompute, "preemption");
   only_v1(spec.speculation.tokens != 0, "speculation");
   only_v1(!spec.chunked_prefill, "chunked_prefill");
+  only_v1(spec.groups != CacheGroups{}, "groups of layers");
   require_range("tokens of a draft", spec.speculation.tokens, 0, kDraftMax);
   const bool is_share = spec.speculation.acceptance >= 0 && spec.speculation.acceptance <= 1;
   if (!is_share || !(spec.watermark >= 0 && spec.watermark < 1))
@@ -147,7 +147,6 @@ void check_groups(const Spec& spec) {
       throw core::InputError(fmt::format(
           "{}: takes blocks of all layers alike; expected none beside groups of layers", what));
   };
-  refuse(spec.policy != Policy::vllm_v1, "policy");
   refuse(spec.preemption == Preemption::swap, "preemption: swap");
   refuse(spec.hands_over || spec.keys_by_layer, "a decode pool");
 }

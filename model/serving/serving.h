@@ -161,6 +161,11 @@ struct Spec {
   bool hands_over = false;
   // There, and of the pool that decodes: keys and values go layer by layer, behind the computation.
   bool keys_by_layer = false;
+
+  // Of so many tokens, in one group.
+  [[nodiscard]] constexpr std::uint32_t blocks_for(std::uint64_t tokens) const {
+    return static_cast<std::uint32_t>((tokens + block_tokens - 1) / block_tokens);
+  }
 };
 
 constexpr std::uint32_t kStagesMax = 64;

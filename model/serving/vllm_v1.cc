@@ -60,7 +60,7 @@ std::uint64_t BatchFormer::computed_before(const Live& r) {
 }
 
 std::uint32_t BatchFormer::blocks_missing(const Live& r, std::uint32_t tokens) const {
-  const std::uint32_t needed = pool_.blocks_for(computed_before(r) + tokens);
+  const std::uint32_t needed = spec_.blocks_for(computed_before(r) + tokens);
   return needed > r.blocks ? needed - r.blocks : 0;
 }
 
@@ -187,7 +187,7 @@ void BatchFormer::admit_waiting() {
 
 std::uint32_t BatchFormer::blocks_to_enter(const Live& entered, std::uint32_t tokens) const {
   const bool whole_prompt = spec_.reserve_prompt || spec_.keys_by_layer;
-  if (whole_prompt && !entered.prompt_done()) return pool_.blocks_for(entered.prefill);
+  if (whole_prompt && !entered.prompt_done()) return spec_.blocks_for(entered.prefill);
   Live blank = entered;
   blank.blocks = 0;
   return blocks_missing(blank, tokens);
@@ -209,7 +209,7 @@ void BatchFormer::admit_found(Live request, KvPool::Found found, std::uint32_t t
   if (found.blocks != 0) pool_.take(request, found);
   // Nobody takes blocks from a prompt whose keys are on their way.
   const bool holds_all = spec_.keys_by_layer && !request.prompt_done();
-  pool_.hold(request, holds_all ? pool_.blocks_for(request.prefill) - request.blocks
+  pool_.hold(request, holds_all ? spec_.blocks_for(request.prefill) - request.blocks
                                 : blocks_missing(request, tokens));
   pool_.fill(request, request.prompt_done() ? request.processed : request.processed + tokens);
   add(request, tokens);

@@ -35,8 +35,7 @@ class SpecDraw {
     spec.stages = is_lightllm ? 1 : 1 + below(3);
     spec.block_tokens = is_lightllm ? 1 : 1 + below(24);
     spec.request_tokens_max = 160;
-    const std::uint32_t least = (160 + spec.block_tokens - 1) / spec.block_tokens;
-    spec.blocks = least + least / 50 + 2 + below(least);
+    draw_blocks(spec);
     spec.chunk_tokens = 8 + below(100);
     spec.batch_requests_max = spec.stages + below(12);
     spec.reserved_requests_max = 1 + below(8);
@@ -78,8 +77,13 @@ class SpecDraw {
   void add_groups(Spec& spec) {
     if (below(2) == 0) return;
     spec.groups = {.full = below(3), .windowed = 1 + below(3), .window = 1 + below(80)};
+    draw_blocks(spec);
+  }
+
+  // Somewhat more than one request needs, up to twice that.
+  void draw_blocks(Spec& spec) {
     const auto least =
-        static_cast<std::uint32_t>(most_at_once(blocks_for(160, spec), spec));
+        static_cast<std::uint32_t>(most_at_once(spec.blocks_for(spec.request_tokens_max), spec));
     spec.blocks = least + least / 50 + 2 + below(least);
   }
 
