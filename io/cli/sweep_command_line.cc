@@ -88,7 +88,11 @@ void add_search(CLI::App& app, SearchArguments& a) {
       ->allow_extra_args(false);
   app.add_option("--jobs", a.jobs, "layouts at a time (default: as many as there are cores)")
       ->check(CLI::Range(1u, kJobsMax));
-  app.add_option("--best", a.best, "layouts that are simulated once more; 0: none")
+  app.add_option("--look-again", a.look_again,
+                 "at most so many layouts have a second look, folded at message, before the best "
+                 "are chosen; 0: none (default: as the search says)")
+      ->check(CLI::Range(0u, 100'000u));
+  app.add_option("--best", a.best, "layouts that are verified; 0: none")
       ->check(CLI::Range(0u, 1000u));
   app.add_option("--verify", a.verify,
                  "how: message or packet, device by device, or folded_message (default: as the "

@@ -129,7 +129,8 @@ class Running {
 
 bool run_sweep(const Sweep& sweep, SweepDatabase& database, const SweepOptions& options) {
   const Clock::time_point start = Clock::now();
-  const std::vector<std::int64_t> pending = database.pending();
+  std::vector<std::int64_t> pending = database.pending();
+  std::erase_if(pending, [&](std::int64_t number) { return number > options.last; });
   auto next = pending.begin();
   SweepProgress progress{.done = database.count(PointState::done),
                          .failed = database.count(PointState::failed)};

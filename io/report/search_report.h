@@ -1,5 +1,5 @@
 // What people read of a search: its best layouts, folded and device by device, the Pareto front,
-// and what the best one's neighbours would give.
+// and what the best one's neighbours would give. Which the best are: search_order.h.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,10 @@ struct SearchOutcome {
   std::map<std::string, std::size_t> impossible;  // of these, by what forbids them
   std::string data_key;                           // of the axis that follows from the others
   SweepResults folded;
+  // The best of these once more, numbered from 1 in the order of the first look, as far as the
+  // second one went.
+  std::optional<SweepResults> again;
+  std::size_t look_again = 0;            // how far it may go
   std::size_t best = 0;                  // layouts to list; 0: ten all the same
   std::string fidelity;                  // of `verified`
   std::optional<SweepResults> verified;  // the best, numbered from 1 as they come in the list
@@ -27,6 +31,7 @@ struct SearchOutcome {
 
 // tokens_per_s, memory, devices, step_time, mfu.
 std::vector<Measure> search_measures();
+inline constexpr std::size_t kSearchTokens = 0, kSearchMemory = 1;  // their places
 
 // Spearman's coefficient of pairs of figures; equal ones share their ranks. None for fewer than two
 // pairs, or where all of one side are equal.

@@ -248,6 +248,19 @@ void find_points(Search& search, const Study& base, const YamlSection& root) {
   if (refused != 0) search.impossible["where"] += refused;
 }
 
+Sweep simulated_at(const Search& search, VerifyFidelity fidelity,
+                   std::vector<std::vector<std::string>> points) {
+  Sweep out = search.sweep;
+  const std::string name(core::name_of(fidelity));
+  out.name += "." + name;
+  const bool folded = fidelity == VerifyFidelity::folded_message;
+  out.overrides.insert(out.overrides.end(), {"network.fidelity=" + (folded ? "message" : name),
+                                             folded ? "fold=replicas" : "fold=none"});
+  out.points = std::move(points);
+  out.identity = sweep_identity(out, search.sweep.identity);
+  return out;
+}
+
 }  // namespace
 
 const Keys<Search>& search_keys() {
@@ -280,10 +293,14 @@ const Keys<Search>& search_keys() {
            .required(),
        K::custom("where", {ValueShape::list_of(ValueShape::text())},
                  "conditions that a layout has to hold, as in a sweep", where),
+       K::integer("look_again", &S::look_again, {0, 100'000},
+                  "at most so many have a second look, folded at `message`, before the best are "
+                  "chosen; 0: none"),
        K::integer("best", &S::best, {0, 1000},
-                  "so many of the best are simulated once more"),
+                  "so many of the best are verified: simulated once more"),
        K::choice("verify", &S::fidelity,
-                 "how: device by device at this `network.fidelity`, or folded at `message`")});
+                 "how: device by device at this `network.fidelity`; or folded at `message`, as the "
+                 "second look has done")});
   return keys;
 }
 
@@ -311,17 +328,17 @@ Search read_search(const std::string& path, const std::vector<std::string>& over
   return out;
 }
 
-Sweep verification_of(const Search& search, const std::vector<std::vector<std::string>>& points) {
-  Sweep out = search.sweep;
-  const std::string name(core::name_of(search.fidelity));
-  out.name += "." + name;
-  const bool folded = search.fidelity == VerifyFidelity::folded_message;
-  out.overrides.insert(out.overrides.end(),
-                       {"network.fidelity=" + (folded ? "message" : name),
-                        folded ? "fold=replicas" : "fold=none"});
-  out.points = points;
-  out.identity = sweep_identity(out, search.sweep.identity);
-  return out;
+std::uint32_t second_looks(const Search& search) {
+  const bool none = search.look_again == 0 || search.best == 0;
+  return none ? 0 : std::max(search.look_again, search.best);
+}
+
+Sweep second_look_of(const Search& search, std::vector<std::vector<std::string>> points) {
+  return simulated_at(search, VerifyFidelity::folded_message, std::move(points));
+}
+
+Sweep verification_of(const Search& search, std::vector<std::vector<std::string>> points) {
+  return simulated_at(search, search.fidelity, std::move(points));
 }
 
 }  // namespace exawarp::io

@@ -34,7 +34,10 @@ struct Search {
   // `over`.
   Sweep sweep;
   std::vector<std::uint32_t> devices;  // numbers of devices to lay the job out on; at least one
-  std::uint32_t best = 10;             // layouts that are verified; 0: none
+  // Layouts that have a second look, folded at `message`: at most so many and at least `best`; 0:
+  // none. None either where `best` is 0.
+  std::uint32_t look_again = 20;
+  std::uint32_t best = 10;  // layouts that are verified, if not by the second look; 0: none
   VerifyFidelity fidelity = VerifyFidelity::message;
 
   // What follows. `sweep` then has one point for each layout that can be, and one axis more:
@@ -47,8 +50,14 @@ struct Search {
 // file's own. Throws core::InputError, also where no layout is possible.
 Search read_search(const std::string& path, const std::vector<std::string>& overrides = {});
 
+// How many layouts have a second look at most.
+std::uint32_t second_looks(const Search& search);
+
+// These points of the search's sweep folded at `message`, as the second look has them.
+Sweep second_look_of(const Search& search, std::vector<std::vector<std::string>> points);
+
 // These points of the search's sweep at its fidelity: each device simulated, unless that is folded.
-Sweep verification_of(const Search& search, const std::vector<std::vector<std::string>>& points);
+Sweep verification_of(const Search& search, std::vector<std::vector<std::string>> points);
 
 const Keys<Search>& search_keys();
 

@@ -287,10 +287,12 @@ class Sweeps(InFolder):
              "over": {"tensor": [2, 4], "pipeline": [1, 2]}, "best": 2}, progress=False)
         self.assertEqual(len(search), 4)
         self.assertEqual(len(search.verified), 2)
+        self.assertEqual(len(search.looked_again), 4)
         self.assertIn("none is better than these", search.text)
         plain = exawarp.search({"search": "small", "study": "llama2_7b_8", "devices": [8],
                                 "set": SWEEP["set"][:2], "over": {"tensor": [2]}},
                                best=0, progress=False)
+        self.assertIsNone(plain.looked_again)
         self.assertIsNone(plain.verified)
 
 

@@ -100,7 +100,7 @@ class Search(unittest.TestCase):
     def test_the_best_are_those_of_a_run_device_by_device(self):
         text = self.run_it("search", "search.yaml", "-o", "a.db")
         self.assertRegex(text, r"regret at message: \d")
-        kept = rows(self.folder / "a.best_3_message.db",
+        kept = rows(self.folder / "a.best_3_of_20_message.db",
                     "key_values, summary ->> 'iteration_time_ps', digest")
         self.assertEqual(len(kept), 3)
         values, time_ps, digest = kept[0]
@@ -113,7 +113,8 @@ class Search(unittest.TestCase):
 
     def test_folded_the_best_take_what_they_take_device_by_device(self):
         for how in ["message", "folded_message"]:
-            text = self.run_it("search", "search.yaml", "-o", "a.db", "--verify", how)
+            text = self.run_it("search", "search.yaml", "-o", "a.db", "--verify", how,
+                               "--look-again", "0")
             self.assertRegex(text, rf"regret at {how}: \d")
         columns = "key_values, summary ->> 'iteration_time_ps', summary ->> 'fold'"
         whole = rows(self.folder / "a.best_3_message.db", columns)
@@ -121,6 +122,38 @@ class Search(unittest.TestCase):
         self.assertEqual([row[:2] for row in whole], [row[:2] for row in folded])
         self.assertEqual([row[2] for row in whole], [None] * 3)
         self.assertTrue(all(json.loads(row[2])["folded"] for row in folded))
+
+    def test_the_second_look_ends_where_no_other_layout_can_be_among_the_best(self):
+        text = self.run_it("search", "search.yaml", "-o", "a.db")
+        first = sorted(figures(self.folder / "a.db").values(), reverse=True)
+        columns = "state, summary ->> 'tokens_per_s', key_values"
+        looks = rows(self.folder / "a.look_again_20.db", columns)
+        done = [row[1:] for row in looks if row[0] == "done"]
+        self.assertEqual([row[0] for row in looks], ["done"] * len(done) +
+                         ["pending"] * (20 - len(done)))
+        best = sorted(done, reverse=True)[:3]
+        self.assertLessEqual(first[len(done)], best[-1][0])
+        self.assertIn(f"second look at {len(done)} of {len(first)} layouts; no other", text)
+        verified = rows(self.folder / "a.best_3_of_20_message.db", columns)
+        self.assertEqual([row[2] for row in verified], [row[1] for row in best])
+        self.assertEqual([row[1] for row in verified], [row[0] for row in best])
+
+    def test_the_best_of_the_second_look_are_those_of_one_at_all_layouts(self):
+        self.run_it("search", "search.yaml", "-o", "a.db")
+        self.run_it("search", "search.yaml", "-o", "a.db", "--best", "1000", "--verify",
+                    "folded_message", "--look-again", "0")
+        columns = "summary ->> 'tokens_per_s', key_values"
+        everything = rows(self.folder / "a.best_1000_folded_message.db", columns)
+        self.assertGreater(len(everything), 20)
+        best = rows(self.folder / "a.best_3_of_20_message.db", columns)
+        self.assertEqual(best, sorted(everything, reverse=True)[:3])
+
+    def test_where_the_best_are_verified_so_the_second_look_is_the_last(self):
+        text = self.run_it("search", "search.yaml", "-o", "a.db", "--verify", "folded_message")
+        self.assertIn("second look at", text)
+        self.assertNotIn("regret", text)
+        self.assertEqual({path.name for path in self.folder.glob("*.db")},
+                         {"a.db", "a.look_again_20.db"})
 
     def test_killed_it_goes_on_and_simulates_no_layout_twice(self):
         whole = self.run_it("search", "search.yaml", "-o", "whole.db")

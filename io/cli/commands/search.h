@@ -17,7 +17,9 @@ struct SearchArguments {
   std::vector<std::string> overrides;  // of the study
   std::uint32_t jobs = 0;              // layouts at a time; 0: as many as cores allow
   std::optional<double> time_limit_s;  // of each
-  std::optional<std::uint32_t> best;   // layouts to verify; as the file says
+  // As the file says where none is given.
+  std::optional<std::uint32_t> look_again;  // most layouts that have a second look
+  std::optional<std::uint32_t> best;        // layouts to verify
   std::string verify;                  // how, a VerifyFidelity; empty: as the file says
 };
 

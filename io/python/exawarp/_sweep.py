@@ -143,6 +143,7 @@ def _table(points: Sequence[Point], caption: str) -> str:
 class Search(Sweep):
     """All layouts of a search.
 
+    looked_again: those that had a second look, folded at `message`; None where none had.
     verified: the best of them with every device simulated; None where none was.
     text:     what the program prints: the best, the Pareto front, one setting changed.
     """
@@ -151,10 +152,15 @@ class Search(Sweep):
                  keep: Any = None) -> None:
         super().__init__(database, keep=keep)
         self.text = text
-        pattern = re.compile(re.escape(self.database.stem) + r"\.best_\d+_\w+\.db")
-        found = [p for p in self.database.parent.iterdir() if pattern.fullmatch(p.name)]
-        self.verified: Optional[Sweep] = (
-            Sweep(max(found, key=lambda p: p.stat().st_mtime_ns), keep=keep) if found else None)
+        self.looked_again = self._newest_beside(r"look_again_\d+")
+        self.verified = self._newest_beside(r"best_\d+_\w+")
+
+    def _newest_beside(self, pattern: str) -> Optional[Sweep]:
+        name = re.compile(re.escape(self.database.stem) + r"\." + pattern + r"\.db")
+        found = [p for p in self.database.parent.iterdir() if name.fullmatch(p.name)]
+        if not found:
+            return None
+        return Sweep(max(found, key=lambda p: p.stat().st_mtime_ns), keep=self._keep)
 
 
 def _number_options(**options: Optional[float]) -> List[str]:
@@ -203,17 +209,20 @@ def open_sweep(database: Union[str, os.PathLike]) -> Sweep:
 
 def search(file: AnyStudy, overrides: Optional[Mapping[str, Any]] = None, *,
            out: Union[None, str, os.PathLike] = None, jobs: Optional[int] = None,
-           best: Optional[int] = None, time_limit_s: Optional[float] = None,
-           progress: Progress = True) -> Search:
+           best: Optional[int] = None, look_again: Optional[int] = None,
+           time_limit_s: Optional[float] = None, progress: Progress = True) -> Search:
     """Simulates every layout of a training job, and the best of them device by device.
 
     file: a path, a name such as "llama2_7b_64", or a dictionary with the keys of such a file.
     best: how many are simulated device by device; 0: none.
+    look_again: how many may have a second look, folded at `message`, before these are chosen; 0:
+          none.
     The rest as for sweep().
     """
     given = Study(file)
     database, keep = _database(out)
     words = ["search", given.file, "--output", str(database), *set_options(overrides),
-             *_number_options(jobs=jobs, best=best, time_limit=time_limit_s)]
+             *_number_options(jobs=jobs, best=best, look_again=look_again,
+                              time_limit=time_limit_s)]
     text = execute(words, progress=progress).stdout
     return Search(database, text, keep=keep)

@@ -2,48 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "io/report/memory_report.h"
+#include "tests/unit/io/report/search_layouts.h"
 
 namespace exawarp::tests {
 namespace {
 
-using io::PointState;
 using io::SearchOutcome;
-using io::SweepPoint;
 using Pairs = std::vector<std::pair<double, double>>;
-
-SweepPoint done(std::int64_t number, std::vector<std::string> values, double tokens) {
-  return {.number = number,
-          .state = PointState::done,
-          .values = std::move(values),
-          .outcome = {},
-          .figures = {tokens, 10.0, 8.0, 1.0, 0.5}};
-}
-
-SweepPoint failed(std::int64_t number, std::vector<std::string> values, std::string reason) {
-  return {.number = number,
-          .state = PointState::failed,
-          .values = std::move(values),
-          .outcome = {.exit_code = 2, .reason = std::move(reason)},
-          .figures = {{}, {}, {}, {}, {}}};
-}
-
-// Tensor, pipeline, and data that follows.
-SearchOutcome four_layouts() {
-  SearchOutcome out;
-  out.combinations = 6;
-  out.impossible = {{"devices", 2}};
-  out.data_key = "parallel.data";
-  out.folded.name = "s";
-  out.folded.keys = {"parallel.tensor", "parallel.pipeline", "parallel.data"};
-  out.folded.measures = io::search_measures();
-  out.folded.points = {done(1, {"1", "2", "4"}, 90), done(2, {"2", "2", "2"}, 100),
-                       failed(3, {"2", "1", "4"}, "x" + std::string(io::kLacksMemory) + "y"),
-                       done(4, {"1", "4", "2"}, 95)};
-  out.best = 2;
-  out.fidelity = "message";
-  return out;
-}
 
 TEST(SearchReport, CorrelationIsOneOfTheSameOrderAndMinusOneOfTheOpposite) {
   EXPECT_DOUBLE_EQ(*io::rank_correlation(Pairs{{1, 10}, {2, 20}, {3, 25}}), 1);
@@ -86,16 +51,67 @@ TEST(SearchReport, EveryCombinationIsAccountedFor) {
 
 TEST(SearchReport, VerifiedFiguresStandBesideTheirLayout) {
   SearchOutcome search = four_layouts();
-  search.verified =
-      io::SweepResults{.name = "s.message",
-                       .keys = search.folded.keys,
-                       .measures = search.folded.measures,
-                       .points = {done(1, {"2", "2", "2"}, 80), done(2, {"1", "4", "2"}, 88)}};
+  search.verified = io::SweepResults{
+      .name = "s.message",
+      .keys = search.folded.keys,
+      .measures = search.folded.measures,
+      .points = {done_layout(1, {"2", "2", "2"}, 80), done_layout(2, {"1", "4", "2"}, 88)}};
   const std::string text = io::search_text(search);
   EXPECT_NE(text.find("rank correlation -1.000"), std::string::npos) << text;
   EXPECT_NE(text.find("regret at message: 9.09 %; the best there is number 4\n"),
             std::string::npos)
       << text;
+}
+
+// Numbers 4 and 2 are the best then, as 88 and 80.
+SearchOutcome with_second_look(const std::vector<std::optional<double>>& figures) {
+  SearchOutcome search = four_layouts();
+  search.again = looked_again(search, figures);
+  search.look_again = 2;
+  return search;
+}
+
+TEST(SearchReport, TheSecondLookSaysWhetherOthersCanBeAmongTheBest) {
+  const std::string all = io::search_text(with_second_look({80.0, 88.0, 70.0}));
+  EXPECT_NE(all.find("second look at 3 of 3 layouts; no other is faster at first look than the "
+                     "last of these\n"),
+            std::string::npos)
+      << all;
+  const std::string some = io::search_text(with_second_look({80.0, 88.0}));
+  EXPECT_NE(some.find("second look at 2 of 3 layouts; 1 more is faster at first look than the last "
+                      "of these: look_again is 2\n"),
+            std::string::npos)
+      << some;
+}
+
+TEST(SearchReport, WhatFailedAtSecondLookIsSaid) {
+  const std::string text = io::search_text(with_second_look({80.0, {}, 70.0}));
+  EXPECT_NE(text.find("failed at second look: the 2. of the first: does not fold\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(SearchReport, NeighboursAreComparedByTheSameLook) {
+  const std::string text = io::search_text(with_second_look({80.0, 88.0, 77.0}));
+  EXPECT_NE(text.find("pipeline 4 -> 2: -12.50 % tokens_per_s, +0.00 GB\n"), std::string::npos)
+      << text;
+  const std::string first = io::search_text(with_second_look({80.0, 88.0}));
+  EXPECT_NE(first.find("pipeline 4 -> 2: -5.26 % tokens_per_s at first look, +0.00 GB\n"),
+            std::string::npos)
+      << first;
+}
+
+TEST(SearchReport, VerifiedFiguresAreComparedWithTheSecondLook) {
+  SearchOutcome search = with_second_look({80.0, 88.0, 70.0});
+  search.verified = io::SweepResults{
+      .name = "s.message",
+      .keys = search.folded.keys,
+      .measures = search.folded.measures,
+      .points = {done_layout(1, {"1", "4", "2"}, 87), done_layout(2, {"2", "2", "2"}, 80)}};
+  const std::string text = io::search_text(search);
+  EXPECT_NE(text.find("message against second look: rank correlation 1.000\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("regret at message: 0.00 %\n"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -104,6 +104,29 @@ TEST_F(SearchFile, TheBestAreFoldedWhereTheSearchSaysSo) {
   EXPECT_EQ(study.folding, model::Folding::required);
 }
 
+TEST_F(SearchFile, TheSecondLookIsFoldedAtMessage) {
+  const Search search = read("devices: [8]\nover: {tensor: [1, 2]}\nverify: packet\n");
+  const io::Sweep sweep = io::second_look_of(search, {search.sweep.points[1]});
+  const io::Study study =
+      io::read_study(sweep.study_file, io::overrides_of(sweep, sweep.points.front()));
+  EXPECT_EQ(study.network_fidelity, io::NetworkFidelity::message);
+  EXPECT_EQ(study.folding, model::Folding::required);
+  EXPECT_NE(sweep.identity, io::verification_of(search, {search.sweep.points[1]}).identity);
+}
+
+TEST_F(SearchFile, TheSecondLookIsAtNoFewerThanAreVerified) {
+  const std::string over = "devices: [8]\nover: {tensor: [1, 2]}\n";
+  EXPECT_EQ(io::second_looks(read(over + "best: 3\n")), 20U);
+  EXPECT_EQ(io::second_looks(read(over + "best: 3\nlook_again: 2\n")), 3U);
+  EXPECT_EQ(io::second_looks(read(over + "best: 30\n")), 30U);
+}
+
+TEST_F(SearchFile, ThereIsNoSecondLookWhereItWouldDecideNothing) {
+  const std::string over = "devices: [8]\nover: {tensor: [1, 2]}\n";
+  EXPECT_EQ(io::second_looks(read(over + "look_again: 0\n")), 0U);
+  EXPECT_EQ(io::second_looks(read(over + "best: 0\n")), 0U);
+}
+
 struct WrongSearch {
   const char* name;
   const char* rest;
