@@ -22,6 +22,7 @@ std::vector<LpType> types_handled_by(decltype(LpType::handle) handle, const Mode
   for (LpType& type : types) {
     type.handle = handle;
     type.foresee = nullptr;
+    type.foresee_more = nullptr;
   }
   return types;
 }

@@ -36,6 +36,9 @@ struct LpType {
   // and returns is in Event::foreseen then: it has to follow from the event, and from what never
   // changes.
   std::uint32_t (*foresee)(void* state, const Event&, Context&) = nullptr;
+  // Optional, under the same terms: asks for what lies behind what `foresee` asked for. It is
+  // called a little later, with Event::foreseen as it is by then.
+  void (*foresee_more)(void* state, const Event&, Context&) = nullptr;
 
   // Hash of what the description says.
   [[nodiscard]] std::uint64_t digest(const void* state) const {

@@ -41,7 +41,9 @@ Partition::Partition(const PartitionSetup& setup, const Model& model, const Dire
       sink_(sink),
       context_(*this, model, setup.seed),
       types_foresee_(std::ranges::any_of(
-          directory.types(), [](const LpType& type) { return type.foresee != nullptr; })) {}
+          directory.types(), [](const LpType& type) { return type.foresee != nullptr; })),
+      types_foresee_more_(std::ranges::any_of(
+          directory.types(), [](const LpType& type) { return type.foresee_more != nullptr; })) {}
 
 void Partition::initialise(const Model& model) {
   const AtWork at_work(*this);
@@ -102,7 +104,7 @@ void Partition::take_in(const Event& event) {
     roll_back_if_straggler(*mine);
     work_off_cancellations();
   }
-  pending_.push(mine);
+  push(mine);
 }
 
 void Partition::run_safely(const EpochOrder& order) {
@@ -152,27 +154,53 @@ Event* Partition::next_left() {
   return nullptr;
 }
 
+void Partition::push(Event* event) {
+  if (pending_.push(event)) prefetch_state(*event);
+}
+
 void Partition::prefetch_ahead() {
   if (const Event* event = pending_.ahead(16)) __builtin_prefetch(event);
   constexpr std::size_t kStatesAhead = 6;
   for (std::size_t n = pending_.front_is_fresh() ? 0 : kStatesAhead; n <= kStatesAhead; ++n) {
     const Event* event = pending_.ahead(n);
     if (event == nullptr) break;
-    const LpHeader* header = directory_.find(event->destination).header;
-    __builtin_prefetch(header, 1);
-    __builtin_prefetch(reinterpret_cast<const std::byte*>(header) + 64, 1);
+    prefetch_state(*event);
   }
-  if (types_foresee_) foresee();
+  // Nearer than states are asked for, whose first lines these read.
+  if (types_foresee_) foresee(pending_.ahead(3));
+  if (!types_foresee_more_) return;
+  foresee_more(pending_.ahead(1));
+  if (!pending_.late().empty()) foresee_late();
 }
 
-// Nearer than states are asked for, whose first lines this reads.
-void Partition::foresee() {
-  constexpr std::size_t kEventsAhead = 3;
-  Event* event = pending_.ahead(kEventsAhead);
+// Of those that nobody saw coming; their states were asked for when they were sent.
+void Partition::foresee_late() {
+  const std::span<const PendingKey> late = pending_.late();
+  for (std::size_t n = 0; n < std::min<std::size_t>(3, late.size()); ++n) {
+    if (late[n].event->foreseen == 0) foresee(late[n].event);
+  }
+  foresee_more(late[0].event);
+}
+
+void Partition::prefetch_state(const Event& event) const {
+  const LpHeader* const header = directory_.find(event.destination).header;
+  __builtin_prefetch(header, 1);
+  __builtin_prefetch(reinterpret_cast<const std::byte*>(header) + 64, 1);
+}
+
+void Partition::foresee(Event* event) {
   if (event == nullptr) return;
   const LpSlot slot = directory_.find(event->destination);
   const auto foresee = directory_.types()[slot.type].foresee;
   if (foresee != nullptr) event->foreseen = foresee(state_of(slot.header), *event, context_);
+}
+
+// What foresee() asked for when the event was further off has come by now.
+void Partition::foresee_more(const Event* event) {
+  if (event == nullptr) return;
+  const LpSlot slot = directory_.find(event->destination);
+  const auto foresee_more = directory_.types()[slot.type].foresee_more;
+  if (foresee_more != nullptr) foresee_more(state_of(slot.header), *event, context_);
 }
 
 // An event and its anti-message are neighbours in the pending set: equal key, equal incarnation.
@@ -238,7 +266,7 @@ void Partition::schedule_here(Event& event) {
   if (event.receive_time <= furthest_) [[unlikely]]
     suspects_.push_back(&event);
   else
-    pending_.push(&event);
+    push(&event);
 }
 
 Event& Partition::departure_to(std::uint32_t owner) {
@@ -276,7 +304,7 @@ void Partition::settle_suspects() {
     suspects_.pop_back();
     roll_back_if_straggler(*event);
     work_off_cancellations();
-    pending_.push(event);
+    push(event);
   }
 }
 

@@ -135,7 +135,11 @@ class Partition {
   void execute_audited(Event* event, LpSlot slot);
   void call_handler(const Event& event, LpSlot slot);
   void prefetch_ahead();
-  void foresee();
+  void push(Event* event);
+  void foresee_late();
+  void prefetch_state(const Event& event) const;
+  void foresee(Event* event);
+  void foresee_more(const Event* event);
   void settle_suspects();
 
   void audit(Event* event, LpSlot slot);  // audit.cc
@@ -176,6 +180,7 @@ class Partition {
   std::vector<Event*> cancellations_;  // processed events to be cancelled
 
   bool types_foresee_;       // at least one has LpType::foresee
+  bool types_foresee_more_;  // the same
   bool records_ = false;     // what is executed now may have to be undone
   Time gvt_{0};              // as this partition last heard
   Time frontier_{-1};        // of the latest event that was executed without a record

@@ -78,21 +78,29 @@ PendingSet::PendingSet() : buckets_(kLeastBuckets, kNone), near_limit_(kNearLeas
   next_bucket_ = buckets_.size();
 }
 
-void PendingSet::push(Event* event) {
+bool PendingSet::push(Event* event) {
   const EventKey key = key_of(*event);
   const std::int64_t at = key.time.ps;
   ++size_;
   if (at < current_end_ps_) return push_into_front(key, event);
-  if (at < buckets_end_ps_) return push_bucket(key, event);
-  write(far_.emplace_back(), key, event);
+  if (at < buckets_end_ps_) {
+    push_bucket(key, event);
+  } else {
+    write(far_.emplace_back(), key, event);
+  }
+  return false;
 }
 
-void PendingSet::push_into_front(EventKey key, Event* event) {
-  if (current_.size() - cursor_ <= kInsertMost) return insert_into_current({key, event});
+bool PendingSet::push_into_front(EventKey key, Event* event) {
+  if (current_.size() - cursor_ <= kInsertMost) {
+    insert_into_current({key, event});
+    return false;
+  }
   near_.push_back({key, event});
   std::push_heap(near_.begin(), near_.end(), later);
   if (near_.size() > near_limit_) [[unlikely]]
     respread_all();
+  return true;
 }
 
 void PendingSet::insert_into_current(const PendingKey& key) {

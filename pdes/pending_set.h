@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "pdes/event.h"
@@ -35,7 +36,8 @@ class PendingSet {
  public:
   PendingSet();
 
-  void push(Event* event);
+  // Returns whether it is one of late().
+  bool push(Event* event);
   // Removes and returns the first event if it lies before `horizon`; nullptr otherwise.
   [[nodiscard]] Event* pop_before(Time horizon);
   // The first event, or nullptr; it stays.
@@ -49,6 +51,9 @@ class PendingSet {
   [[nodiscard]] Event* ahead(std::size_t n) const {
     return cursor_ + n < current_.size() ? current_[cursor_ + n].event : nullptr;
   }
+  // Events that may be popped before these, of those that were pushed late: the first of them, then
+  // two of which one follows, and so on as in a heap.
+  [[nodiscard]] std::span<const PendingKey> late() const { return near_; }
   // The event popped last was the first of its front: nobody saw those after it coming.
   [[nodiscard]] bool front_is_fresh() const { return cursor_ == 1; }
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -64,7 +69,7 @@ class PendingSet {
     PendingKey keys[kChunkKeys];
   };
 
-  void push_into_front(EventKey key, Event* event);
+  bool push_into_front(EventKey key, Event* event);
   void insert_into_current(const PendingKey& key);
   void push_bucket(EventKey key, Event* event);
   // Out of line: one push in ten needs it, and all would save the registers it uses.

@@ -167,9 +167,13 @@ DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& 
 }
 
 pdes::LpType device_type(const DeviceModel& model) {
-  return {"device", model.slots.state_bytes(),
-          [](void* state) { ::new (state) DeviceState{}; }, model.handlers.handle,
-          model.slots.background ? describe_with_background : describe_device};
+  return {"device",
+          model.slots.state_bytes(),
+          [](void* state) { ::new (state) DeviceState{}; },
+          model.handlers.handle,
+          model.slots.background ? describe_with_background : describe_device,
+          model.handlers.foresee,
+          model.handlers.foresee_more};
 }
 
 // The head says what follows it, and FurtherClocks of how many interfaces.

@@ -15,7 +15,8 @@ DeviceHandlers choose_parts(const DeviceModel& model) {
     return packet_device({.inside_nodes = model.packets->inside_nodes,
                           .faulty_links = model.message_faults != nullptr,
                           .background = background,
-                          .serving = serving});
+                          .serving = serving,
+                          .outgrow_caches = model.packets->network.outgrows_caches()});
   }
   return message_device({.faulty_links = model.message_faults != nullptr,
                          .background = background,

@@ -16,6 +16,7 @@ struct PacketParts {
   bool faulty_links = false;  // of messages inside nodes
   bool background = false;
   bool serving = false;
+  bool outgrow_caches = false;  // so that foreseeing what events touch pays
 };
 
 DeviceHandlers analytical_device(bool serving);            // device_analytical.cc

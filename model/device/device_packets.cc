@@ -81,12 +81,37 @@ DeviceHandlers with_reach(const PacketParts& parts) {
                     : handlers_of<PacketRun<Reach>>();
 }
 
-}  // namespace
+// Every event goes to the endpoint, far behind the state's first lines.
+std::uint32_t foresee_endpoint(void* memory, const pdes::Event&, pdes::Context&) {
+  const DeviceParts<DeviceState> parts(*static_cast<DeviceState*>(memory));
+  Endpoint::prefetch_head(*parts.endpoint);
+  if (parts.stepped != nullptr) __builtin_prefetch(parts.stepped, 1);
+  return 1;
+}
 
-DeviceHandlers packet_device(const PacketParts& parts) {
+void foresee_messages(void* memory, const pdes::Event& event, pdes::Context&) {
+  const DeviceParts<DeviceState> parts(*static_cast<DeviceState*>(memory));
+  Endpoint::prefetch_for(event, *parts.endpoint);
+  if (parts.stepped != nullptr && !parts.stepped->lanes.empty()) {
+    __builtin_prefetch(parts.stepped->lanes.begin(), 1);
+  }
+}
+
+DeviceHandlers with_parts(const PacketParts& parts) {
   if (parts.inside_nodes) return with_reach<Everywhere>(parts);
   return parts.faulty_links ? with_reach<AcrossNodes<FaultyLinks>>(parts)
                             : with_reach<AcrossNodes<WellLinks>>(parts);
+}
+
+}  // namespace
+
+DeviceHandlers packet_device(const PacketParts& parts) {
+  DeviceHandlers out = with_parts(parts);
+  if (parts.outgrow_caches) {
+    out.foresee = foresee_endpoint;
+    out.foresee_more = foresee_messages;
+  }
+  return out;
 }
 
 }  // namespace exawarp::model

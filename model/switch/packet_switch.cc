@@ -117,19 +117,33 @@ void handle_train_switch(const PacketNetwork& network, void* memory, const pdes:
 std::uint32_t foresee_port(const PacketNetwork& network, void* memory, const pdes::Event& event,
                            pdes::Context& ctx) {
   const auto kind = static_cast<PacketEvent>(event.kind);
-  if (kind != PacketEvent::packet && kind != PacketEvent::train) return 0;
-  const Packet packet = kind == PacketEvent::packet
-                            ? event.as<Packet>()
-                            : event.as<Train>().first(network.full_bytes());
   auto& state = *static_cast<PacketSwitchState*>(memory);
   const VertexId at{state.vertex};
   const SwitchParts<PacketSwitchState> parts(state);
-  const Ports ports(network, at, parts.ports, parts.buffers, state.ports, ctx);
-  const std::uint32_t out = usual_port(network, ports, at, packet);
+  std::uint32_t out = state.ports;
+  if (kind == PacketEvent::wake) {
+    out = event.as<PortWake>().port;
+  } else if (kind == PacketEvent::packet || kind == PacketEvent::train ||
+             kind == PacketEvent::cut) {
+    const Packet packet = kind == PacketEvent::packet ? event.as<Packet>()
+                          : kind == PacketEvent::train
+                              ? event.as<Train>().first(network.full_bytes())
+                              : event.as<TrainCut>().packet();
+    const Ports ports(network, at, parts.ports, parts.buffers, state.ports, ctx);
+    out = usual_port(network, ports, at, packet);
+    if (packet.in_port < state.ports) __builtin_prefetch(&parts.ports[packet.in_port], 1);
+  }
   if (out >= state.ports) return 0;
   __builtin_prefetch(&parts.ports[out], 1);
   if (state.trains != 0) __builtin_prefetch(&parts.trains[out], 1);
   return out + 1;
+}
+
+void foresee_trains(void* memory, const pdes::Event& event) {
+  auto& state = *static_cast<PacketSwitchState*>(memory);
+  if (event.foreseen == 0 || event.foreseen > state.ports || state.trains == 0) return;
+  const auto& passing = SwitchParts<PacketSwitchState>(state).trains[event.foreseen - 1].passing;
+  if (!passing.empty()) __builtin_prefetch(passing.begin(), 1);
 }
 
 void describe_packet_switch(void* memory, pdes::StateArchive& archive) {

@@ -49,9 +49,12 @@ void handle_packet_switch(const PacketNetwork& network, void* state, const pdes:
 void handle_train_switch(const PacketNetwork& network, void* state, const pdes::Event& event,
                          pdes::Context& ctx);
 void describe_packet_switch(void* state, pdes::StateArchive& archive);
-// The port that a packet will leave by, plus 1 (LpType::foresee). Requires ports_are_known_ahead().
+// The port that an event is of, plus 1 (LpType::foresee): for a packet, a train or a cut that by
+// which it will leave. Requires ports_are_known_ahead().
 std::uint32_t foresee_port(const PacketNetwork& network, void* state, const pdes::Event& event,
                            pdes::Context& ctx);
+// Asks for what passes there (LpType::foresee_more).
+void foresee_trains(void* state, const pdes::Event& event);
 
 // The type of switches with `ports` ports in a run of `Model`, which has a member
 // `const PacketNetwork& packet_network() const`.
@@ -72,6 +75,11 @@ pdes::LpType packet_switch_type(const PacketNetwork& network, std::uint32_t port
     type.foresee = [](void* state, const pdes::Event& event, pdes::Context& ctx) {
       return foresee_port(ctx.model<Model>().packet_network(), state, event, ctx);
     };
+    if (network.trains() && network.outgrows_caches()) {
+      type.foresee_more = [](void* state, const pdes::Event& event, pdes::Context&) {
+        foresee_trains(state, event);
+      };
+    }
   }
   return type;
 }

@@ -51,14 +51,27 @@ class Endpoint {
   [[nodiscard]] static std::uint32_t state_bytes(const PacketNetwork& network);
   static void describe(pdes::StateArchive& archive, EndpointState& state);
 
-  // Asks the processor for what an event of the endpoint at `state` will look up. Inlined, as
+  // Asks the processor for an endpoint's first lines, of which nothing need be there. Inlined, as
   // UndoTable::prefetch() is.
+  [[gnu::always_inline]] static void prefetch_head(const EndpointState& state) {
+    __builtin_prefetch(&state, 1);
+    __builtin_prefetch(&state + 1, 1);  // its first port
+  }
+  // The same for what an event of the endpoint at `state` will look up.
   [[gnu::always_inline]] static void prefetch_for(const pdes::Event& event,
                                                   const EndpointState& state) {
-    if (static_cast<PacketEvent>(event.kind) != PacketEvent::packet) return;
-    const Packet packet = event.as<Packet>();
-    if (packet.destination != state.vertex || packet.type() != PacketType::data) return;
-    state.receiving.prefetch(Receiving::key_of(packet.source, packet.message));
+    const auto kind = static_cast<PacketEvent>(event.kind);
+    if (kind == PacketEvent::packet) {
+      const Packet packet = event.as<Packet>();
+      if (packet.destination != state.vertex || packet.type() != PacketType::data) return;
+      state.receiving.prefetch(Receiving::key_of(packet.source, packet.message));
+    } else if (kind == PacketEvent::header) {
+      const auto header = event.as<MessageHeader>();
+      state.receiving.prefetch(Receiving::key_of(event.source.value, header.message));
+    }
+    if (kind != PacketEvent::header) {
+      __builtin_prefetch(EndpointParts<const EndpointState>(state).sides, 1);
+    }
   }
 
   [[nodiscard]] static bool handles(pdes::EventKind kind) { return kind >= kFirstPacketEvent; }

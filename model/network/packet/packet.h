@@ -123,6 +123,14 @@ static_assert(sizeof(Train) == pdes::kPayloadBytes);
 // would have; they are sent anew.
 struct TrainCut {
   std::uint32_t source, destination, message, number, in_port;
+
+  // One of these packets, as far as its way follows from it.
+  [[nodiscard]] Packet packet() const {
+    return {.source = source,
+            .destination = destination,
+            .message = message,
+            .in_port = static_cast<std::uint16_t>(in_port)};
+  }
 };
 
 // What the layer above wants delivered with a message.

@@ -161,10 +161,7 @@ void TrainForwarder::on_train(const Train& train, core::LpId from) {
 }
 
 void TrainForwarder::on_cut(const TrainCut& cut, core::LpId from) {
-  Packet packet{.source = cut.source,
-                .destination = cut.destination,
-                .message = cut.message,
-                .in_port = static_cast<std::uint16_t>(cut.in_port)};
+  Packet packet = cut.packet();
   const std::uint32_t out = port_of(packet);
   if (out >= ports_.count()) return ctx_.check(false, "a train was cut that has no way");
   catch_up(out, from);

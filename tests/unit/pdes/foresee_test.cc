@@ -21,6 +21,7 @@ constexpr std::uint32_t kLps = 64, kEventsEach = 4;
 // Of all LPs of a run.
 struct Counts {
   std::atomic<std::uint64_t> right{0}, wrong{0}, nothing{0}, asked{0};
+  std::atomic<std::uint64_t> more_right{0}, more_wrong{0}, more_nothing{0};  // by foresee_more
 };
 
 // Tokens that go round, each at times of its own.
@@ -31,7 +32,9 @@ class Tokens final : public Model {
   };
 
   Tokens(Counts& counts, bool foresees) : counts_(counts) {
-    if (foresees) type_.foresee = foresee;
+    if (!foresees) return;
+    type_.foresee = foresee;
+    type_.foresee_more = foresee_more;
   }
   [[nodiscard]] std::span<const LpType> types() const override { return {&type_, 1}; }
   [[nodiscard]] std::span<const LpRange> ranges() const override { return {&range_, 1}; }
@@ -63,6 +66,12 @@ class Tokens final : public Model {
     ++ctx.model<Tokens>().counts_.asked;
     return expected(event);
   }
+  static void foresee_more(void*, const Event& event, Context& ctx) {
+    Counts& counts = ctx.model<Tokens>().counts_;
+    ++(event.foreseen == 0                 ? counts.more_nothing
+       : event.foreseen == expected(event) ? counts.more_right
+                                           : counts.more_wrong);
+  }
 
   Counts& counts_;
   LpType type_ = make_lp_type<Tokens>("tokens");
@@ -89,6 +98,8 @@ TEST(Foresee, IsThereWhenTheEventIsHandledAndChangesNothing) {
     EXPECT_EQ(result.digest, plain.digest);
     EXPECT_EQ(counts.wrong, 0u);
     EXPECT_GT(counts.right, 1000u);
+    EXPECT_EQ(counts.more_wrong, 0u);
+    EXPECT_GT(counts.more_right, 1000u);
   }
 }
 
@@ -105,6 +116,7 @@ TEST(Foresee, IsNotAskedWhereAModelIsMadeOfOthers) {
   run_of(ChangingModel(tokens, {{Time{10'000}, &others}}), Sync::sequential, 1);
   EXPECT_GT(later.nothing, 0u);
   EXPECT_EQ(counts.asked + later.asked, 0u);
+  EXPECT_EQ(counts.more_nothing + later.more_nothing, 0u);
 }
 
 }  // namespace

@@ -162,6 +162,30 @@ TEST_F(PendingSetTest, MergesTheRunsOfACrowd) {
 }
 
 // The front never empties, because one event lies far off; what is consumed must not pile up.
+TEST_F(PendingSetTest, TellsOfEventsThatComeLate) {
+  for (std::int64_t ps = 0; ps < 100'000; ++ps) push(ps);
+  pop_and_compare();
+  EXPECT_TRUE(set_.late().empty());
+  EXPECT_FALSE(set_.push(event(200'000)));
+  for (const std::int64_t ps : {20, 10, 30}) {
+    Event* const late = event(ps);
+    EXPECT_TRUE(set_.push(late));
+    model_.emplace(key_of(*late), late);
+  }
+  EXPECT_EQ(set_.late().size(), 3u);
+  EXPECT_EQ(set_.late().front().key.time, 10_ps);
+  for (int i = 0; i < 12; ++i) pop_and_compare();
+  EXPECT_EQ(set_.late().front().key.time, 20_ps);
+}
+
+TEST_F(PendingSetTest, WhatIsPutAmongFewEventsIsNotLate) {
+  push(10);
+  push(30);
+  pop_and_compare();
+  EXPECT_FALSE(set_.push(event(20)));
+  EXPECT_TRUE(set_.late().empty());
+}
+
 TEST_F(PendingSetTest, StaysSmallWhileAFrontIsInsertedIntoForever) {
   push(1'000'000'000'000);
   push(1);
