@@ -31,7 +31,7 @@ struct DeviceHandlers {
   void (*handle)(void* state, const pdes::Event& event, pdes::Context& context) = nullptr;
   void (*start)(const DeviceModel& model, DeviceState& state, pdes::Context& context,
                 core::Time begin) = nullptr;
-  // LpType has them.
+  // Of LpType; null where nothing is foreseen.
   std::uint32_t (*foresee)(void* state, const pdes::Event& event, pdes::Context& context) = nullptr;
   void (*foresee_more)(void* state, const pdes::Event& event, pdes::Context& context) = nullptr;
 };

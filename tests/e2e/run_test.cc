@@ -260,6 +260,23 @@ TEST_F(Run, EveryPlacementHasTheSameDigestAtPacketFidelity) {
   }
 }
 
+// So many devices that handlers' lines are asked for ahead, trains' among them.
+TEST_F(Run, MoreDevicesThanCachesHoldHaveOneDigestAtPacketFidelity) {
+  workspace.write("study.yaml",
+                  "study: large\n"
+                  "workload: {microbenchmark: {kind: collective, collective: all_reduce,\n"
+                  "  mesh: {data: 528, pipeline: 16}, along: [pipeline], bytes: 64 KiB}}\n"
+                  "system: " EXAWARP_SOURCE_DIR "/configs/systems/h100_hgx_roce400.yaml\n"
+                  "network: {fidelity: packet, packet: {packet_size: 1 KiB, routing: ecmp}}\n"
+                  "placement: {method: topology-aware}\n");
+  const json reference = summary({"--sync", "sequential"});
+  EXPECT_EQ(reference["devices"], 8'448);
+  const json other = summary({"--sync", "optimistic", "--threads", "2"});
+  EXPECT_EQ(other["digest"], reference["digest"]);
+  EXPECT_EQ(other["simulated_time_ps"], reference["simulated_time_ps"]);
+  EXPECT_EQ(other["packets"]["packet_hops"], reference["packets"]["packet_hops"]);
+}
+
 TEST_F(Run, AStudyMayAskForMetis) {
   const json metis = summary({"--set", "placement.method=metis", "--set",
                               "placement.partitions_per_rank=2", "--threads", "2"});

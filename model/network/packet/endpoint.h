@@ -68,10 +68,9 @@ class Endpoint {
     } else if (kind == PacketEvent::header) {
       const auto header = event.as<MessageHeader>();
       state.receiving.prefetch(Receiving::key_of(event.source.value, header.message));
+      return;
     }
-    if (kind != PacketEvent::header) {
-      __builtin_prefetch(EndpointParts<const EndpointState>(state).sides, 1);
-    }
+    __builtin_prefetch(EndpointParts<const EndpointState>(state).sides, 1);
   }
 
   [[nodiscard]] static bool handles(pdes::EventKind kind) { return kind >= kFirstPacketEvent; }
