@@ -43,6 +43,10 @@ class Region {
   void note_changed(std::uint32_t flow);
 
   std::uint32_t take_place();
+  [[nodiscard]] std::uint32_t flow_along(DeviceId from, DeviceId to, std::uint32_t links) const;
+  void wait_behind(std::uint32_t flow, const FlowStart& start);
+  void take_next_message(std::uint32_t flow);
+  void count_start();
 
   void settle();
   void settle_part(std::uint32_t link);
@@ -76,28 +80,87 @@ void Region::note_changed(std::uint32_t flow) {
 }
 
 void Region::on_start(DeviceId from, const FlowStart& start) {
-  open_instant();
+  on_changed();
   const std::uint32_t links =
       network_.find_way(from, start.to(), label_of(start.body), ctx_, scratch_.way);
   ctx_.check(links != 0, "a message has no way, or one longer than any of its network");
   if (links == 0) return;
+  RegionFlow record{.left = network_.work_of(start.bytes()),
+                    .since = ctx_.now(),
+                    .over = Time::max(),
+                    .body = start.body,
+                    .source = from.value,
+                    .destination = start.to().value,
+                    .is_flow = 1};
+  count_start();
+  const std::uint32_t before = flow_along(from, start.to(), links);
+  if (before != kNoFlow) return wait_behind(before, start);
+  open_instant();
   const std::uint32_t flow = take_place();
-  RegionFlow record = s_.flows[flow];
-  record.left = network_.work_of(start.bytes());
-  record.rate = 0;
-  record.since = ctx_.now();
-  record.over = Time::max();
-  record.body = start.body;
-  record.source = from.value;
-  record.destination = start.to().value;
-  record.is_flow = 1;
+  record.due_at = s_.flows[flow].due_at;
   s_.flows.assign(ctx_, flow, record);
   const std::uint32_t first = flow << network_.hop_shift();
   for (std::uint32_t h = 0; h < links; ++h) s_.on_links.join(ctx_, first + h, scratch_.way[h]);
+  s_.changed.push_back(ctx_, flow);
+}
+
+void Region::count_start() {
   ctx_.add(s_.totals.started, 1u);
   const std::uint64_t now = s_.totals.started - s_.totals.ended;
   if (now > s_.totals.most_flows) ctx_.set(s_.totals.most_flows, now);
-  s_.changed.push_back(ctx_, flow);
+}
+
+// The flow between these devices along the first links of scratch_.way, or kNoFlow.
+std::uint32_t Region::flow_along(DeviceId from, DeviceId to, std::uint32_t links) const {
+  std::uint32_t hop = s_.on_links.links[scratch_.way[0]].first;
+  for (; hop != kNoFlowHop; hop = s_.on_links.hops[hop].next) {
+    const std::uint32_t flow = lists().flow_of(hop);
+    const RegionFlow& other = s_.flows[flow];
+    if (other.source != from.value || other.destination != to.value) continue;
+    const auto hops = lists().hops_of(flow).first(links);
+    const auto link = [](const FlowHop& h) { return h.link; };
+    if (std::ranges::equal(hops, std::span(scratch_.way).first(links), {}, link)) return flow;
+  }
+  return kNoFlow;
+}
+
+void Region::wait_behind(std::uint32_t flow, const FlowStart& start) {
+  std::uint32_t place = s_.free_waiting;
+  const WaitingMessage message{.body = start.body, .bytes = start.bytes()};
+  if (place == kNoMessage) {
+    place = s_.waiting.size();
+    s_.waiting.push_back(ctx_, message);
+  } else {
+    ctx_.set(s_.free_waiting, s_.waiting[place].next);
+    s_.waiting.assign(ctx_, place, message);
+  }
+  RegionFlow& record = s_.flows.at(flow);
+  if (record.first_waiting == kNoMessage) {
+    ctx_.set(record.first_waiting, place);
+  } else {
+    ctx_.set(s_.waiting.at(record.last_waiting).next, place);
+  }
+  ctx_.set(record.last_waiting, place);
+}
+
+// The first that waits behind a flow that has ended takes its place.
+void Region::take_next_message(std::uint32_t flow) {
+  RegionFlow& record = s_.flows.at(flow);
+  const std::uint32_t place = record.first_waiting;
+  const WaitingMessage message = s_.waiting[place];
+  ctx_.set(record.left, network_.work_of(message.bytes));
+  ctx_.set(record.rate, std::uint64_t{0});
+  ctx_.set(record.since, s_.instant);
+  ctx_.set(record.over, Time::max());
+  ctx_.set(record.body, message.body);
+  ctx_.set(record.first_waiting, message.next);
+  if (message.next == kNoMessage) ctx_.set(record.last_waiting, kNoMessage);
+  ctx_.set(s_.waiting.at(place).next, s_.free_waiting);
+  ctx_.set(s_.free_waiting, place);
+  for (const FlowHop& hop : lists().hops_of(flow)) {
+    if (hop.link == kNoLink) break;
+    scratch_.links.push_back(hop.link);
+  }
 }
 
 void Region::on_due(std::uint32_t flow) {
@@ -174,6 +237,7 @@ void Region::end(std::uint32_t flow) {
             kind_of(FlowEvent::arrives), FlowArrival{record.body, record.source, 0});
   ctx_.send(LpId{record.source}, network_.notice(), kind_of(FlowEvent::left), record.body);
   ctx_.add(s_.totals.ended, 1u);
+  if (record.first_waiting != kNoMessage) return take_next_message(flow);
   s_.on_links.part(ctx_, flow, network_.hop_shift(),
                    [&](std::uint32_t changed) { scratch_.links.push_back(changed); });
   s_.on_links.give_back(ctx_, flow, network_.hop_shift());
@@ -265,6 +329,8 @@ void describe_flow_region(void* memory, pdes::StateArchive& archive) {
   s.flows.describe(archive, [&](RegionFlow& flow) { archive.bytes(&flow); });
   s.on_links.describe(archive);
   s.changed.describe(archive, [&](std::uint32_t& flow) { archive.word(flow); });
+  archive.word(s.free_waiting);
+  s.waiting.describe(archive, [&](WaitingMessage& message) { archive.bytes(&message); });
 }
 
 }  // namespace exawarp::model

@@ -8,6 +8,9 @@
 //   due     a flow is over, if it is what it was when the event was sent
 //   changed the shares of all parts that either has touched are solved; what is over arrives
 //
+// Messages of a device to another that go the same way follow each other, as on a connection: one
+// is a flow, the others wait, and take its place on its links one by one.
+//
 // One `due` a part is under way, of the flow that is over first: when it comes, all of the part is
 // solved again. An event of a flow whose end has moved since says nothing.
 #pragma once
@@ -28,28 +31,40 @@ class Transport;
 
 namespace exawarp::model {
 
+inline constexpr std::uint32_t kNoMessage = 0xffffffffu;
+
 struct RegionFlow {
   FlowNetwork::Work left = 0;       // work to do, at `since`
   std::uint64_t rate = 0;           // from `since` on; 0: not settled yet
-  core::Time since;
-  core::Time over;                  // when it will be; Time::max(): not settled yet
-  core::Time due_at;                // of the last event that was sent for this place
+  core::Time since{};
+  core::Time over{};    // when it will be; Time::max(): not settled yet
+  core::Time due_at{};  // of the last event that was sent for this place
   MessageBody body{};
   std::uint32_t source = 0;
   std::uint32_t destination = 0;
   std::uint32_t is_flow = 0;
-  std::uint32_t unused[3] = {};
+  std::uint32_t first_waiting = kNoMessage;
+  std::uint32_t last_waiting = kNoMessage;
+  std::uint32_t unused = 0;
 };
 static_assert(sizeof(RegionFlow) == 96);
 
+// A message that waits for those before it.
+struct WaitingMessage {
+  MessageBody body{};
+  std::int64_t bytes = 0;
+  std::uint32_t next = kNoMessage;  // behind the same flow, or of the free places
+  std::uint32_t unused = 0;
+};
+
 // What the region has done.
 struct FlowTotals {
-  std::uint64_t started = 0, ended = 0;  // flows
+  std::uint64_t started = 0, ended = 0;  // messages; one that waits has started
   std::uint64_t instants = 0;            // that were settled
   std::uint64_t parts = 0;               // solved
   std::uint64_t looked_at = 0;           // flows in them
   std::uint64_t largest_part = 0;        // flows
-  std::uint64_t most_flows = 0;          // at once
+  std::uint64_t most_flows = 0;          // messages at once, those that wait among them
 
   // Of whoever has the region, known to all ranks; collective.
   void combine(pdes::Transport& transport);
@@ -58,11 +73,12 @@ struct FlowTotals {
 struct FlowRegionState {
   core::Time instant;               // of the changes that are not settled
   std::uint32_t is_changed = 0;     // whether there are any
-  std::uint32_t unused = 0;
+  std::uint32_t free_waiting = kNoMessage;  // first place of `waiting` without a message
   FlowTotals totals;
   pdes::UndoVector<RegionFlow> flows;
   LinkFlows on_links;
   pdes::UndoVector<std::uint32_t> changed;  // flows that started or are due
+  pdes::UndoVector<WaitingMessage> waiting;
 };
 
 void start_flow_region(const FlowNetwork& network, void* state, pdes::Context& ctx);

@@ -77,6 +77,23 @@ TEST(FlowTimes, WhoComesLaterSharesWhatIsLeftOfTheTime) {
   EXPECT_EQ(run.flows[1].took, way_over(1) + 2 * line_time(6'000) + line_time(4'000));
 }
 
+TEST(FlowTimes, MessagesBetweenTwoDevicesFollowEachOther) {
+  // Three to device 0, two of them from device 1: these go one after the other, and have one share.
+  const auto topology = tests::chain(1, 1, 2);
+  const auto flows =
+      listed({{.source = 1, .destination = 0, .bytes = 10'000, .start = Time{0}},
+              {.source = 1, .destination = 0, .bytes = 10'000, .start = Time{1'000'000}},
+              {.source = 2, .destination = 0, .bytes = 30'000, .start = Time{0}}});
+  const auto run = flows_over(*topology, {.pattern = TrafficPattern::flows, .flows = flows});
+  ASSERT_EQ(run.flows.size(), 3u);
+  std::vector<Time> finished;
+  for (const auto& flow : run.flows) finished.push_back(flow.finished);
+  std::ranges::sort(finished);
+  EXPECT_EQ(finished[0], way_over(1) + 2 * line_time(10'000));
+  EXPECT_EQ(finished[1], way_over(1) + 4 * line_time(10'000));
+  EXPECT_EQ(finished[2], way_over(1) + 5 * line_time(10'000));
+}
+
 TEST(FlowTimes, AParkingLotHoldsTheLongFlowBack) {
   // Devices 0 to 3 on leaf 0, 4 to 7 on leaf 1, one spine: 0 to 4, 1 to 5 share the ways up and
   // down; 2 to 3 has a leaf to itself.
