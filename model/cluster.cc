@@ -109,6 +109,7 @@ std::unique_ptr<const PacketFabric> make_packets(const Network& network, const F
   PacketOptions with_faults = *options.packets;
   with_faults.link_faults = options.link_faults;
   with_faults.latency_jitter = options.latency_jitter;
+  with_faults.overhead_max = longest_step(options.collectives);
   PacketNetwork packets(*topology, with_faults, network.layout().atom_shift());
   return std::make_unique<const PacketFabric>(
       PacketFabric{std::move(topology), std::move(packets), options.packets_inside_nodes});

@@ -50,6 +50,14 @@ std::optional<Choice> choose(const CollectiveRules& rules, const CollectiveUse& 
   return rule->choice;
 }
 
+core::Time longest_step(const CollectiveRules& rules) {
+  core::Time longest{0};
+  for (const CollectiveRule& rule : rules) {
+    longest = std::max(longest, std::ranges::max(rule.choice.step));
+  }
+  return longest;
+}
+
 Choice default_choice(CollectiveType type) {
   Choice choice;
   switch (type) {

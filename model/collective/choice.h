@@ -55,6 +55,9 @@ struct CollectiveUse {
   bool across_nodes = false;  // members are in several nodes
 };
 
+// The most that a rule adds to a message's latency.
+core::Time longest_step(const CollectiveRules& rules);
+
 // Whether `type` can run dimension by dimension, by the algorithms of `choice`.
 bool can_be_hierarchical(schema::CollectiveType type, const Choice& choice);
 

@@ -36,6 +36,8 @@ class LatencyJitter {
       : mean_ps_(spec.mean.ps), variation_(spec.variation), seed_(seed) {}
 
   [[nodiscard]] bool off() const { return mean_ps_ == 0; }
+  // What extra() is at most.
+  [[nodiscard]] core::Time most() const { return core::product_to_end(kCap, core::Time{mean_ps_}); }
 
   // Of a message from `from` to `to` that leaves at `at` (>= 0). Requires !off().
   [[nodiscard]] core::Time extra(std::uint32_t from, std::uint32_t to, core::Time at) const {

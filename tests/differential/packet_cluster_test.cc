@@ -115,6 +115,22 @@ TEST_P(PacketTraining, PassesTheRollbackAudit) {
   EXPECT_GT(result.result.total.audited_events, 1'000u);
 }
 
+// What its software holds up comes after the port was told to stop: 500 kB here, five times xoff.
+TEST(PacketCluster, WithPausesDropsNothingOfSlowSoftware) {
+  const model::WorkloadGraph graph =
+      tests::collectives(model::schema::CollectiveType::ALL_TO_ALL, 24, 4'800'000);
+  const model::CollectiveRule rule{
+      .choice = {.algorithm = model::Algorithm::pairwise, .step = {Time{0}, Time{50'000'000}}}};
+  const model::Cluster cluster(
+      graph, tests::round_accelerator(), tests::round_fabric(),
+      {.packets = options_of({.name = "pauses", .control = FlowControl::pfc, .routing = "ecmp"}),
+       .collectives = {rule}});
+  const model::Outcome outcome = tests::run_cluster(cluster).outcome;
+  EXPECT_EQ(outcome.unfinished(), 0u);
+  EXPECT_EQ(outcome.packets().drops, 0u);
+  EXPECT_GT(outcome.packets().pauses, 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Settings, PacketTraining,
                          testing::Values(Setting{.name = "unbounded"},
                                          Setting{.name = "credit", .control = FlowControl::credit},

@@ -1,6 +1,6 @@
 // Lossless networks under stress: random shapes and sizes of every family, credits or pauses, small
-// buffers, every routing that is free of deadlock, traffic that piles up. Nothing is dropped,
-// and every message arrives, so no buffers wait for each other in a circle.
+// buffers, every routing that is free of deadlock, some jitter, traffic that piles up. Nothing is
+// dropped, and every message arrives, so no buffers wait for each other in a circle.
 // EXAWARP_LOSSLESS_CASES: how many (default 16); a failure prints the seed, which replays it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -130,6 +130,12 @@ PacketOptions random_network(LinkDraws& draw, const Topology& topology) {
     o.routing.policy = tests::drawn_name(model::routing_algorithms(), draw);
   } while (!topology.every_port_is_safe() && !tests::keeps_to_first_port(o));
   o.routing.seed = draw.below(1'000);
+  if (draw.chance(4)) o.latency_jitter.mean = core::Time{draw.between(1, 2'000) * 1'000};
+  if (o.transport == "plain" && draw.chance(3)) {
+    o.transport = "window";
+    o.ack_every = draw.between(1, 16);
+    if (draw.chance(3)) o.flow_control = FlowControl::none, o.buffer_bytes = 0;
+  }
   return o;
 }
 

@@ -231,13 +231,26 @@ void Endpoint::make_due(Sending& s) {
 bool Endpoint::may_send(const Sending& s) const {
   if (s.next >= s.packets) return false;
   if (!acknowledges()) return true;
-  if (s.restart != 0 && s.next - s.acked >= s.restart) return false;
-  if (options().recovery == Recovery::selective_repeat) {
-    if (s.next < s.sent) return true;
-    if (s.next - s.acked >= kRepeatWindow) return false;
-  }
-  if (!network_.congestion_traits().acknowledged) return true;
-  return s.next - s.acked < congestion().packets_max(s.congestion);
+  return !is_held_back(s) && (!fills_window(s) || !awaits_answer(s));
+}
+
+// Whether recovery keeps the next packet.
+bool Endpoint::is_held_back(const Sending& s) const {
+  if (s.restart != 0 && s.next - s.acked >= s.restart) return true;
+  return options().recovery == Recovery::selective_repeat && s.next >= s.sent &&
+         s.next - s.acked >= kRepeatWindow;
+}
+
+bool Endpoint::fills_window(const Sending& s) const {
+  if (!network_.congestion_traits().acknowledged) return false;
+  if (options().recovery == Recovery::selective_repeat && s.next < s.sent) return false;
+  return s.next - s.acked >= congestion().packets_max(s.congestion);
+}
+
+// Whether any of what is under way is going to be acknowledged. Else it was sent when the window
+// was larger, and is too little for the receiver to answer by itself: one more packet asks it to.
+bool Endpoint::awaits_answer(const Sending& s) const {
+  return s.ack_asked > s.acked || s.next - s.acked >= options().ack_every;
 }
 
 void Endpoint::pump(std::uint32_t port) {
@@ -308,7 +321,13 @@ void Endpoint::send_next(std::uint32_t port, Sending& s, Time due_at) {
   } else if (acknowledges()) {
     ctx_.set(s.sent, number + 1);
   }
-  if (!may_send(s)) packet.bits |= Packet::kAckNowBit;
+  const bool is_last = s.next >= s.packets;
+  if (is_last || (acknowledges() && (is_held_back(s) || fills_window(s)))) {
+    packet.bits |= Packet::kAckNowBit;
+  }
+  if (acknowledges() && (packet.bits & Packet::kAckNowBit) != 0 && s.ack_asked <= number) {
+    ctx_.set(s.ack_asked, number + 1);
+  }
   const Time eligible = std::max(due_at, ctx_.now());
   const Time start = std::max(eligible, parts_.ports[port].free);
   packet.stamp = stamp_of(stamp_time(s.key, start));

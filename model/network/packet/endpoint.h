@@ -109,6 +109,9 @@ class Endpoint {
   void pump_control(std::uint32_t port);
   void take_turn(std::uint32_t port);
   bool may_send(const Sending& s) const;
+  bool is_held_back(const Sending& s) const;
+  bool fills_window(const Sending& s) const;
+  bool awaits_answer(const Sending& s) const;
   void send_next(std::uint32_t port, Sending& s, core::Time due_at);
   [[nodiscard]] Packet packet_of(const Sending& s, std::uint32_t number) const;
   void make_due(Sending& s);
@@ -148,6 +151,7 @@ class Endpoint {
   // endpoint_receive.cc: receiving, acknowledging, repairing
   void on_packet(const Packet& packet);
   void on_data(const Packet& packet);
+  bool is_to_answer(Receiving& r, const Packet& packet);
   void take_last(Receiving& r, const Packet& packet);
   void deliver(Receiving& r, const Packet& last, std::uint64_t bytes);
   bool take_in(Receiving& r, const Packet& packet);

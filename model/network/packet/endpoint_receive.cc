@@ -63,13 +63,22 @@ void Endpoint::on_data(const Packet& packet) {
   ctx_.set(r->bytes, r->bytes + packet.bytes);
   const bool complete = r->received >= r->packets;
   if (acknowledges()) {
-    const std::uint32_t waiting = r->unacknowledged + 1;
-    const bool now = complete || waiting >= options().ack_every ||
-                     (packet.bits & Packet::kAckNowBit) != 0;
-    ctx_.set(r->unacknowledged, now ? 0 : waiting);
+    const bool now = complete || is_to_answer(*r, packet);
+    ctx_.set(r->unacknowledged, now ? 0 : r->unacknowledged + 1);
     if (now) reply(packet, PacketType::ack, r->received);
   }
   if (complete) deliver(*r, packet, r->bytes);
+}
+
+// Whether to acknowledge what has come with this packet. One that asks for it may have overtaken
+// some before it, which the sender waits to hear of, too.
+bool Endpoint::is_to_answer(Receiving& r, const Packet& packet) {
+  const bool asks = (packet.bits & Packet::kAckNowBit) != 0;
+  if (options().recovery == Recovery::none) {
+    if (asks && r.ack_asked <= packet.number) ctx_.set(r.ack_asked, packet.number + 1);
+    if (r.received <= r.ack_asked) return true;
+  }
+  return asks || r.unacknowledged + 1 >= options().ack_every;
 }
 
 // Where there are trains a device is told of a message's last packet alone: the others go the same

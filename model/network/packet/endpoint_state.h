@@ -41,7 +41,7 @@ struct Sending {
   core::Time not_before{};       // of the next packet, where a rate or small window paces it
   core::Time told{};             // trains: when the first packet of the latest promise arrives
   std::uint32_t promised = 0;    // trains: packets before this one have been given or promised
-  std::uint32_t unused = 0;
+  std::uint32_t ack_asked = 0;   // packets before this one will be acknowledged, if none is lost
   CongestionState congestion{};
   PacketSet received{};          // selective repeat: acknowledged out of order
 };
@@ -56,6 +56,8 @@ struct Receiving {
   core::Time notified{-1};     // when a congestion notification was last sent; negative: never
   std::uint32_t unacknowledged = 0;
   std::uint32_t nacked = 0;    // go-back-n: the packet asked for, plus 1; not asked for twice
+  std::uint32_t ack_asked = 0;  // without recovery: each packet is acknowledged up to this count
+  std::uint32_t unused = 0;
   PacketSet ahead{};           // selective repeat: came out of order
 
   [[nodiscard]] static constexpr std::uint64_t key_of(std::uint32_t sender, std::uint32_t message) {

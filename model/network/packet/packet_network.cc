@@ -23,6 +23,7 @@ constexpr std::uint32_t kChannelsMax = 8;  // bits of PortState::paused
 constexpr std::int64_t kPacketBytesMax = std::int64_t{1} << 24;
 constexpr std::int64_t kBufferBytesMax = std::int64_t{1} << 30;
 constexpr std::int64_t kHeadroomMax = std::int64_t{1} << 61;  // bytes
+constexpr std::int64_t kHeldBytesMax = (std::int64_t{1} << 32) - 1;  // ChannelBuffer::held_bytes
 
 void check_sizes(const PacketOptions& o) {
   require_option(o.packet_bytes >= 64 && o.packet_bytes <= kPacketBytesMax, "packet_size",
@@ -103,7 +104,7 @@ LinkFigures figures_of(const LinkKind& kind, const PacketOptions& o, Time passin
                 .kmax = depth_of(o.ecn.kmax_bytes, kind)};
   if (o.ecn.kmax_bytes != 0 && o.ecn.kmin_bytes == 0) f.kmin = Time{0};
   // From Xoff on: the pause frame's way there, what was under way or committed, the packet on the
-  // line, and what is in the sender's pipeline.
+  // line, and what is in the sender's pipeline, its software among it.
   const Time control = core::transfer_time(o.control_bytes, kind.bandwidth_bytes_per_s);
   const Time packets = core::sum_to_end(f.commit, core::product_to_end(3, full_wire));
   const Time reaction =
@@ -137,6 +138,8 @@ PacketNetwork::PacketNetwork(const Topology& topology, const PacketOptions& opti
   lookahead_ = Time::max();
   Time passing{0};
   for (const Distance& d : topology.distances()) passing = std::max(passing, d.endpoint);
+  passing = core::sum_to_end(passing, options.overhead_max);
+  passing = core::sum_to_end(passing, latency_jitter_.most());
   for (std::uint32_t v = 0; v < topology.devices() + topology.switches(); ++v) {
     passing = std::max(passing, topology.forwarding_latency({v}));
   }
@@ -226,6 +229,12 @@ void PacketNetwork::check_queues() const {
     for (const LinkFigures& f : figures_) {
       buffer = std::max(buffer, options_.xoff_bytes + f.headroom_bytes);
     }
+    require_option(
+        buffer <= kHeldBytesMax, "xoff",
+        fmt::format(
+            "{} bytes an input and channel with what comes until the sender has stopped; "
+            "expected less than 4 GiB, by a smaller xoff, shorter latencies or less overhead",
+            buffer));
   }
   for (std::size_t k = 0; k < figures_.size(); ++k) {
     const Time one = core::transfer_time(buffer, figures_[k].bytes_per_s);

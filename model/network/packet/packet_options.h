@@ -72,6 +72,7 @@ struct PacketOptions {
   GivenParameters parameters;        // of congestion controls and routing policies
   std::vector<LinkFaultSpec> link_faults{};
   LatencyJitterSpec latency_jitter{};  // of each packet, where it sets out
+  core::Time overhead_max{};           // of any message's software (OutgoingMessage::overhead)
   bool trains = true;                // packets that follow evenly are one event (train_forwarder.h)
   // Stretches in which all rates that depend on each other have settled, to within so many
   // millionths, are skipped (steady/steady_watch.h); 0: none are.
