@@ -27,7 +27,7 @@ void expect_that_all_arrive(const Answers& of, TrafficPattern pattern, std::uint
   const auto topology = tests::leaf_spine(32, 8, 2);
   PacketOptions o = tests::plain_packets();
   o.flow_control = of.control;
-  if (of.control == FlowControl::credit) o.buffer_bytes = tests::packets_with_credits().buffer_bytes;
+  if (of.control == FlowControl::credit) o.buffer_bytes = 32'000;
   o.transport = "window";
   o.parameters = {{"window.initial_packets", 16}};
   o.ack_every = of.ack_every;
