@@ -200,6 +200,9 @@ std::vector<PacketKeys::Key> all_keys() {
       K::integer("commit_packets", &S::commit_packets, {0, 1'024},
                  "how far ahead a line is given packets")
           .otherwise("8, or 2 with `pfc`"),
+      K::flag("in_order", &S::in_order,
+              "messages of a device to another by one queue pair follow each other, as on a "
+              "connection; else they take turns"),
       K::flag("trains", &S::trains, "evenly spaced packets are one event a hop, where they can be"),
       fast_forward_key(),
       K::section("ecn", &S::ecn, ecn_keys(), "marks").otherwise("no marks"),

@@ -32,7 +32,7 @@ void start_packet_switch(const PacketNetwork& network, core::LpId lp, void* memo
   const SwitchSlots slots = slots_of(network, run.ports);
   state.ports = static_cast<std::uint16_t>(slots.ports);
   state.channels = static_cast<std::uint8_t>(slots.channels);
-  state.skips = slots.skips;
+  state.extras = slots.extras;
   state.trains = static_cast<std::uint8_t>(slots.trains);
   SwitchParts<PacketSwitchState> parts;
   parts.visit(state, PartMaker(&state));
@@ -47,12 +47,12 @@ void handle_packet_switch(const PacketNetwork& network, void* memory, const pdes
   Ports ports(network, at, parts.ports, parts.buffers, state.ports, ctx);
   Forwarder forwarder(network, at, ports, ctx);
   FrozenPorts frozen(network, ports, parts.frozen_of(state), ctx);
-  if (state.skips != 0 && frozen.keep(event)) return;
+  if ((state.extras & PortSlots::kSkips) != 0 && frozen.keep(event)) return;
   switch (static_cast<PacketEvent>(event.kind)) {
     case PacketEvent::packet: {
       auto packet = event.as<Packet>();
       std::uint32_t foreseen = event.foreseen;
-      if (state.skips != 0 && packet.type() != PacketType::data) {
+      if ((state.extras & PortSlots::kSkips) != 0 && packet.type() != PacketType::data) {
         const std::uint32_t out = choose_port(network, ports, at, packet, foreseen);
         if (out < ports.count() && frozen.is_still(out)) {
           forwarder.consumed(packet);
@@ -152,7 +152,7 @@ void describe_packet_switch(void* memory, pdes::StateArchive& archive) {
   archive.kept(state.ports);
   archive.kept(state.channels);
   archive.kept(state.trains);
-  archive.kept(state.skips);
+  archive.kept(state.extras);
   archive.word(state.lost);
   SwitchParts<PacketSwitchState>{}.visit(state, ArrayDescriber(&state, archive));
 }

@@ -17,7 +17,7 @@ struct PacketSwitchState {
   std::uint8_t channels = 0;  // stored for each port; 0 without flow control
   std::uint8_t trains = 0;    // 1: each port has PortTrains
   std::uint64_t lost = 0;     // packets for which there was no way
-  std::uint64_t skips = 0;    // 1: each port has a FrozenPort
+  std::uint64_t extras = 0;   // PortSlots::kSkips: each port has a FrozenPort
   std::uint64_t reserved[3] = {0, 0, 0};  // so that ports start at cache lines
 };
 static_assert(sizeof(PacketSwitchState) == 48);

@@ -23,6 +23,7 @@ struct Setting {
   Recovery recovery = Recovery::none;
   bool inside_nodes = false;
   bool broken_links = false;
+  bool in_order = false;
 };
 
 PacketOptions options_of(const Setting& s) {
@@ -38,6 +39,7 @@ PacketOptions options_of(const Setting& s) {
   o.recovery = s.recovery;
   o.routing.policy = s.routing;
   o.routing.seed = 3;
+  o.in_order = s.in_order;
   return o;
 }
 
@@ -133,6 +135,10 @@ TEST(PacketCluster, WithPausesDropsNothingOfSlowSoftware) {
 
 INSTANTIATE_TEST_SUITE_P(Settings, PacketTraining,
                          testing::Values(Setting{.name = "unbounded"},
+                                         Setting{.name = "in_order",
+                                                 .routing = "ecmp",
+                                                 .inside_nodes = true,
+                                                 .in_order = true},
                                          Setting{.name = "credit", .control = FlowControl::credit},
                                          Setting{.name = "pfc",
                                                  .control = FlowControl::pfc,

@@ -54,6 +54,7 @@ PacketOptions random_network(Draws& draw, const model::Topology& topology) {
   } while (!topology.every_port_is_safe() && !tests::keeps_to_first_port(o));
   o.routing.seed = draw.below(1'000);
   o.skip_error_per_million = draw.chance(2) ? 10'000 : 100'000;
+  o.in_order = draw.chance(2);
   return o;
 }
 

@@ -130,6 +130,7 @@ PacketOptions random_network(LinkDraws& draw, const Topology& topology) {
     o.routing.policy = tests::drawn_name(model::routing_algorithms(), draw);
   } while (!topology.every_port_is_safe() && !tests::keeps_to_first_port(o));
   o.routing.seed = draw.below(1'000);
+  o.in_order = draw.chance(4);
   if (draw.chance(4)) o.latency_jitter.mean = core::Time{draw.between(1, 2'000) * 1'000};
   if (o.transport == "plain" && draw.chance(3)) {
     o.transport = "window";

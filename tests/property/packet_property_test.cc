@@ -47,6 +47,7 @@ PacketOptions random_network(Draws& draw, const model::Topology& topology) {
     o.routing.policy = tests::drawn_name(model::routing_algorithms(), draw);
   } while (!topology.every_port_is_safe() && !tests::keeps_to_first_port(o));
   o.routing.seed = draw.below(1'000);
+  o.in_order = draw.chance(3);
   return o;
 }
 

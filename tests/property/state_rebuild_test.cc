@@ -98,6 +98,7 @@ PacketOptions random_packets(Draws& draw, FlowControl control) {
   }
   if (control == FlowControl::pfc) o.transport = "dcqcn";
   o.routing.seed = draw.below(1'000);
+  o.in_order = draw.chance(2);
   return o;
 }
 

@@ -85,6 +85,8 @@ PacketOptions random_network(Draws& draw) {
   o.commit_packets = draw.chance(2) ? 0 : draw.between(1, 12);
   o.routing.policy = routings[draw.below(3)];
   o.routing.seed = draw.below(1'000);
+  o.in_order = draw.chance(3);
+  if (o.routing.policy == "ecmp" && draw.chance(3)) o.parameters = {{"queue_pairs", 2}};
   return o;
 }
 

@@ -42,6 +42,10 @@ void describe(pdes::StateArchive& archive, SendSide& side) {
   side.control.describe(archive, [&](Packet& packet) { archive.bytes(&packet); });
 }
 
+void describe(pdes::StateArchive& archive, Connections& connections) {
+  connections.open.describe(archive, [&](Connection& open) { archive.bytes(&open); });
+}
+
 Endpoint::Endpoint(const PacketNetwork& network, EndpointState& state, pdes::Context& ctx,
                    EndpointListener& listener)
     : network_(network),
@@ -60,7 +64,7 @@ void Endpoint::initialise(const PacketNetwork& network, VertexId at, EndpointSta
   const PortSlots slots = PortSlots::of(network, network.topology().ports(at));
   state.ports = static_cast<std::uint16_t>(slots.ports);
   state.channels = static_cast<std::uint8_t>(slots.channels);
-  state.skips = static_cast<std::uint8_t>(slots.skips);
+  state.extras = static_cast<std::uint8_t>(slots.extras);
   EndpointParts<EndpointState> parts;
   parts.visit(state, PartMaker(&state));
   Ports::connect(network, at, parts.ports, parts.buffers);
@@ -81,7 +85,7 @@ void Endpoint::describe(pdes::StateArchive& archive, EndpointState& state) {
   archive.kept(state.vertex);
   archive.kept(state.ports);
   archive.kept(state.channels);
-  archive.kept(state.skips);
+  archive.kept(state.extras);
   archive.pair(state.messages, state.repeated);
   EndpointParts<EndpointState>{}.visit(state, ArrayDescriber(&state, archive));
   state.sending.describe(archive, [&](Sending& s) { archive.bytes(&s); });
@@ -89,7 +93,7 @@ void Endpoint::describe(pdes::StateArchive& archive, EndpointState& state) {
 }
 
 void Endpoint::handle(const pdes::Event& event) {
-  if (state_.skips != 0 && handle_still(event)) return;
+  if (network_.skips() && handle_still(event)) return;
   switch (static_cast<PacketEvent>(event.kind)) {
     case PacketEvent::packet: return on_packet(event.as<Packet>());
     case PacketEvent::credit:
@@ -183,10 +187,12 @@ void Endpoint::send(const OutgoingMessage& message) {
   s.not_before = ctx_.now();
   ctx_.check(parts_.sides[port].wake_at > ctx_.now() || parts_.sides[port].wake_at.ps < 0,
              "a message came before what its line was given until then");
-  if (network_.trains()) part_trains(port);
+  if (options().in_order) join_connection(s);
+  if (network_.trains() && s.waits == 0) part_trains(port);
   make_due(state_.sending.insert(ctx_, s));
-  tell_start(s);
   if (options().recovery != Recovery::none) set_timeout(s);
+  if (s.waits != 0) return;
+  tell_start(s);
   pump(port);
 }
 
@@ -223,7 +229,7 @@ Packet Endpoint::packet_of(const Sending& s, std::uint32_t number) const {
 // ---- who sends next
 
 void Endpoint::make_due(Sending& s) {
-  if (s.due != 0 || !may_send(s)) return;
+  if (s.due != 0 || s.waits != 0 || !may_send(s)) return;
   ctx_.set(s.due, std::uint8_t{1});
   push_due(parts_.sides[s.port], {std::max(s.not_before, ctx_.now()), s.key});
 }
@@ -335,7 +341,7 @@ void Endpoint::send_next(std::uint32_t port, Sending& s, Time due_at) {
                        ? give_to_train(port, s, packet, eligible)
                        : forwarder_.commit(port, packet, eligible,
                                            delay_at_ends(s.endpoint_delay, {s.to}, start));
-  if (state_.skips != 0 && !again) tell_packet(s, number, start);
+  if (network_.skips() && !again) tell_packet(s, number, start);
   Time next_at = end;
   if (network_.congestion_traits().has_state) {
     CongestionState c = s.congestion;
@@ -345,6 +351,8 @@ void Endpoint::send_next(std::uint32_t port, Sending& s, Time due_at) {
   SendSide& side = parts_.sides[port];
   const bool over = number + 1 == s.packets && !again;
   const MessageBody body = s.body;
+  const Connection connection{.key = connection_of(s.to, s.key), .last = s.key};
+  const std::uint32_t follower = s.follower;
   if (may_send(s)) {
     replace_due(side, {next_at, s.key});
   } else {
@@ -353,7 +361,56 @@ void Endpoint::send_next(std::uint32_t port, Sending& s, Time due_at) {
     ctx_.set(s.not_before, next_at);
     if (over && !acknowledges()) state_.sending.erase(ctx_, &s);
   }
-  if (over) listener_.left(body, end);
+  if (!over) return;
+  if (options().in_order) start_follower(port, connection, follower, end);
+  listener_.left(body, end);
+}
+
+// ---- messages in order
+
+std::uint64_t Endpoint::connection_of(std::uint32_t to, std::uint64_t message) const {
+  return message % network_.queue_pairs() << 32 | to;
+}
+
+// A new message waits for the one before it on its connection, if that has not left.
+void Endpoint::join_connection(Sending& s) {
+  pdes::UndoTable<Connection>& open = parts_.connections->open;
+  const std::uint64_t key = connection_of(s.to, s.key);
+  Connection* connection = open.find(key);
+  if (connection == nullptr) {
+    open.insert(ctx_, {.key = key, .last = s.key});
+    return;
+  }
+  Sending* before = state_.sending.find(connection->last);
+  ctx_.check(before != nullptr, "a connection's last message is not being sent");
+  if (before == nullptr) return;
+  ctx_.set(before->follower, static_cast<std::uint32_t>(s.key) + 1);
+  ctx_.set(connection->last, s.key);
+  s.waits = 1;
+}
+
+// Message `of.last` has given its last packet to the line of `port`, which has sent it at `at`: the
+// one behind it takes its turn, or its connection is over. Where there are trains a connection
+// keeps to its port.
+void Endpoint::start_follower(std::uint32_t port, const Connection& of, std::uint32_t follower,
+                              Time at) {
+  if (follower == 0) {
+    pdes::UndoTable<Connection>& open = parts_.connections->open;
+    Connection* connection = open.find(of.key);
+    ctx_.check(connection != nullptr && connection->last == of.last,
+               "a message was over whose connection is not");
+    if (connection != nullptr) open.erase(ctx_, connection);
+    return;
+  }
+  Sending* next = state_.sending.find(follower - 1);
+  ctx_.check(next != nullptr && next->waits != 0, "a message does not wait that is next");
+  if (next == nullptr) return;
+  ctx_.set(next->waits, 0u);
+  ctx_.set(next->not_before, at);
+  if (network_.faults() != nullptr) take_another_route(*next);
+  make_due(*next);
+  tell_start(*next);
+  if (next->port != port) set_wake(next->port, at);
 }
 
 // After a packet was repeated: on to the next hole, or back to what was never sent.

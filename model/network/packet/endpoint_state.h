@@ -42,8 +42,19 @@ struct Sending {
   core::Time told{};             // trains: when the first packet of the latest promise arrives
   std::uint32_t promised = 0;    // trains: packets before this one have been given or promised
   std::uint32_t ack_asked = 0;   // packets before this one will be acknowledged, if none is lost
+  std::uint32_t waits = 0;       // in order: for those before it on its connection
+  std::uint32_t follower = 0;    // in order: the number of the next one there, plus 1; 0: none yet
   CongestionState congestion{};
   PacketSet received{};          // selective repeat: acknowledged out of order
+};
+
+// Of messages in order: those to one device by one queue pair that have not left.
+struct Connection {
+  std::uint64_t key = 0;   // of the receiver and the queue pair
+  std::uint64_t last = 0;  // message
+};
+struct Connections {
+  pdes::UndoTable<Connection> open;
 };
 
 // A message that is being received.
@@ -83,7 +94,7 @@ struct EndpointState {
   std::uint32_t vertex = 0;
   std::uint16_t ports = 0;
   std::uint8_t channels = 0;  // stored for each port; 0 without flow control
-  std::uint8_t skips = 0;     // 1: each port has a FrozenPort, and there are SteadyRuns
+  std::uint8_t extras = 0;    // PortSlots::kSkips: there are SteadyRuns; kInOrder: Connections
   std::uint32_t messages = 0;  // sent so far: the next one's number
   std::uint32_t repeated = 0;  // packets sent again
   pdes::UndoTable<Sending> sending;
@@ -92,6 +103,7 @@ struct EndpointState {
 static_assert(sizeof(EndpointState) == 48);
 
 void describe(pdes::StateArchive& archive, SendSide& side);
+void describe(pdes::StateArchive& archive, Connections& connections);
 
 // The parts of an endpoint's block, in their order.
 template <class Head>  // EndpointState or const EndpointState
@@ -105,11 +117,13 @@ struct EndpointParts : PortParts<Head> {
   void visit(const Has& has, Visitor&& visitor) {
     PortParts<Head>::visit(has, visitor);
     visitor.array(sides, has.ports);
-    visitor.array(runs, has.skips);
+    visitor.array(runs, (has.extras & PortSlots::kSkips) != 0);
+    visitor.array(connections, (has.extras & PortSlots::kInOrder) != 0);
   }
 
   Like<Head, SendSide>* sides = nullptr;
   Like<Head, SteadyRuns>* runs = nullptr;
+  Like<Head, Connections>* connections = nullptr;
 };
 
 }  // namespace exawarp::model

@@ -59,17 +59,17 @@ void Endpoint::tell_packet(const Sending& s, std::uint32_t number, Time start) {
 // Now, or another time, by the clock of a message's stamps, which stands still while its lines do:
 // so a round trip is as long as if nothing had been skipped.
 Time Endpoint::stamp_time(std::uint64_t message, Time time) {
-  const SteadyRun* run = state_.skips != 0 ? parts_.runs->of.find(message) : nullptr;
+  const SteadyRun* run = network_.skips() ? parts_.runs->of.find(message) : nullptr;
   return run == nullptr ? time : time - run->skipped;
 }
 
 void Endpoint::forget_run(std::uint64_t message) {
-  SteadyRun* run = state_.skips != 0 ? parts_.runs->of.find(message) : nullptr;
+  SteadyRun* run = network_.skips() ? parts_.runs->of.find(message) : nullptr;
   if (run != nullptr) parts_.runs->of.erase(ctx_, run);
 }
 
 void Endpoint::count_notification(std::uint64_t message) {
-  SteadyRun* run = state_.skips != 0 ? parts_.runs->of.find(message) : nullptr;
+  SteadyRun* run = network_.skips() ? parts_.runs->of.find(message) : nullptr;
   if (run != nullptr) ctx_.add(run->notified, 1u);
 }
 

@@ -158,6 +158,8 @@ PacketNetwork::PacketNetwork(const Topology& topology, const PacketOptions& opti
   }
   check_routing();
   look_at_faults();
+  const auto pairs = options.parameters.find("queue_pairs");
+  if (pairs != options.parameters.end()) queue_pairs_ = static_cast<std::uint32_t>(pairs->second);
   has_one_rate_ = faults() == nullptr &&
                   std::ranges::all_of(figures_, [this](const LinkFigures& f) {
                     return f.bytes_per_s == figures_.front().bytes_per_s;

@@ -72,6 +72,8 @@ class PacketNetwork {
   // against none: 1,024 and 4,096 devices 0.88, 8,192 1.02, 16,384 1.24, 32,768 1.36.
   [[nodiscard]] bool outgrows_caches() const { return topology_->devices() > 8'192; }
   // Whether stretches in which rates have settled are skipped: asked for, and packets are single.
+  // Between two devices, by which messages go in turn.
+  [[nodiscard]] std::uint32_t queue_pairs() const { return queue_pairs_; }
   [[nodiscard]] bool skips() const { return options_.skip_error_per_million != 0 && !trains_; }
   // Who watches for such stretches; behind all others. Requires skips().
   [[nodiscard]] core::LpId watch() const { return watch_; }
@@ -157,6 +159,7 @@ class PacketNetwork {
   std::uint32_t lp_count_ = 0;
   core::LpId watch_;
   bool devices_forward_ = false;
+  std::uint32_t queue_pairs_ = 1;
   bool trains_ = false;
   bool has_one_rate_ = false;
   core::Time lookahead_;

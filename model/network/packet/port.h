@@ -63,15 +63,18 @@ void describe(pdes::StateArchive& archive, ChannelBuffer& buffer);
 struct PortSlots {
   std::uint32_t ports = 0;
   std::uint32_t channels = 0;  // of each port
-  std::uint32_t skips = 0;     // 1: each port has a FrozenPort
+  std::uint32_t extras = 0;    // kSkips: each port has a FrozenPort
+
+  static constexpr std::uint32_t kSkips = 1, kInOrder = 2;
 
   [[nodiscard]] static PortSlots of(const PacketNetwork& network, std::uint32_t ports) {
-    return {ports, network.has_queues() ? network.channels() : 0, network.skips() ? 1u : 0u};
+    return {ports, network.has_queues() ? network.channels() : 0,
+            (network.skips() ? kSkips : 0) | (network.options().in_order ? kInOrder : 0)};
   }
 };
 
 // The parts of a block with ports, in their order. A head has `ports`, `channels` and
-// `skips`, as its PortSlots.
+// `extras`, as its PortSlots.
 template <class Head>
 struct PortParts {
   PortParts() = default;
@@ -83,11 +86,11 @@ struct PortParts {
   void visit(const Has& has, Visitor&& visitor) {
     visitor.array(ports, has.ports);
     visitor.array(buffers, std::size_t{has.ports} * has.channels);
-    visitor.array(frozen, std::size_t{has.ports} * has.skips);
+    visitor.array(frozen, (has.extras & PortSlots::kSkips) != 0 ? has.ports : std::size_t{0});
   }
   // Null where the network does not skip.
   [[nodiscard]] Like<Head, FrozenPort>* frozen_of(const Head& head) const {
-    return head.skips != 0 ? frozen : nullptr;
+    return (head.extras & PortSlots::kSkips) != 0 ? frozen : nullptr;
   }
 
   Like<Head, PortState>* ports = nullptr;
