@@ -95,8 +95,8 @@ void add_search(CLI::App& app, SearchArguments& a) {
   app.add_option("--best", a.best, "layouts that are verified; 0: none")
       ->check(CLI::Range(0u, 1000u));
   app.add_option("--verify", a.verify,
-                 "how: message or packet, device by device, or folded_message (default: as the "
-                 "search says)");
+                 "how: message, flow or packet, device by device, or folded_message (default: as "
+                 "the search says)");
   app.add_option("--time-limit", a.time_limit_s,
                  "of each layout, in host seconds; one that takes longer fails")
       ->check(CLI::Validator(real_in({.min = 0, .min_excluded = true}), ""));

@@ -19,10 +19,11 @@
 
 namespace exawarp::io {
 
-enum class VerifyFidelity { message, folded_message, packet };
+enum class VerifyFidelity { message, folded_message, flow, packet };
 inline constexpr core::Named<VerifyFidelity> kVerifyFidelityNames[] = {
     {"message", VerifyFidelity::message},
     {"folded_message", VerifyFidelity::folded_message},
+    {"flow", VerifyFidelity::flow},
     {"packet", VerifyFidelity::packet}};
 constexpr std::span<const core::Named<VerifyFidelity>> names_of(VerifyFidelity) {
   return kVerifyFidelityNames;

@@ -351,8 +351,7 @@ void Endpoint::send_next(std::uint32_t port, Sending& s, Time due_at) {
   SendSide& side = parts_.sides[port];
   const bool over = number + 1 == s.packets && !again;
   const MessageBody body = s.body;
-  const Connection connection{.key = connection_of(s.to, s.key), .last = s.key};
-  const std::uint32_t follower = s.follower;
+  const LeftMessage left{.to = s.to, .follower = s.follower, .key = s.key, .at = end};
   if (may_send(s)) {
     replace_due(side, {next_at, s.key});
   } else {
@@ -362,7 +361,7 @@ void Endpoint::send_next(std::uint32_t port, Sending& s, Time due_at) {
     if (over && !acknowledges()) state_.sending.erase(ctx_, &s);
   }
   if (!over) return;
-  if (options().in_order) start_follower(port, connection, follower, end);
+  if (options().in_order) start_follower(port, left);
   listener_.left(body, end);
 }
 
@@ -389,28 +388,26 @@ void Endpoint::join_connection(Sending& s) {
   s.waits = 1;
 }
 
-// Message `of.last` has given its last packet to the line of `port`, which has sent it at `at`: the
-// one behind it takes its turn, or its connection is over. Where there are trains a connection
-// keeps to its port.
-void Endpoint::start_follower(std::uint32_t port, const Connection& of, std::uint32_t follower,
-                              Time at) {
-  if (follower == 0) {
+// A message has given its last packet to the line of `port`: the one behind it takes its turn, or
+// its connection is over. Where there are trains a connection keeps to its port.
+void Endpoint::start_follower(std::uint32_t port, const LeftMessage& left) {
+  if (left.follower == 0) {
     pdes::UndoTable<Connection>& open = parts_.connections->open;
-    Connection* connection = open.find(of.key);
-    ctx_.check(connection != nullptr && connection->last == of.last,
+    Connection* connection = open.find(connection_of(left.to, left.key));
+    ctx_.check(connection != nullptr && connection->last == left.key,
                "a message was over whose connection is not");
     if (connection != nullptr) open.erase(ctx_, connection);
     return;
   }
-  Sending* next = state_.sending.find(follower - 1);
+  Sending* next = state_.sending.find(left.follower - 1);
   ctx_.check(next != nullptr && next->waits != 0, "a message does not wait that is next");
   if (next == nullptr) return;
   ctx_.set(next->waits, 0u);
-  ctx_.set(next->not_before, at);
+  ctx_.set(next->not_before, left.at);
   if (network_.faults() != nullptr) take_another_route(*next);
   make_due(*next);
   tell_start(*next);
-  if (next->port != port) set_wake(next->port, at);
+  if (next->port != port) set_wake(next->port, left.at);
 }
 
 // After a packet was repeated: on to the next hole, or back to what was never sent.

@@ -115,8 +115,12 @@ class Endpoint {
   void send_next(std::uint32_t port, Sending& s, core::Time due_at);
   [[nodiscard]] std::uint64_t connection_of(std::uint32_t to, std::uint64_t message) const;
   void join_connection(Sending& s);
-  void start_follower(std::uint32_t port, const Connection& of, std::uint32_t follower,
-                      core::Time at);
+  struct LeftMessage {
+    std::uint32_t to, follower;  // Sending::to and follower
+    std::uint64_t key;
+    core::Time at;  // when its tail will have left
+  };
+  void start_follower(std::uint32_t port, const LeftMessage& left);
   [[nodiscard]] Packet packet_of(const Sending& s, std::uint32_t number) const;
   void make_due(Sending& s);
   void settle_next(Sending& s);

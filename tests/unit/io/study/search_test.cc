@@ -85,14 +85,18 @@ TEST_F(SearchFile, EveryLayoutIsOneThatTheStudyTakes) {
 }
 
 TEST_F(SearchFile, TheBestAreSimulatedDeviceByDevice) {
-  const Search search = read("devices: [8]\nover: {tensor: [1, 2]}\nverify: packet\n");
-  const io::Sweep sweep = io::verification_of(search, {search.sweep.points[1]});
-  const auto all = io::overrides_of(sweep, sweep.points.front());
-  const io::Study study = io::read_study(sweep.study_file, all);
-  EXPECT_EQ(sweep.points.size(), 1U);
-  EXPECT_EQ(study.network_fidelity, io::NetworkFidelity::packet);
-  EXPECT_EQ(study.folding, model::Folding::off);
-  EXPECT_NE(sweep.identity, search.sweep.identity);
+  for (const auto& [how, fidelity] :
+       {std::pair{"packet", io::NetworkFidelity::packet}, {"flow", io::NetworkFidelity::flow}}) {
+    const Search search =
+        read(std::string("devices: [8]\nover: {tensor: [1, 2]}\nverify: ") + how + "\n");
+    const io::Sweep sweep = io::verification_of(search, {search.sweep.points[1]});
+    const auto all = io::overrides_of(sweep, sweep.points.front());
+    const io::Study study = io::read_study(sweep.study_file, all);
+    EXPECT_EQ(sweep.points.size(), 1U);
+    EXPECT_EQ(study.network_fidelity, fidelity);
+    EXPECT_EQ(study.folding, model::Folding::off);
+    EXPECT_NE(sweep.identity, search.sweep.identity);
+  }
 }
 
 TEST_F(SearchFile, TheBestAreFoldedWhereTheSearchSaysSo) {
