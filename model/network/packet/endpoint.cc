@@ -1,6 +1,7 @@
 // Sending. A message is due at the earliest time that its next packet may start; each port keeps
 // the messages that are due in a heap, and whoever is due first sends a packet and is due again
-// when that has left, or later where its rate says so. So equal messages take turns.
+// when that has left, or later where its rate says so. So equal messages take turns, but for those
+// of a connection: of these the first is due, and the others when it has left.
 //
 // A line is given packets up to LinkFigures::commit ahead, and the endpoint wakes when half of
 // that has left: one event of its own for a few packets, none where nothing is to be sent. What
