@@ -48,6 +48,7 @@ class Region {
   void take_next_message(std::uint32_t flow);
   void count_start();
 
+  void note_links(std::uint32_t flow);
   void settle();
   void settle_part(std::uint32_t link);
   bool end_those_over();
@@ -157,10 +158,7 @@ void Region::take_next_message(std::uint32_t flow) {
   if (message.next == kNoMessage) ctx_.set(record.last_waiting, kNoMessage);
   ctx_.set(s_.waiting.at(place).next, s_.free_waiting);
   ctx_.set(s_.free_waiting, place);
-  for (const FlowHop& hop : lists().hops_of(flow)) {
-    if (hop.link == kNoLink) break;
-    scratch_.links.push_back(hop.link);
-  }
+  note_links(flow);
 }
 
 void Region::on_due(std::uint32_t flow) {
@@ -180,6 +178,14 @@ std::uint32_t Region::take_place() {
 
 // ---- shares
 
+// The parts that the flow's links are of are to be solved.
+void Region::note_links(std::uint32_t flow) {
+  for (const FlowHop& hop : lists().hops_of(flow)) {
+    if (hop.link == kNoLink) break;
+    scratch_.links.push_back(hop.link);
+  }
+}
+
 void Region::settle() {
   ctx_.set(s_.is_changed, 0u);
   ctx_.add(s_.totals.instants, 1u);
@@ -193,10 +199,7 @@ void Region::settle() {
       end(flow);
       continue;
     }
-    for (const FlowHop& hop : lists().hops_of(flow)) {
-      if (hop.link == kNoLink) break;
-      scratch_.links.push_back(hop.link);
-    }
+    note_links(flow);
   }
   s_.changed.clear(ctx_);
   // Grows on the way, by the links of flows that are found to be over.

@@ -71,9 +71,9 @@ class PacketNetwork {
   // ahead gains more than it costs. Training steps with trains, 32 MiB of L3, events a second
   // against none: 1,024 and 4,096 devices 0.88, 8,192 1.02, 16,384 1.24, 32,768 1.36.
   [[nodiscard]] bool outgrows_caches() const { return topology_->devices() > 8'192; }
-  // Whether stretches in which rates have settled are skipped: asked for, and packets are single.
-  // Between two devices, by which messages go in turn.
+  // Between two devices; a message's number says by which it goes.
   [[nodiscard]] std::uint32_t queue_pairs() const { return queue_pairs_; }
+  // Whether stretches in which rates have settled are skipped: asked for, and packets are single.
   [[nodiscard]] bool skips() const { return options_.skip_error_per_million != 0 && !trains_; }
   // Who watches for such stretches; behind all others. Requires skips().
   [[nodiscard]] core::LpId watch() const { return watch_; }
