@@ -210,8 +210,28 @@ class MomentComparison {
       const auto interface = static_cast<Interface>(i);
       if (!is_same_clock(x.tx_free(interface), y.tx_free(interface))) return false;
       if (!is_same_clock(x.rx_free(interface), y.rx_free(interface))) return false;
+      if (x.lines == nullptr || !x.state.lines) continue;
+      if (!is_same_sending(x, y, interface)) return false;
+      if (!is_same_receiving(x.line(interface).receives, y.line(interface).receives)) return false;
     }
     return true;
+  }
+
+  // Who shares a line that is free does not matter.
+  [[nodiscard]] bool is_same_sending(const Parts& x, const Parts& y, Interface interface) const {
+    if (x.tx_free(interface) <= at_) return true;
+    const SendLine& a = x.line(interface).sends;
+    const SendLine& b = y.line(interface).sends;
+    if (a.sender != b.sender || a.shares.size() != b.shares.size()) return false;
+    if (a.shares.empty()) return true;
+    const auto alike = [](const LineShare& c, const LineShare& d) {
+      return c.sender == d.sender && c.until == d.until;
+    };
+    return moved(a.at, b.at) && a.served == b.served &&
+           std::equal(a.shares.begin(), a.shares.end(), b.shares.begin(), alike);
+  }
+  [[nodiscard]] bool is_same_receiving(const ReceiveLine& a, const ReceiveLine& b) const {
+    return a.busy == b.busy && a.worked == b.worked && moved_or_unused(a.from, b.from);
   }
 
   [[nodiscard]] bool is_same_stream(const Parts& x, const Parts& y, std::uint32_t s) const {

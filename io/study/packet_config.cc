@@ -201,8 +201,8 @@ std::vector<PacketKeys::Key> all_keys() {
                  "how far ahead a line is given packets")
           .otherwise("8, or 2 with `pfc`"),
       K::flag("in_order", &S::in_order,
-              "messages of a device to another by one queue pair follow each other, as on a "
-              "connection; else they take turns"),
+              "messages of a communicator or stream to one device by one queue pair follow each "
+              "other, as on a connection; else they take turns"),
       K::flag("trains", &S::trains, "evenly spaced packets are one event a hop, where they can be"),
       fast_forward_key(),
       K::section("ecn", &S::ecn, ecn_keys(), "marks").otherwise("no marks"),

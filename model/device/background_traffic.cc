@@ -174,7 +174,7 @@ void BackgroundTraffic::begin_period(ReceiveShare& share) {
   ctx_.set(share.newer, share.came);
 }
 
-// received_at() gives max(now, clock + wire); this makes it that plus what background takes.
+// Has received_at() find the line busy for so much longer, from when the message began to come.
 void BackgroundTraffic::put_off(std::uint32_t interface, Time wire) {
   if (!has(interface)) return;
   ReceiveShare& share = share_of(interface);
@@ -184,8 +184,12 @@ void BackgroundTraffic::put_off(std::uint32_t interface, Time wire) {
   const std::int64_t period = std::max<std::int64_t>(1, (ctx_.now() - share.older_at).ps);
   const Time delay = core::time_to_end(static_cast<core::WidePs>(wire.ps) * taken / period);
   if (delay.ps == 0) return;
-  Time& clock = DeviceParts<DeviceState>(state_).rx_free(static_cast<Interface>(interface));
-  ctx_.set(clock, core::sum_to_end(std::max(clock, ctx_.now() - wire), delay));
+  const DeviceParts<DeviceState> parts(state_);
+  Time& clock = parts.rx_free(static_cast<Interface>(interface));
+  Time& busy = parts.line(static_cast<Interface>(interface)).receives.busy;
+  const Time begun = ctx_.now() - wire, busy_since = std::min(begun, clock - busy);
+  ctx_.set(clock, core::sum_to_end(std::max(clock, begun), delay));
+  ctx_.set(busy, clock - busy_since);
 }
 
 // ---- the end

@@ -86,6 +86,17 @@ void describe(StateArchive& archive, ServedState& served) {
 
 void describe(StateArchive& archive, SharingState& sharing) { archive.bytes(&sharing); }
 
+void describe(StateArchive& archive, InterfaceLine& line) {
+  SendLine& sends = line.sends;
+  archive.word(sends.at);
+  archive.word(sends.served);
+  archive.word(sends.sender.value);
+  archive.kept(sends.unused);
+  archive.digest_word(sends.shares.size());
+  sends.shares.describe(archive, [&](LineShare& share) { archive.bytes(&share); });
+  archive.bytes(&line.receives);
+}
+
 void describe(StateArchive& archive, FurtherClocks& further) { archive.kept(further.count); }
 
 void describe(StateArchive& archive, PacketsState& packets) {
@@ -101,8 +112,8 @@ class PartDescriber : public PartFinder {
   template <class T>
   void array(T*& part, std::size_t count) {
     PartFinder::array(part, count);
-    if constexpr (std::is_same_v<T, DeviceAccount>) {
-      describe(archive_, *part);
+    if constexpr (std::is_same_v<T, DeviceAccount> || std::is_same_v<T, InterfaceLine>) {
+      for (std::size_t i = 0; i < count; ++i) describe(archive_, part[i]);
     } else if constexpr (std::is_same_v<T, Time>) {
       if (count != 0) archive_.bytes(part, count);
     } else if constexpr (!std::is_same_v<T, ReceiveShare>) {
@@ -152,6 +163,7 @@ DeviceSlots slots_for(const std::vector<ProgramTable>& programs, const Network& 
                       const PacketFabric* packets, bool analytical, bool flows) {
   DeviceSlots slots;
   slots.further = further_clocks(network, packets != nullptr || flows, analytical);
+  slots.lines = !analytical;
   slots.packets = packets != nullptr || flows;
   slots.flows = flows;
   if (packets != nullptr) slots.endpoint_bytes = Endpoint::state_bytes(packets->network);
@@ -190,7 +202,7 @@ void describe_device(void* memory, StateArchive& archive) {
 
 void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& context) {
   auto& state = *::new (memory) DeviceState{};
-  state.stream_slots = model.slots.stream_slots & 0x7f;
+  state.stream_slots = model.slots.stream_slots & 0x3f;
   state.channel_slots = model.slots.channel_slots;
   state.stepped = model.slots.stepped;
   state.further = model.slots.further != 0;
@@ -200,6 +212,7 @@ void start_device(const DeviceModel& model, DeviceId id, void* memory, Context& 
   state.passes = model.slots.passes;
   state.served = model.slots.served;
   state.shares = model.slots.shares;
+  state.lines = model.slots.lines;
   const DevicePlace place = place_of(model, id);
   state.program = place.program;
   const ProgramTable& program = model.programs[state.program];

@@ -23,6 +23,7 @@ struct DeviceSlots {
   bool passes = false;
   bool served = false;
   bool shares = false;  // its interfaces, at analytical fidelity
+  bool lines = false;   // at others
   std::uint32_t further = 0;         // interfaces with FurtherClocks
   std::uint32_t endpoint_bytes = 0;  // of the EndpointState, with its parts
 
@@ -32,6 +33,7 @@ struct DeviceSlots {
 // Parts that handlers of any fidelity go to, in their order.
 template <class State>  // DeviceState or const DeviceState
 struct NearParts {
+  Like<State, InterfaceLine>* lines;  // by interface, where they have clocks
   Like<State, ChannelState>* channels;
   Like<State, StreamState>* streams;
   Like<State, DeviceAccount>* account;
@@ -45,6 +47,7 @@ struct NearParts {
   // What there is, says a DeviceSlots or, in every event, the state itself.
   template <class Has, class Visitor>
   void visit(const Has& has, Visitor&& visitor) {
+    visitor.array(lines, has.lines ? kInterfaceCount : 0);
     visitor.array(channels, has.channel_slots);
     visitor.array(streams, has.stream_slots);
     visitor.array(account, 1);
@@ -61,6 +64,7 @@ struct NearParts {
 template <class State>
 struct FarParts {
   Like<State, core::Time>* clocks = nullptr;  // of further interfaces: sending, then receiving
+  Like<State, InterfaceLine>* lines = nullptr;  // the same
   Like<State, BackgroundState>* background = nullptr;
   Like<State, ReceiveShare>* shares = nullptr;  // of further interfaces
   Like<State, PacketsState>* packets = nullptr;
@@ -70,6 +74,7 @@ struct FarParts {
   template <class Visitor>
   void visit(const DeviceSlots& has, Visitor&& visitor) {
     visitor.array(clocks, 2 * std::size_t{has.further});
+    visitor.array(lines, has.lines ? has.further : 0);
     visitor.one_if(background, has.background);
     // Where packets carry what goes across nodes, they say what a receiver's line is taken by.
     visitor.array(shares, has.background && !has.packets ? has.further : 0);
@@ -101,6 +106,7 @@ inline DeviceSlots slots_of(const DeviceState& s) {
           .passes = s.passes,
           .served = s.served,
           .shares = s.shares,
+          .lines = s.lines,
           .further = s.further ? kRailClocks : 0};
 }
 
@@ -134,6 +140,16 @@ struct DeviceParts : NearParts<State> {
     const auto i = static_cast<std::size_t>(interface);
     return i < kInterfaceCount ? state.rx_free[i]
                                : further_clocks()[further_count() + further_index(i)];
+  }
+
+  // Requires that there are lines.
+  [[nodiscard]] Like<State, InterfaceLine>& line(Interface interface) const {
+    const auto i = static_cast<std::size_t>(interface);
+    return i < kInterfaceCount ? this->lines[i] : further_lines()[further_index(i)];
+  }
+  [[nodiscard]] Like<State, InterfaceLine>* further_lines() const {
+    return reinterpret_cast<Like<State, InterfaceLine>*>(further_clocks() +
+                                                         2 * std::size_t{further_count()});
   }
 
   // Of an interface that a message brought. Requires that the device has it.

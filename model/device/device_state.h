@@ -2,8 +2,8 @@
 // Here stand its parts; device_layout.h says which of them a block has, and in which order.
 //
 // The head, of 48 bytes, shares a cache line with the engine's 16-byte header. A chunk of a
-// collective touches that line and its channel, nothing else. A device of a Llama step (3 channels,
-// 8 streams) takes 368 bytes, six lines with its header.
+// collective touches that line, its channel and an InterfaceLine, nothing else. A device of a Llama
+// step (3 channels, 8 streams) takes 496 bytes, eight lines with its header.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "core/ids.h"
 #include "core/time.h"
 #include "model/device/time_class.h"
+#include "model/network/message/line.h"
 #include "model/network/message/message.h"
 #include "model/network/message/network.h"
 #include "model/network/packet/endpoint_state.h"
@@ -29,7 +30,8 @@ struct DeviceState {
   std::array<core::Time, kInterfaceCount> rx_free;
   std::uint32_t busy = 0;  // bit s: the node at stream s's cursor is in progress
   std::uint32_t program = 0;
-  std::uint8_t stream_slots : 7 = 0;  // kStreamsMax at most
+  std::uint8_t stream_slots : 6 = 0;  // kStreamsMax at most
+  bool lines : 1 = false;        // whether it has an InterfaceLine for each interface
   bool shares : 1 = false;       // whether it has a SharingState and flows
   std::uint8_t channel_slots = 0;
   std::uint8_t unfinished = 0;  // streams with nodes left
@@ -56,6 +58,13 @@ struct DeviceState {
   }
 };
 static_assert(sizeof(DeviceState) == 48);
+
+// Of an interface whose clocks say when messages have left and are received.
+struct InterfaceLine {
+  SendLine sends;
+  ReceiveLine receives;
+};
+static_assert(sizeof(InterfaceLine) == 64);
 
 // A stepped channel (stepped.h) counts in `arrived` the lanes that are not over, has 1 in `steps`
 // while a collective is in progress, and in `wire` when its own last send has left.
@@ -180,7 +189,7 @@ struct SharedFlow {
 static_assert(sizeof(SharedFlow) == 16);
 
 // Of further interfaces out of the node, where there are any: this head, then `count` times of
-// tx_free, then as many of rx_free.
+// tx_free, as many of rx_free, and as many lines.
 struct FurtherClocks {
   std::uint64_t count = 0;
 };

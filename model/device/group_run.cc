@@ -82,7 +82,7 @@ void GroupRun::send(std::uint32_t position, std::uint32_t lane, const Transfer& 
   Time sent = now;
   if (!t.by_switch) {
     Time& left = left_[position];
-    Time& busy = clock(sent_, position, ends.out);
+    Time& busy = sent_[side_of(position, ends.out)];
     sent = core::sum_to_end(std::max(now, is_free ? left : busy), wire);
     if (!is_free) {
       busy = sent;
@@ -108,10 +108,12 @@ void GroupRun::send(std::uint32_t position, std::uint32_t lane, const Transfer& 
 
 void GroupRun::receive(Arrival arrival) {
   if (arrival.wire.ps > 0) {
-    Time& busy = clock(received_, arrival.to, arrival.interface);
-    busy = received_at(arrival.due.time, busy, arrival.wire);
-    if (busy > arrival.due.time) {
-      arrival.due = {busy, use_.group.device(arrival.to).value, sends_++};
+    Receiving& at = received_[side_of(arrival.to, arrival.interface)];
+    const Reception reception = received_at(arrival.due.time, at.clock, arrival.wire, at.line,
+                                            use_.group.network().line_memory());
+    at = {reception.end, reception.line};
+    if (reception.end > arrival.due.time) {
+      arrival.due = {reception.end, use_.group.device(arrival.to).value, sends_++};
       arrival.waited = true;
       return arrivals_.push(arrival);
     }

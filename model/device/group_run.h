@@ -10,6 +10,7 @@
 #include "core/time.h"
 #include "model/collective/choice.h"
 #include "model/device/group_network.h"
+#include "model/network/message/line.h"
 
 namespace exawarp::model {
 
@@ -69,13 +70,17 @@ class GroupRun {
     bool waited;
     friend bool operator>(const Arrival& a, const Arrival& b) { return a.due > b.due; }
   };
+  struct Receiving {
+    core::Time clock;
+    ReceiveLine line;
+  };
 
   [[nodiscard]] Lane& lane_of(std::uint32_t position, std::uint32_t lane) {
     return lanes_[std::size_t{position} * use_.c.lanes + lane];
   }
-  [[nodiscard]] core::Time& clock(std::vector<core::Time>& clocks, std::uint32_t position,
-                                  Interface interface) const {
-    return clocks[std::size_t{position} * interfaces_ + static_cast<std::size_t>(interface)];
+  // Into sent_ and received_.
+  [[nodiscard]] std::size_t side_of(std::uint32_t position, Interface interface) const {
+    return std::size_t{position} * interfaces_ + static_cast<std::size_t>(interface);
   }
   void advance(std::uint32_t position, std::uint32_t lane, core::Time now);
   void send(std::uint32_t position, std::uint32_t lane, const Transfer& t, core::Time now);
@@ -86,7 +91,8 @@ class GroupRun {
   std::uint32_t period_, interfaces_;
   bool in_network_;
   std::vector<Lane> lanes_;                  // by member and lane
-  std::vector<core::Time> sent_, received_;  // by member and interface: until when it is busy
+  std::vector<core::Time> sent_;             // by member and interface: until when it is busy
+  std::vector<Receiving> received_;          // by member and interface
   std::vector<core::Time> left_;             // by member: when its own last send has
   core::Time end_;
   std::uint64_t sends_ = 0;

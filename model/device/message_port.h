@@ -93,15 +93,15 @@ class MessagePort {
   // an optional would be put together in memory and read back at once.
   [[gnu::always_inline]] core::Time send_chunk(const Outgoing& out, const ChannelState&,
                                                const Chunk& chunk) {
-    const Leaving leaving = leave(out);
+    const Leaving leaving = leave(out, LineSender::channel(chunk.channel));
     if (leaving.sent == core::Time::max()) return leaving.sent;
     send_at(out.to, leaving, DeviceEvent::chunk_arrives,
             Chunk{leaving.wire.ps, chunk.entry_ps, chunk.ordinal, chunk.step, chunk.channel,
                   static_cast<std::uint16_t>(leaving.in), 0});
     return leaving.sent;
   }
-  std::optional<core::Time> send_message(const Outgoing& out, std::uint32_t) {
-    return send_tagged(out, leave(out));
+  std::optional<core::Time> send_message(const Outgoing& out, std::uint32_t stream) {
+    return send_tagged(out, leave(out, LineSender::stream(stream)));
   }
   // Notices of a long message: they take a message's latency and no time on an interface.
   void send_request(core::DeviceId to, std::uint32_t tag, std::uint32_t stream) {
@@ -116,9 +116,9 @@ class MessagePort {
     const Ends ends = ends_of(out);
     const core::Time wire =
         wire_of(static_cast<std::int64_t>(message.bytes), interface_of(out.tier));
-    core::Time& clock = frame_.parts.tx_free(ends.out);
-    const core::Time sent = sent_at(frame_.now(), clock, wire);
-    frame_.ctx.set(clock, sent);
+    SendSharing line = sharing(ends.out);
+    const core::Time sent = line.leaves_at(LineSender::background(), wire);
+    line.take(LineSender::background(), wire);
     message.wire_ps = wire.ps;
     message.interface = static_cast<std::uint64_t>(ends.in);
     frame_.ctx.send(core::LpId{out.to.value}, sent - frame_.now() + network().latency(out.tier),
@@ -132,10 +132,15 @@ class MessagePort {
   [[gnu::always_inline]] bool holds_back(Interface interface, DeviceEvent received,
                                          const Payload& payload) {
     core::Time& clock = frame_.parts.rx_free(interface);
-    const core::Time free_at = received_at(frame_.now(), clock, core::Time{payload.wire_ps});
-    frame_.ctx.set(clock, free_at);
-    if (free_at <= frame_.now()) return false;
-    frame_.ctx.send(frame_.ctx.self(), free_at - frame_.now(), kind_of(received), payload);
+    ReceiveLine& line = frame_.parts.line(interface).receives;
+    const Reception reception = received_at(frame_.now(), clock, core::Time{payload.wire_ps}, line,
+                                            network().line_memory());
+    frame_.ctx.set(clock, reception.end);
+    if (reception.line.busy != line.busy) frame_.ctx.set(line.busy, reception.line.busy);
+    if (reception.line.from != line.from) frame_.ctx.set(line.from, reception.line.from);
+    if (reception.line.worked != line.worked) frame_.ctx.set(line.worked, reception.line.worked);
+    if (reception.end <= frame_.now()) return false;
+    frame_.ctx.send(frame_.ctx.self(), reception.end - frame_.now(), kind_of(received), payload);
     return true;
   }
 
@@ -169,6 +174,20 @@ class MessagePort {
   [[nodiscard]] core::Time step_latency(Tier tier, core::Time wire, core::Time software) const {
     return network().travel(tier, wire) + software;
   }
+  // What leaves by an interface, and how it goes on; nothing: there is no way. `usual.ready` is
+  // when it could leave, for all that was sent before.
+  [[nodiscard]] [[gnu::always_inline]] std::optional<Travel> leave_by(Interface out,
+                                                                      LineSender sender,
+                                                                      core::DeviceId to,
+                                                                      UsualTransfer usual) {
+    SendSharing line = sharing(out);
+    const core::Time left = line.leaves_at(sender, usual.wire);
+    usual.ready = left - usual.wire;
+    const std::optional<Travel> way = travel(to, usual);
+    // What keeps a link from taking it keeps the line waiting.
+    if (way) line.take(sender, usual.wire + (core::sum_to_end(way->start, way->wire) - left));
+    return way;
+  }
   [[nodiscard]] std::optional<Travel> travel(core::DeviceId to, const UsualTransfer& usual) const {
     return links_.travel(frame_.self(), to, usual);
   }
@@ -183,16 +202,16 @@ class MessagePort {
   [[nodiscard]] Ends ends_of(const Outgoing& out) const {
     return network().ends_of(interface_of(out.tier), frame_.self(), out.to, out.connection);
   }
-  [[gnu::always_inline]] Leaving leave(const Outgoing& out) {
+  [[nodiscard]] SendSharing sharing(Interface out) {
+    return {frame_.ctx, frame_.parts.tx_free(out), frame_.parts.line(out).sends};
+  }
+  [[gnu::always_inline]] Leaving leave(const Outgoing& out, LineSender sender) {
     const Ends ends = ends_of(out);
-    core::Time& clock = frame_.parts.tx_free(ends.out);
     const std::optional<Travel> way =
-        travel(out.to, {std::max(frame_.now(), clock), out.wire,
-                        Links::usual_latency(network(), out.tier, out.wire)});
+        leave_by(ends.out, sender, out.to,
+                 {{}, out.wire, Links::usual_latency(network(), out.tier, out.wire)});
     if (!way) return {core::Time::max(), out.wire, {}, ends.in};
-    const core::Time sent = core::sum_to_end(way->start, way->wire);
-    frame_.ctx.set(clock, sent);
-    return {sent, way->wire, way->latency, ends.in};
+    return {core::sum_to_end(way->start, way->wire), way->wire, way->latency, ends.in};
   }
   core::Time send_tagged(const Outgoing& out, const Leaving& leaving) {
     if (leaving.sent == core::Time::max()) return leaving.sent;

@@ -69,6 +69,7 @@ class PacketPort : public MessagePort<typename Reach::Links> {
           .first = out.connection,
           .second = stream,
           .kind = Carried::message,
+          .channel = static_cast<std::uint16_t>(stream),
           .lane = out.tokens});
     return {};
   }

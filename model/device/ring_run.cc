@@ -97,7 +97,7 @@ void RingRun::receive(const Arrival& arrival) {
   const Hop& hop = hops_[arrival.to];
   if (hop.receives.ps > 0) {
     Time& busy = state_.clocks[hop.received_clock];
-    busy = received_at(state_.now, busy, hop.receives);
+    busy = std::max(state_.now, core::sum_to_end(busy, hop.receives));  // all are of one length
     if (busy > state_.now) return push(busy, hop.waited_order, arrival.to, true);
   }
   take(arrival.to);

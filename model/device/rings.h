@@ -10,8 +10,8 @@
 // After n - 1 steps every member knows the latest of all, so the wait for stragglers, which is no
 // communication, can be told from the collective itself.
 //
-// Cost: a chunk of a collective in progress reads two cache lines of state and writes three words
-// (receive clock, count, send clock).
+// Cost: a chunk of a collective in progress reads three cache lines of state and writes four words
+// (receive clock, what the line was busy before, count, send clock).
 #pragma once
 
 #include <algorithm>

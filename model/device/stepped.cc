@@ -198,19 +198,19 @@ bool Stepped<Port>::post(const Task& task, std::uint32_t lane, DeviceId peer, In
 template <class Port>
 Travel Stepped<Port>::leave(const Task& task, const Handed& message, const UsualTransfer& usual) {
   ChannelState& channel = parts_.channels[task.channel];
-  Time& clock = parts_.tx_free(message.interface);
-  Travel way{std::max(usual.ready, message.free ? channel.wire : clock),
-             message.free ? Time{0} : usual.wire, usual.latency};
-  way = port_.travel(message.to, {way.start, way.wire, way.latency})
-            .value_or(Travel{Time::max(), Time{0}, way.latency});
-  if (way.start == Time::max()) {
+  const LineSender sender = LineSender::channel(program_.channels[task.channel].number);
+  const std::optional<Travel> way =
+      message.free
+          ? port_.travel(message.to, {std::max(usual.ready, channel.wire), Time{0}, usual.latency})
+          : port_.leave_by(message.interface, sender, message.to, usual);
+  if (!way) {
     ctx_.set(channel.wire, Time::max());
-  } else if (!message.free) {
-    const Time sent = core::sum_to_end(way.start, way.wire);
-    ctx_.set(clock, sent);
-    ctx_.set(channel.wire, std::max(channel.wire, sent));
+    return {Time::max(), Time{0}, usual.latency};
   }
-  return way;
+  if (!message.free) {
+    ctx_.set(channel.wire, std::max(channel.wire, core::sum_to_end(way->start, way->wire)));
+  }
+  return *way;
 }
 
 template <class Port>

@@ -43,7 +43,8 @@ class Region {
   void note_changed(std::uint32_t flow);
 
   std::uint32_t take_place();
-  [[nodiscard]] std::uint32_t flow_along(DeviceId from, DeviceId to, std::uint32_t links) const;
+  [[nodiscard]] std::uint32_t flow_along(DeviceId from, const FlowStart& start,
+                                         std::uint32_t links) const;
   void wait_behind(std::uint32_t flow, const FlowStart& start);
   void take_next_message(std::uint32_t flow);
   void count_start();
@@ -94,7 +95,7 @@ void Region::on_start(DeviceId from, const FlowStart& start) {
                     .destination = start.to().value,
                     .is_flow = 1};
   count_start();
-  const std::uint32_t before = flow_along(from, start.to(), links);
+  const std::uint32_t before = flow_along(from, start, links);
   if (before != kNoFlow) return wait_behind(before, start);
   open_instant();
   const std::uint32_t flow = take_place();
@@ -111,13 +112,14 @@ void Region::count_start() {
   if (now > s_.totals.most_flows) ctx_.set(s_.totals.most_flows, now);
 }
 
-// The flow between these devices along the first links of scratch_.way, or kNoFlow.
-std::uint32_t Region::flow_along(DeviceId from, DeviceId to, std::uint32_t links) const {
+// The flow of this connection along the first links of scratch_.way, or kNoFlow.
+std::uint32_t Region::flow_along(DeviceId from, const FlowStart& start, std::uint32_t links) const {
   std::uint32_t hop = s_.on_links.links[scratch_.way[0]].first;
   for (; hop != kNoFlowHop; hop = s_.on_links.hops[hop].next) {
     const std::uint32_t flow = lists().flow_of(hop);
     const RegionFlow& other = s_.flows[flow];
-    if (other.source != from.value || other.destination != to.value) continue;
+    if (other.source != from.value || other.destination != start.to().value) continue;
+    if (other.body.connection() != start.body.connection()) continue;
     const auto hops = lists().hops_of(flow).first(links);
     const auto link = [](const FlowHop& h) { return h.link; };
     if (std::ranges::equal(hops, std::span(scratch_.way).first(links), {}, link)) return flow;

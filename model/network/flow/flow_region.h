@@ -8,8 +8,8 @@
 //   due     a flow is over, if it is what it was when the event was sent
 //   changed the shares of all parts that either has touched are solved; what is over arrives
 //
-// Messages of a device to another that go the same way follow each other, as on a connection: one
-// is a flow, the others wait, and take its place on its links one by one.
+// Messages of one connection between two devices that go the same way follow each other: one is a
+// flow, the others wait, and take its place on its links one by one.
 //
 // One `due` a part is under way, of the flow that is over first: when it comes, all of the part is
 // solved again. An event of a flow whose end has moved since says nothing.

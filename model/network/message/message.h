@@ -104,7 +104,8 @@ struct BackgroundMessage {
 
 static_assert(sizeof(Chunk) <= pdes::kPayloadBytes && sizeof(Message) <= pdes::kPayloadBytes);
 
-// The same at packet fidelity, as the body of a message between endpoints (MessageBody).
+// The same at packet fidelity, as the body of a message between endpoints (MessageBody). Kind and
+// channel say which connection it goes by: each channel has one to a device, and each stream.
 enum class Carried : std::uint16_t { chunk, step, message, request, ready, background };
 
 struct CarriedBody {
@@ -113,7 +114,7 @@ struct CarriedBody {
   std::uint32_t first = 0;    // chunk, step: ordinal; message, request: tag
   std::uint32_t second = 0;   // chunk, step: step; message, request, ready: the sender's stream
   Carried kind = Carried::chunk;
-  std::uint16_t channel = 0;
+  std::uint16_t channel = 0;  // message: the sender's stream
   std::uint32_t lane = 0;  // message: as Message::stream
 };
 static_assert(sizeof(CarriedBody) == 24);
@@ -126,12 +127,6 @@ constexpr Carried carried_kind_of(std::uint64_t last_word) {
 // stop at the end of time.
 constexpr core::Time sent_at(core::Time now, core::Time tx_free, core::Time wire) {
   return core::sum_to_end(std::max(now, tx_free), wire);
-}
-
-// When a message whose tail arrives at `now` is received: at once, unless the interface has been
-// busy with another for part of this one's own time; the new receive clock.
-constexpr core::Time received_at(core::Time now, core::Time rx_free, core::Time wire) {
-  return std::max(now, core::sum_to_end(rx_free, wire));
 }
 
 }  // namespace exawarp::model

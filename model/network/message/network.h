@@ -117,6 +117,10 @@ class Network {
     return {latency_.back(), bandwidth_bytes_per_s_.back()};
   }
 
+  // How long a line knows how busy it was (line.h): far longer than most messages take, and in
+  // proportion to the network's times.
+  [[nodiscard]] core::Time line_memory() const { return 4'096 * latency_.back(); }
+
   // All interfaces and links carry `bandwidth` times as much, and all latencies are divided by
   // `latency`, rounded up. Both are 1 at least.
   void make_faster(std::int64_t bandwidth, std::int64_t latency);

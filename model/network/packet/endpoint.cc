@@ -15,6 +15,7 @@
 #include <functional>
 #include <new>
 
+#include "core/random.h"
 #include "model/network/message_trace.h"
 #include "model/network/packet/packet_routing.h"
 #include "pdes/undo_heap.h"
@@ -352,7 +353,8 @@ void Endpoint::send_next(std::uint32_t port, Sending& s, Time due_at) {
   SendSide& side = parts_.sides[port];
   const bool over = number + 1 == s.packets && !again;
   const MessageBody body = s.body;
-  const LeftMessage left{.to = s.to, .follower = s.follower, .key = s.key, .at = end};
+  const LeftMessage left{
+      .connection = over ? connection_of(s) : 0, .key = s.key, .at = end, .follower = s.follower};
   if (may_send(s)) {
     replace_due(side, {next_at, s.key});
   } else {
@@ -368,14 +370,16 @@ void Endpoint::send_next(std::uint32_t port, Sending& s, Time due_at) {
 
 // ---- messages in order
 
-std::uint64_t Endpoint::connection_of(std::uint32_t to, std::uint64_t message) const {
-  return message % network_.queue_pairs() << 32 | to;
+// Two that have one key by chance would be one connection.
+std::uint64_t Endpoint::connection_of(const Sending& s) const {
+  return core::mix64(std::uint64_t{s.body.connection()} << 32 | s.to) +
+         s.key % network_.queue_pairs();
 }
 
 // A new message waits for the one before it on its connection, if that has not left.
 void Endpoint::join_connection(Sending& s) {
   pdes::UndoTable<Connection>& open = parts_.connections->open;
-  const std::uint64_t key = connection_of(s.to, s.key);
+  const std::uint64_t key = connection_of(s);
   Connection* connection = open.find(key);
   if (connection == nullptr) {
     open.insert(ctx_, {.key = key, .last = s.key});
@@ -394,7 +398,7 @@ void Endpoint::join_connection(Sending& s) {
 void Endpoint::start_follower(std::uint32_t port, const LeftMessage& left) {
   if (left.follower == 0) {
     pdes::UndoTable<Connection>& open = parts_.connections->open;
-    Connection* connection = open.find(connection_of(left.to, left.key));
+    Connection* connection = open.find(left.connection);
     ctx_.check(connection != nullptr && connection->last == left.key,
                "a message was over whose connection is not");
     if (connection != nullptr) open.erase(ctx_, connection);

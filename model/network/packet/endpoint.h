@@ -113,12 +113,13 @@ class Endpoint {
   bool fills_window(const Sending& s) const;
   bool awaits_answer(const Sending& s) const;
   void send_next(std::uint32_t port, Sending& s, core::Time due_at);
-  [[nodiscard]] std::uint64_t connection_of(std::uint32_t to, std::uint64_t message) const;
+  [[nodiscard]] std::uint64_t connection_of(const Sending& s) const;
   void join_connection(Sending& s);
   struct LeftMessage {
-    std::uint32_t to, follower;  // Sending::to and follower
+    std::uint64_t connection;
     std::uint64_t key;
     core::Time at;  // when its tail will have left
+    std::uint32_t follower;  // Sending::follower
   };
   void start_follower(std::uint32_t port, const LeftMessage& left);
   [[nodiscard]] Packet packet_of(const Sending& s, std::uint32_t number) const;

@@ -48,9 +48,9 @@ struct Sending {
   PacketSet received{};          // selective repeat: acknowledged out of order
 };
 
-// Of messages in order: those to one device by one queue pair that have not left.
+// Of messages in order: those of one connection by one queue pair that have not left.
 struct Connection {
-  std::uint64_t key = 0;   // of the receiver and the queue pair
+  std::uint64_t key = 0;   // of the receiver, the connection to it and the queue pair
   std::uint64_t last = 0;  // message
 };
 struct Connections {

@@ -136,6 +136,9 @@ struct TrainCut {
 // What the layer above wants delivered with a message.
 struct MessageBody {
   std::uint64_t words[3] = {0, 0, 0};
+
+  // Which of the sender's connections to the receiver it goes by: the low half of the last word.
+  [[nodiscard]] std::uint32_t connection() const { return static_cast<std::uint32_t>(words[2]); }
 };
 
 // Goes from endpoint to endpoint beside the packets, over the least latency of the way, when a

@@ -73,8 +73,8 @@ struct PacketOptions {
   std::vector<LinkFaultSpec> link_faults{};
   LatencyJitterSpec latency_jitter{};  // of each packet, where it sets out
   core::Time overhead_max{};           // of any message's software (OutgoingMessage::overhead)
-  // Messages of a device to another by one queue pair follow each other, as on a reliable
-  // connection; else each takes its turn, packet by packet.
+  // Messages of one connection (MessageBody::connection) by one queue pair follow each other, as on
+  // a reliable connection; else each takes its turn, packet by packet.
   bool in_order = true;
   bool trains = true;                // packets that follow evenly are one event (train_forwarder.h)
   // Stretches in which all rates that depend on each other have settled, to within so many

@@ -77,13 +77,19 @@ TEST_F(TwoMoments, DifferALittleMoreThanAStepApart) {
 }
 
 TEST_F(TwoMoments, DifferByEachThingThatADeviceGoesBy) {
+  // Of lines that nobody shares there is a count in place of a vector.
+  constexpr std::size_t kSends = offsetof(SendLine, shares) + sizeof(std::uint32_t);
+  constexpr std::size_t kLines = sizeof(DeviceState) + kSends;
+  constexpr std::size_t kChannels =
+      sizeof(DeviceState) + kInterfaceCount * (kSends + sizeof(ReceiveLine));
   const std::pair<std::size_t, const char*> cases[] = {
       {offsetof(DeviceState, tx_free), "when an interface is free"},
       {offsetof(DeviceState, rx_free), "when an interface is free"},
       {offsetof(DeviceState, busy), "what it is at"},
       {offsetof(DeviceState, time_class), "what it is at"},
-      {sizeof(DeviceState) + offsetof(ChannelState, arrived), "channel 0"},
-      {sizeof(DeviceState) + offsetof(ChannelState, last_entry), "channel 0"}};
+      {kLines + offsetof(ReceiveLine, busy), "when an interface is free"},
+      {kChannels + offsetof(ChannelState, arrived), "channel 0"},
+      {kChannels + offsetof(ChannelState, last_entry), "channel 0"}};
   for (const auto& [offset, what] : cases) {
     SCOPED_TRACE(offset);
     const auto found = difference(moments.at(1), changed(offset));

@@ -488,8 +488,11 @@ TEST(Account, AddsUpToTheTimeOfAllDevices) {
   EXPECT_EQ(sum, run.outcome.simulated_time().ps * 32);
 }
 
-TEST(State, OfALlamaDeviceFitsSixLines) {
-  EXPECT_LE((DeviceSlots{.stream_slots = 8, .channel_slots = 3}).state_bytes() + 16, 6u * 64u);
+TEST(State, OfALlamaDeviceFitsSixLinesAndTwoOfItsInterfaces) {
+  DeviceSlots slots{.stream_slots = 8, .channel_slots = 3};
+  EXPECT_LE(slots.state_bytes() + 16, 6u * 64u);
+  slots.lines = true;
+  EXPECT_LE(slots.state_bytes() + 16, 8u * 64u);
 }
 
 // Sizes added up by hand; with the engine's 16 bytes an endpoint's 48 end at a cache line.
@@ -500,6 +503,9 @@ TEST(State, IsAsLongAsItsParts) {
       .stream_slots = 4, .channel_slots = 2, .stepped = true, .background = true, .further = 3};
   EXPECT_EQ(messages.state_bytes(),
             48u + 2 * 32 + 4 * 16 + 96 + 32 + (8 + 6 * 8) + 168 + 3 * 40);
+  DeviceSlots lines = messages;
+  lines.lines = true;
+  EXPECT_EQ(lines.state_bytes(), messages.state_bytes() + (2 + 3) * 64u);
   const DeviceSlots packets{.stream_slots = 4,
                             .channel_slots = 3,
                             .packets = true,

@@ -89,10 +89,5 @@ TEST(Interface, SendsOneMessageAfterTheOther) {
   EXPECT_EQ(sent_at(Time{10}, Time{15}, Time{5}), Time{20});
 }
 
-TEST(Interface, ReceivesAtOnceUnlessItWasBusyMeanwhile) {
-  EXPECT_EQ(received_at(Time{20}, Time{15}, Time{5}), Time{20});
-  EXPECT_EQ(received_at(Time{20}, Time{18}, Time{5}), Time{23});
-}
-
 }  // namespace
 }  // namespace exawarp::tests

@@ -1,0 +1,125 @@
+// The two sides of an interface's line, and how messages share them.
+//
+// What one sender hands over follows each other; senders of one device (its collectives, and the
+// streams with messages to other devices) share the line in equal parts, as queue pairs of an
+// adapter do, bit by bit. When a message is handed over, the time at which it will have left is
+// said at once, so that it needs no event but its arrival (docs/decisions/0041). It counts with all
+// that has been handed over before; a message of another sender that comes later slows the line for
+// what its own sender hands over next, and never for what has been promised.
+//
+// At the receiver the last byte is all that is known of a message, and when its bytes came if
+// nothing slowed them. What else came meanwhile puts its end off by as long as that took; how much
+// that was follows from how long the line was idle.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/time.h"
+#include "pdes/context.h"
+#include "pdes/undo_vector.h"
+
+namespace exawarp::model {
+
+// Who hands messages over to a line: a collective's channel by its number, a stream, or background.
+struct LineSender {
+  std::uint32_t value;
+
+  static constexpr LineSender channel(std::uint16_t number) { return {number}; }
+  static constexpr LineSender stream(std::uint32_t stream) { return {0x1'0000 + stream}; }
+  static constexpr LineSender background() { return {0x2'0000}; }
+  friend constexpr bool operator==(LineSender, LineSender) = default;
+};
+
+// A sender's part of a line that several share.
+struct LineShare {
+  LineSender sender{};
+  std::uint32_t unused = 0;
+  core::Time until;  // what each sender will have had of the line when this one's last byte leaves
+};
+
+// The sending side, beside the time at which all that was handed over will have left. `sender` is
+// the last that found the line free; `shares` is empty as long as no other has come since.
+struct SendLine {
+  core::Time at;      // `served` is of that time
+  core::Time served;  // what each sender has had since the line was shared, if it has any left
+  LineSender sender{};
+  std::uint32_t unused = 0;
+  pdes::UndoVector<LineShare> shares;
+};
+
+// The sending side of a line during one event; `clock`: when all will have left.
+class SendSharing {
+ public:
+  SendSharing(pdes::Context& ctx, core::Time& clock, SendLine& line)
+      : ctx_(ctx), clock_(clock), line_(line) {}
+
+  // When what `sender` hands over now will have left, if it keeps the line for `wire`.
+  [[gnu::always_inline]] core::Time leaves_at(LineSender sender, core::Time wire) {
+    if (clock_ <= ctx_.now()) return core::sum_to_end(ctx_.now(), wire);
+    if (line_.shares.empty() && line_.sender == sender) return core::sum_to_end(clock_, wire);
+    return leaves_beside_others(sender, wire);
+  }
+
+  // Keeps the line for `wire`. Requires that leaves_at() was called in this event.
+  [[gnu::always_inline]] void take(LineSender sender, core::Time wire) {
+    const bool is_free = clock_ <= ctx_.now();
+    if (is_free && line_.sender != sender) ctx_.set(line_.sender, sender);
+    if (is_free && !line_.shares.empty()) line_.shares.clear(ctx_);
+    if (!is_free && (!line_.shares.empty() || line_.sender != sender)) add(sender, wire);
+    ctx_.set(clock_, core::sum_to_end(std::max(clock_, ctx_.now()), wire));
+  }
+
+ private:
+  core::Time leaves_beside_others(LineSender sender, core::Time wire);
+  void add(LineSender sender, core::Time wire);
+  void serve();
+  [[nodiscard]] core::Time left_of(const LineShare& share) const {
+    return std::max(core::Time{0}, share.until - line_.served);
+  }
+
+  pdes::Context& ctx_;
+  core::Time& clock_;
+  SendLine& line_;
+};
+
+// The receiving side, beside the time at which all that has come will have been received: it has
+// not been idle for `busy` before that, and of the time from `from` to then it was busy for
+// `worked`. Messages of one length that come one by one change `worked` alone.
+struct ReceiveLine {
+  core::Time busy;
+  core::Time from;
+  core::Time worked;
+
+  friend constexpr bool operator==(const ReceiveLine&, const ReceiveLine&) = default;
+};
+
+struct Reception {
+  core::Time end;  // when the message is received; the new clock
+  ReceiveLine line;
+};
+
+// A message whose last byte comes at `now`, and which keeps the line for `wire`. What was before a
+// pause that is longer than all that is known is forgotten, and what is known for over `memory`.
+constexpr Reception received_at(core::Time now, core::Time clock, core::Time wire, ReceiveLine line,
+                                core::Time memory) {
+  const core::Time begun = now - wire, busy_since = clock - line.busy;
+  const core::Time known = busy_since - line.from;
+  if (begun >= clock) {
+    const core::Time gap = begun - clock;
+    if (gap.ps == 0) return {now, {line.busy + wire, line.from, line.worked}};
+    if (gap > known || known > memory) return {now, {wire, clock, {}}};
+    return {now, {wire, line.from, line.worked + line.busy}};
+  }
+  core::Time left = std::min(wire, clock - begun);
+  if (begun < busy_since && known.ps > 0) {
+    const core::WidePs idle = (known - line.worked).ps, span = (busy_since - begun).ps;
+    const core::Time came = std::min(left, core::time_to_end(idle * span / known.ps));
+    left = left - came;
+    line.worked = std::min(known, line.worked + came);
+  }
+  const core::Time end = core::sum_to_end(std::max(now, clock), left);
+  return {end, {end - busy_since, line.from, line.worked}};
+}
+
+}  // namespace exawarp::model
