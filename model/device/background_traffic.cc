@@ -1,10 +1,7 @@
-// Background messages leave through the same send clock as the job's: first come, first served, a
-// message at a time. At the receiver they must not: a job's message is known there only when its
-// last byte has come, so a small one that came shortly before it would put it off by its whole
-// length, however idle the line had been. Bytes share a line in the order in which they arrive: a
-// message that takes W of the line ends later by what else came within W. So the receive side
-// counts the time that background takes, and puts a job's message off by W times the share of the
-// last milliseconds: a load rho slows a receiver by 1 + rho, as first-in-first-out by bytes does.
+// Background is a sender among the job's on a device's line out (network/message/line.h). The
+// receive side takes background as it comes, counts the time that it takes of the line, and puts a
+// job's message that keeps the line for W off by W times the share of the last milliseconds: a load
+// rho slows a receiver by 1 + rho, as first-in-first-out by bytes does.
 //
 // Background must not keep a run from ending, and no device knows whether others are done. Devices
 // form a tree of kFanOut children by their ids. A device that is done, with all below it, tells the
