@@ -56,21 +56,27 @@ class SendSharing {
 
   // When what `sender` hands over now will have left, if it keeps the line for `wire`.
   [[gnu::always_inline]] core::Time leaves_at(LineSender sender, core::Time wire) {
-    if (clock_ <= ctx_.now()) return core::sum_to_end(ctx_.now(), wire);
-    if (line_.shares.empty() && line_.sender == sender) return core::sum_to_end(clock_, wire);
-    return leaves_beside_others(sender, wire);
+    return finds_others(sender) ? leaves_beside_others(sender, wire) : after_all(wire);
   }
 
   // Keeps the line for `wire`. Requires that leaves_at() was called in this event.
   [[gnu::always_inline]] void take(LineSender sender, core::Time wire) {
-    const bool is_free = clock_ <= ctx_.now();
-    if (is_free && line_.sender != sender) ctx_.set(line_.sender, sender);
-    if (is_free && !line_.shares.empty()) line_.shares.clear(ctx_);
-    if (!is_free && (!line_.shares.empty() || line_.sender != sender)) add(sender, wire);
-    ctx_.set(clock_, core::sum_to_end(std::max(clock_, ctx_.now()), wire));
+    if (finds_others(sender)) {
+      add(sender, wire);
+    } else {
+      if (line_.sender != sender) ctx_.set(line_.sender, sender);
+      line_.shares.clear(ctx_);
+    }
+    ctx_.set(clock_, after_all(wire));
   }
 
  private:
+  [[nodiscard]] bool finds_others(LineSender sender) const {
+    return clock_ > ctx_.now() && (!line_.shares.empty() || line_.sender != sender);
+  }
+  [[nodiscard]] core::Time after_all(core::Time wire) const {
+    return core::sum_to_end(std::max(clock_, ctx_.now()), wire);
+  }
   core::Time leaves_beside_others(LineSender sender, core::Time wire);
   void add(LineSender sender, core::Time wire);
   void serve();
