@@ -117,9 +117,9 @@ class Network {
     return {latency_.back(), bandwidth_bytes_per_s_.back()};
   }
 
-  // How long a line knows how busy it was (line.h): far longer than most messages take, and in
+  // How long a line knows how busy it was (line.h): longer than most messages take, and in
   // proportion to the network's times.
-  [[nodiscard]] core::Time line_memory() const { return 4'096 * latency_.back(); }
+  [[nodiscard]] core::Time line_memory() const { return 256 * latency_.back(); }
 
   // All interfaces and links carry `bandwidth` times as much, and all latencies are divided by
   // `latency`, rounded up. Both are 1 at least.
