@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -119,9 +120,11 @@ class TimelineWriter {
     }
   }
 
-  void write(const std::vector<Timeline::Slice>& slices) {
+  // Of one device.
+  void write(std::span<const Timeline::Slice> slices) {
+    if (slices.empty()) return;
+    const Tracks& tracks = tracks_[place_in_tracks_[slices.front().lp.value]];
     for (const Timeline::Slice& slice : slices) {
-      const Tracks& tracks = tracks_[place_in_tracks_[slice.lp.value]];
       trace_.add(slice.stream == Timeline::kDevice ? of_device(tracks, slice)
                                                    : of_stream(tracks, slice));
     }
@@ -254,7 +257,7 @@ class TimelineWriter {
 void write_timeline(const model::Cluster& cluster, const model::Timeline& timeline,
                     const model::PortCounters* counters, core::OutputFile& file) {
   TimelineWriter writer(cluster.devices(), file);
-  writer.write(timeline.slices());
+  timeline.visit([&](std::span<const Timeline::Slice> of_device) { writer.write(of_device); });
   if (counters != nullptr) writer.write(cluster.packet_network(), *counters, timeline.options());
   writer.finish();
   file.commit();

@@ -95,7 +95,7 @@ class TimeAccount {
                               .from = from,
                               .until = until});
     }
-    if (!model.traces_timeline || !frame_.is_on_timeline()) return;
+    if (!frame_.is_on_timeline()) return;
     emit_timeline(frame_.ctx, {.spent_in = spent_in, .from = from, .until = until});
   }
 

@@ -23,7 +23,9 @@ struct DeviceFrame {
     return program.ranks == nullptr ? self() : state.get_rank();
   }
 
-  [[nodiscard]] bool is_on_timeline() const { return model.timeline[ctx.self().value] != 0; }
+  [[nodiscard]] bool is_on_timeline() const {
+    return model.traces_timeline && model.timeline[ctx.self().value] != 0;
+  }
 
   const DeviceModel& model;
   DeviceState& state;

@@ -339,7 +339,7 @@ bool Device<Source, Port>::start_compute(std::uint32_t stream, const Task& task)
 template <class Source, class Port>
 void Device<Source, Port>::trace_compute(std::uint32_t stream, const Task& task,
                                          core::Time duration) {
-  if (frame_.model.traces_timeline) {
+  if (frame_.is_on_timeline()) {
     put_on_timeline(TimelineMark::begins, stream, task, frame_.now() + duration);
   }
   if (!frame_.model.traces_power) return;
@@ -450,7 +450,7 @@ void Device<Source, Port>::end(std::uint32_t stream, core::Time since, TimeClass
 
 template <class Source, class Port>
 void Device<Source, Port>::complete(std::uint32_t stream) {
-  if (frame_.model.traces_timeline) [[unlikely]] {
+  if (frame_.is_on_timeline()) [[unlikely]] {
     const Task& task = streams_.head(stream);
     if (task.kind != TaskKind::compute) put_end_on_timeline(stream, task);
   }
@@ -462,7 +462,7 @@ void Device<Source, Port>::settle() {
   do {
     streams_.settle([this](std::uint32_t stream, const Task& task) {
       const bool over = start(stream, task);
-      if (frame_.model.traces_timeline) [[unlikely]]
+      if (frame_.is_on_timeline()) [[unlikely]]
         put_begin_on_timeline(stream, task, over);
       return over;
     });
@@ -502,7 +502,6 @@ void Device<Source, Port>::put_end_on_timeline(std::uint32_t stream, const Task&
 template <class Source, class Port>
 void Device<Source, Port>::put_on_timeline(TimelineMark mark, std::uint32_t stream,
                                            const Task& task, core::Time until) {
-  if (!frame_.is_on_timeline()) return;
   const auto index = static_cast<std::uint32_t>(&task - program().tasks.data());
   emit_timeline(frame_.ctx, mark, {frame_.state.program, stream, index, until});
 }

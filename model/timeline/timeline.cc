@@ -29,29 +29,31 @@ static_assert(Timeline::kDevice == kStreamsMax);
 
 }  // namespace
 
-// Records by LP and stream, and of these in order of time.
+// The records of a device by stream, and of these in order of time.
 //
 // All that one LP emits at an instant is of one partition, and each step on the way here keeps the
 // order. Only after a restart, where devices may be on other ranks, can later records come first.
 class Timeline::Tracks {
  public:
-  Tracks(const std::vector<std::uint8_t>& lps, const std::deque<Record>& records) {
-    for (const std::uint8_t is_traced : lps) place_.push_back(is_traced != 0 ? devices_++ : kNone);
-    first_.resize(devices_ * kTracks + 2);
-    for (const Record& r : records) {
-      if (is_traced(r)) ++first_[index_of(r.lp, r.stream) + 2];
+  void read(const Part& part, std::uint32_t lp) {
+    read_.clear();
+    const auto& before = part.before;
+    for (auto r = before.lower_bound({lp, 0}); r != before.end() && r->first.first == lp; ++r) {
+      read_.push_back(r->second);
     }
+    const auto place = part.places.find(lp);
+    if (place != part.places.end()) part.devices[place->second].records.read(lp, read_);
+    first_ = {};
+    for (const Record& r : read_) ++first_[r.stream + 2u];
     for (std::size_t i = 2; i < first_.size(); ++i) first_[i] += first_[i - 1];
-    sorted_.resize(first_.back());
+    sorted_.resize(read_.size());
     // Each moves from where its predecessor's records end to where its own do.
-    for (const Record& r : records) {
-      if (is_traced(r)) sorted_[first_[index_of(r.lp, r.stream) + 1]++] = r;
-    }
+    for (const Record& r : read_) sorted_[first_[r.stream + 1u]++] = r;
   }
 
-  [[nodiscard]] std::span<const Record> records(std::uint32_t lp, std::uint32_t stream) {
-    const std::size_t index = index_of(lp, stream);
-    const auto all = std::span(sorted_).subspan(first_[index], first_[index + 1] - first_[index]);
+  [[nodiscard]] std::span<const Record> records(std::uint32_t stream) {
+    const auto all =
+        std::span(sorted_).subspan(first_[stream], first_[stream + 1] - first_[stream]);
     if (!std::ranges::is_sorted(all, {}, &Record::at_ps)) {
       std::ranges::stable_sort(all, {}, &Record::at_ps);
     }
@@ -59,19 +61,8 @@ class Timeline::Tracks {
   }
 
  private:
-  static constexpr std::uint32_t kTracks = kDevice + 1, kNone = 0xffffffff;
-
-  [[nodiscard]] bool is_traced(const Record& r) const {
-    return r.lp < place_.size() && place_[r.lp] != kNone;
-  }
-  [[nodiscard]] std::size_t index_of(std::uint32_t lp, std::uint32_t stream) const {
-    return std::size_t{place_[lp]} * kTracks + stream;
-  }
-
-  std::uint32_t devices_ = 0;
-  std::vector<std::uint32_t> place_;  // by LP, among those traced
-  std::vector<std::size_t> first_;    // by track
-  std::vector<Record> sorted_;
+  std::vector<Record> read_, sorted_;
+  std::array<std::size_t, kDevice + 3> first_{};  // by stream
 };
 
 Timeline::Timeline(std::uint32_t partitions, const TimelineOptions& options,
@@ -112,30 +103,56 @@ void Timeline::add(Part& part, const Record& record) const {
       return;
     }
   }
-  part.records.push_back(record);
-  part.slices += is_slice(record);
+  log_of(part, record.lp).append(record);
+  part.slices += record.is_slice();
+}
+
+TimelineRecords& Timeline::log_of(Part& part, std::uint32_t lp) {
+  const auto [place, is_new] = part.places.try_emplace(lp, part.devices.size());
+  if (is_new) part.devices.push_back({.lp = lp, .records = {}});
+  return part.devices[place->second].records;
+}
+
+// Leaves out what is from `limit_ps` on.
+void Timeline::end_at(Part& part, std::int64_t limit_ps) {
+  if (limit_ps >= part.limit_ps) return;
+  part.limit_ps = limit_ps;
+  part.slices = 0;
+  std::vector<Record> records;
+  for (Device& device : part.devices) {
+    records.clear();
+    std::exchange(device.records, {}).read(device.lp, records);
+    for (const Record& record : records) {
+      if (record.at_ps >= limit_ps) continue;
+      device.records.append(record);
+      part.slices += record.is_slice();
+    }
+  }
 }
 
 // Leaves out what there is too much of.
 void Timeline::trim(Part& part) const {
-  if (part.slices > options_.slices_max) {
-    std::vector<std::int64_t> times;
-    times.reserve(part.slices);
-    for (const Record& record : part.records) {
-      if (is_slice(record)) times.push_back(record.at_ps);
+  if (part.slices <= options_.slices_max) return;
+  std::vector<std::int64_t> times;
+  times.reserve(part.slices);
+  std::vector<Record> records;
+  for (const Device& device : part.devices) {
+    records.clear();
+    device.records.read(device.lp, records);
+    for (const Record& record : records) {
+      if (record.is_slice()) times.push_back(record.at_ps);
     }
-    const auto excess = times.begin() + static_cast<std::ptrdiff_t>(options_.slices_max);
-    std::ranges::nth_element(times, excess);
-    part.limit_ps = std::min(part.limit_ps, *excess);
   }
-  std::erase_if(part.records, [&](const Record& r) { return r.at_ps >= part.limit_ps; });
-  part.slices = static_cast<std::uint64_t>(std::ranges::count_if(part.records, is_slice));
+  const auto excess = times.begin() + static_cast<std::ptrdiff_t>(options_.slices_max);
+  std::ranges::nth_element(times, excess);
+  end_at(part, *excess);
 }
 
-// The records, those before the timeline begins among them; they are gone from the part.
-std::deque<Timeline::Record> Timeline::taken_from(Part& part) {
-  std::deque<Record> all = std::exchange(part.records, {});
-  for (const auto& [track, record] : std::exchange(part.before, {})) all.push_back(record);
+// Those before the timeline begins last.
+std::vector<Timeline::Record> Timeline::records_of(const Part& part) {
+  std::vector<Record> all;
+  for (const Device& device : part.devices) device.records.read(device.lp, all);
+  for (const auto& [track, record] : part.before) all.push_back(record);
   return all;
 }
 
@@ -152,8 +169,7 @@ std::vector<std::byte> Timeline::saved() const {
   std::vector<std::byte> bytes;
   core::append_bytes(bytes, header());
   for (const Part& part : parts_) {
-    for (const Record& record : part.records) core::append_bytes(bytes, record);
-    for (const auto& [track, record] : part.before) core::append_bytes(bytes, record);
+    for (const Record& record : records_of(part)) core::append_bytes(bytes, record);
   }
   return bytes;
 }
@@ -167,7 +183,7 @@ void Timeline::restore(std::span<const std::byte> saved) {
     throw core::InputError("has the timeline of other devices or times");
   }
   Part& part = parts_.front();
-  part.limit_ps = std::min(part.limit_ps, theirs.limit_ps);
+  end_at(part, theirs.limit_ps);
   while (!reader.is_at_end()) {
     const auto record = reader.next<Record>();
     const bool known = record.what() <= TimelineMark::spent && record.stream <= kDevice &&
@@ -178,12 +194,30 @@ void Timeline::restore(std::span<const std::byte> saved) {
   trim(part);
 }
 
+// What is in both goes to the end of what is there.
+void Timeline::move_all(Part from, Part& to) const {
+  std::vector<Record> records;
+  for (Device& device : from.devices) {
+    const auto [place, is_new] = to.places.try_emplace(device.lp, to.devices.size());
+    if (is_new) {
+      to.devices.push_back(std::move(device));
+      continue;
+    }
+    records.clear();
+    device.records.read(device.lp, records);
+    for (const Record& record : records) to.devices[place->second].records.append(record);
+  }
+  to.slices += from.slices;
+  for (const auto& [track, record] : from.before) add(to, record);
+}
+
 // Of this rank; the parts are empty afterwards.
 Timeline::Part Timeline::sum_of_parts() {
   Part sum = std::move(parts_.front());
+  for (const Part& part : parts_) end_at(sum, part.limit_ps);
   for (Part& part : std::span(parts_).subspan(1)) {
-    sum.limit_ps = std::min(sum.limit_ps, part.limit_ps);
-    for (const Record& record : taken_from(part)) add(sum, record);
+    end_at(part, sum.limit_ps);
+    move_all(std::exchange(part, {}), sum);
   }
   trim(sum);
   return sum;
@@ -199,8 +233,8 @@ void Timeline::combine(pdes::Transport& transport) {
   transport.all_reduce_max(limit);
   all_.limit_ps = static_cast<std::int64_t>(~limit[0]);
   static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) == 32);
-  const std::deque<Record> taken = taken_from(mine);
-  std::vector<Record> records(taken.begin(), taken.end());
+  std::vector<Record> records = records_of(mine);
+  mine = {};
   const std::vector<std::byte> bytes = transport.gather(std::as_bytes(std::span(records)));
   records = {};
   core::ByteReader reader(bytes);
@@ -214,25 +248,40 @@ std::optional<core::Time> Timeline::cut() const {
 }
 
 void Timeline::finish(const Cluster& cluster, const End& end) {
-  const bool whole = end.all_finished && !cut();
-  const core::Time last = std::min({end.at, options_.until, core::Time{all_.limit_ps}});
-  const std::vector<std::uint8_t>& lps = cluster.devices().timeline;
-  Tracks tracks(lps, taken_from(all_));
-  slices_.reserve(all_.slices);
-  for (std::uint32_t lp = 0; lp < lps.size(); ++lp) {
-    if (lps[lp] == 0) continue;
-    const std::uint32_t program = place_of(cluster.devices(), {lp}).program;
-    const ProgramTable& table = cluster.devices().programs[program];
+  cluster_ = &cluster;
+  end_ = {.at = std::min({end.at, options_.until, core::Time{all_.limit_ps}}),
+          .all_finished = end.all_finished && !cut()};
+}
+
+void Timeline::visit(const std::function<void(std::span<const Slice>)>& of_device) const {
+  EXAWARP_CHECK(cluster_ != nullptr);
+  const DeviceModel& devices = cluster_->devices();
+  Tracks tracks;
+  std::vector<Slice> slices;
+  for (std::uint32_t lp = 0; lp < devices.timeline.size(); ++lp) {
+    if (devices.timeline[lp] == 0) continue;
+    tracks.read(all_, lp);
+    slices.clear();
+    const std::uint32_t program = place_of(devices, {lp}).program;
+    const ProgramTable& table = devices.programs[program];
     for (std::uint32_t stream = 0; stream < table.streams(); ++stream) {
-      add_slices(tracks.records(lp, stream), {program, table.tasks.size()}, last);
+      add_slices(tracks.records(stream), {program, table.tasks.size()}, slices);
     }
-    if (!options_.tasks_alone) add_slices({lp}, tracks.records(lp, kDevice), {last, whole});
+    if (!options_.tasks_alone) add_slices({lp}, tracks.records(kDevice), slices);
+    of_device(slices);
   }
+}
+
+std::vector<Timeline::Slice> Timeline::slices() const {
+  std::vector<Slice> all;
+  visit([&](std::span<const Slice> some) { all.insert(all.end(), some.begin(), some.end()); });
+  return all;
 }
 
 // Of one stream. The record before the timeline begins, if there is one, is the first. What no
 // device of the program can have emitted, from a checkpoint that was tampered with, is left out.
-void Timeline::add_slices(std::span<const Record> of_stream, const Tasks& of, core::Time end) {
+void Timeline::add_slices(std::span<const Record> of_stream, const Tasks& of,
+                          std::vector<Slice>& out) const {
   for (std::size_t i = 0; i < of_stream.size(); ++i) {
     const Record& r = of_stream[i];
     if (r.what() != TimelineMark::begins) continue;
@@ -245,30 +294,31 @@ void Timeline::add_slices(std::span<const Record> of_stream, const Tasks& of, co
       until = core::Time{its_end.at_ps};
       if (at < its_end.until() && its_end.until() <= until) last_entry = its_end.until();
     }
-    if (program != of.program || task >= of.count || until < at || end < at) continue;
+    if (program != of.program || task >= of.count || until < at || end_.at < at) continue;
     if (at < options_.from && until <= options_.from) continue;
-    slices_.push_back({.lp = {r.lp},
-                       .stream = r.stream,
-                       .program = program,
-                       .task = task,
-                       .from = std::max(options_.from, at),
-                       .until = std::min(until, end),
-                       .ends = until <= end,
-                       .last_entry = options_.tasks_alone ? last_entry : core::Time{}});
+    out.push_back({.lp = {r.lp},
+                   .stream = r.stream,
+                   .program = program,
+                   .task = task,
+                   .from = std::max(options_.from, at),
+                   .until = std::min(until, end_.at),
+                   .ends = until <= end_.at,
+                   .last_entry = options_.tasks_alone ? last_entry : core::Time{}});
   }
 }
 
 // The time of a device is in one class after the other from the start of its job until it is done;
 // before and after it is idle.
-void Timeline::add_slices(core::LpId lp, std::span<const Record> of_device, const End& end) {
+void Timeline::add_slices(core::LpId lp, std::span<const Record> of_device,
+                          std::vector<Slice>& out) const {
   core::Time filled = options_.from;
   const auto add = [&](TimeClass spent_in, core::Time until) {
     if (filled < until) {
-      slices_.push_back({.lp = lp,
-                         .stream = kDevice,
-                         .task = static_cast<std::uint32_t>(index_of(spent_in)),
-                         .from = filled,
-                         .until = until});
+      out.push_back({.lp = lp,
+                     .stream = kDevice,
+                     .task = static_cast<std::uint32_t>(index_of(spent_in)),
+                     .from = filled,
+                     .until = until});
     }
     filled = std::max(filled, until);
   };
@@ -276,7 +326,7 @@ void Timeline::add_slices(core::LpId lp, std::span<const Record> of_device, cons
     add(TimeClass::idle, r.from());
     add(static_cast<TimeClass>(r.time_class), std::min(options_.until, r.until()));
   }
-  if (end.all_finished) add(TimeClass::idle, end.at);
+  if (end_.all_finished) add(TimeClass::idle, end_.at);
 }
 
 }  // namespace exawarp::model

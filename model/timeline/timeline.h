@@ -6,27 +6,28 @@
 //   Timeline timeline(partitions, options, &next);  // the engine's sink
 //   timeline.combine(transport);                    // after the run; collective
 //   timeline.finish(cluster, end);                  // on rank 0
-//   for (const Timeline::Slice& slice : timeline.slices()) ...
+//   timeline.visit([](std::span<const Timeline::Slice> of_a_device) { ... });
 //
 // Size: where there are more than `slices_max` slices, the timeline ends before the instant at
-// which that is so (cut()). Memory: about 64 bytes a slice, of which each partition keeps at most
-// `slices_max`, and each rank when they are gathered.
+// which that is so (cut()). Memory: about 20 bytes a slice, of which each partition keeps at most
+// `slices_max`, and each rank when they are gathered (32 bytes a record, on several ranks).
 //
 // Thread safety: deliver() as EmissionSink says; everything else after the run.
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/ids.h"
 #include "core/time.h"
 #include "model/device/time_class.h"
-#include "model/timeline/timeline_emission.h"
+#include "model/timeline/timeline_records.h"
 #include "pdes/emission.h"
 
 namespace exawarp::pdes {
@@ -80,29 +81,21 @@ class Timeline final : public pdes::EmissionSink {
 
   // Gathers what all ranks have on rank 0; collective.
   void combine(pdes::Transport& transport);
-  // On rank 0, after combine(): makes slices of it. Where each device was done, those of a device
-  // as a whole fill all of its time.
+  // On rank 0, after combine(). The cluster outlives the timeline. Where each device was done, the
+  // slices of a device as a whole fill all of its time.
   void finish(const Cluster& cluster, const End& end);
 
   [[nodiscard]] const TimelineOptions& options() const { return options_; }
-  // After finish(): by device, stream (the device as a whole last) and time.
-  [[nodiscard]] const std::vector<Slice>& slices() const { return slices_; }
+  // After finish(): hands over the slices of one device after the other, each device's by stream
+  // (the device as a whole last) and time. They are gone when `of_device` returns.
+  void visit(const std::function<void(std::span<const Slice> of_device)>& of_device) const;
+  // All of them, in that order: 48 bytes each.
+  [[nodiscard]] std::vector<Slice> slices() const;
   // Where there were too many slices: when the timeline ends for that reason.
   [[nodiscard]] std::optional<core::Time> cut() const;
 
  private:
-  // An emission, as it is kept, saved and sent.
-  struct Record {
-    std::int64_t at_ps;  // when it was emitted
-    std::uint64_t b, c;  // its words: program and task, TimelineTask::until; or from, until
-    std::uint32_t lp;
-    std::uint16_t stream;
-    std::uint8_t time_class;  // of what is spent
-    std::uint8_t mark;
-    [[nodiscard]] TimelineMark what() const { return static_cast<TimelineMark>(mark); }
-    [[nodiscard]] core::Time from() const { return core::Time{static_cast<std::int64_t>(b)}; }
-    [[nodiscard]] core::Time until() const { return core::Time{static_cast<std::int64_t>(c)}; }
-  };
+  using Record = TimelineRecord;
   struct Header {  // of what is saved
     std::int64_t limit_ps, from_ps, until_ps;
     std::uint64_t slices_max, devices;
@@ -111,31 +104,39 @@ class Timeline final : public pdes::EmissionSink {
     std::uint32_t program;
     std::size_t count;
   };
-  class Tracks;
   using Track = std::pair<std::uint32_t, std::uint16_t>;  // LP, stream
-  struct alignas(64) Part {                               // of a partition
-    std::deque<Record> records;                           // never moved as they grow in number
+  struct Device {
+    std::uint32_t lp = 0;
+    TimelineRecords records;
+  };
+  class Tracks;
+  struct alignas(64) Part {       // of a partition
+    std::vector<Device> devices;  // in the order in which they were first heard of
+    std::unordered_map<std::uint32_t, std::size_t> places;  // in `devices`, by LP; looked up only
     std::map<Track, Record> before;  // the last one of each stream before the timeline begins
-    std::uint64_t slices = 0;        // that `records` stand for
+    std::uint64_t slices = 0;        // that the records stand for
     std::int64_t limit_ps = core::Time::max().ps;  // what is from then on is left out
   };
 
-  [[nodiscard]] static bool is_slice(const Record& record) {
-    return record.what() != TimelineMark::ends;
-  }
   [[nodiscard]] Header header() const;
+  [[nodiscard]] static TimelineRecords& log_of(Part& part, std::uint32_t lp);
   void add(Part& part, const Record& record) const;
+  static void end_at(Part& part, std::int64_t limit_ps);
   void trim(Part& part) const;
-  [[nodiscard]] static std::deque<Record> taken_from(Part& part);
+  [[nodiscard]] static std::vector<Record> records_of(const Part& part);
+  void move_all(Part from, Part& to) const;
   [[nodiscard]] Part sum_of_parts();
-  void add_slices(std::span<const Record> of_stream, const Tasks& of, core::Time end);
-  void add_slices(core::LpId lp, std::span<const Record> of_device, const End& end);
+  void add_slices(std::span<const Record> of_stream, const Tasks& of,
+                  std::vector<Slice>& out) const;
+  void add_slices(core::LpId lp, std::span<const Record> of_device, std::vector<Slice>& out) const;
 
   TimelineOptions options_;
   pdes::EmissionSink* next_;
   std::vector<Part> parts_;
-  Part all_;  // on rank 0
-  std::vector<Slice> slices_;
+  // On rank 0: all there is, and since finish() whose it is, and when it ended.
+  Part all_;
+  const Cluster* cluster_ = nullptr;
+  End end_;
 };
 
 }  // namespace exawarp::model

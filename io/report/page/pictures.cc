@@ -128,12 +128,13 @@ class DrawnDevice {
 Json pipeline_of(const RunReport& report) {
   const core::Time end = std::max(report.result.last_event, core::Time{1});
   std::vector<std::pair<std::uint32_t, DrawnDevice>> drawn;
-  for (const Timeline::Slice& slice : report.timeline->slices()) {
-    if (drawn.empty() || drawn.back().first != slice.lp.value) {
-      drawn.emplace_back(slice.lp.value, DrawnDevice(report.cluster->devices(), slice.lp, end));
-    }
-    drawn.back().second.add(slice);
-  }
+  report.timeline->visit([&](std::span<const Timeline::Slice> of_device) {
+    if (of_device.empty()) return;
+    const core::LpId lp = of_device.front().lp;
+    auto& device =
+        drawn.emplace_back(lp.value, DrawnDevice(report.cluster->devices(), lp, end)).second;
+    for (const Timeline::Slice& slice : of_device) device.add(slice);
+  });
   std::size_t passes = 0;
   for (const auto& [lp, device] : drawn) passes += device.passes();
   const std::size_t most =
