@@ -9,7 +9,7 @@
 //   timeline.visit([](std::span<const Timeline::Slice> of_a_device) { ... });
 //
 // Size: where there are more than `slices_max` slices, the timeline ends before the instant at
-// which that is so (cut()). Memory: about 20 bytes a slice, of which each partition keeps at most
+// which that is so (cut()). Memory: about 15 bytes a slice, of which each partition keeps at most
 // `slices_max`, and each rank when they are gathered (32 bytes a record, on several ranks).
 //
 // Thread safety: deliver() as EmissionSink says; everything else after the run.
