@@ -94,7 +94,18 @@ PortChoices Nodes::minimal(VertexId at, VertexId to) const {
     out.add(0, planes_);
     return out;
   }
-  const PortChoices across = across_->minimal(at, to);
+  return ports_across(at, to);
+}
+
+// Where devices pass messages on, one of another node keeps to the network across to its end.
+PortChoices Nodes::onward(VertexId at, VertexId to) const {
+  const bool passes = is_device(at) && at != to && !cross_nvlink_ && across_->devices_forward();
+  return passes ? ports_across(at, to) : minimal(at, to);
+}
+
+PortChoices Nodes::ports_across(VertexId device, VertexId to) const {
+  PortChoices out;
+  const PortChoices across = across_->minimal(device, to);
   for (const PortChoices::Range range : across.ranges()) {
     out.add(planes_ + range.first, range.count);
   }

@@ -50,6 +50,7 @@ class Nodes final : public Topology {
   }
   [[nodiscard]] core::Time forwarding_latency(VertexId v) const override;
   [[nodiscard]] PortChoices minimal(VertexId at, VertexId to) const override;
+  [[nodiscard]] PortChoices onward(VertexId at, VertexId to) const override;
   [[nodiscard]] std::uint32_t spread(VertexId at, VertexId to) const override;
   [[nodiscard]] MessageRoute message_route(core::DeviceId a, core::DeviceId b) const override;
   [[nodiscard]] std::span<const Distance> distances() const override { return distances_; }
@@ -77,6 +78,7 @@ class Nodes final : public Topology {
   [[nodiscard]] bool same_node(std::uint32_t a, std::uint32_t b) const {
     return layout_.same_node({a}, {b});
   }
+  [[nodiscard]] PortChoices ports_across(VertexId device, VertexId to) const;
   // Whether the way from device `a` to `b` of another node begins on NVSwitch.
   [[nodiscard]] bool crosses_first(std::uint32_t a, std::uint32_t b) const {
     return cross_nvlink_ && layout_.place_in_node({a}) != layout_.place_in_node({b});

@@ -143,6 +143,10 @@ class Topology {
   // where at == to. The first one is deterministic routing's (dimension order where there are
   // dimensions). Minimal is the family's own measure, which its header states.
   [[nodiscard]] virtual PortChoices minimal(VertexId at, VertexId to) const = 0;
+  // The same at a vertex that passes on what began elsewhere, and came to it on a minimal path.
+  [[nodiscard]] virtual PortChoices onward(VertexId at, VertexId to) const {
+    return minimal(at, to);
+  }
 
   // Requires a != b.
   [[nodiscard]] virtual MessageRoute message_route(core::DeviceId a, core::DeviceId b) const = 0;

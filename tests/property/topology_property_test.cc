@@ -93,7 +93,7 @@ TEST_P(TopologyProperty, EveryMinimalRouteArrivesWithTheDistancesFigures) {
         return known->second;
       }
       std::set<std::uint32_t> further;
-      for (const std::uint32_t p : listed(t().minimal(at, {to}))) {
+      for (const std::uint32_t p : listed(t().onward(at, {to}))) {
         further.insert(left(t().link(at, p).peer));
       }
       EXPECT_EQ(further.size(), 1u) << at.value << " to " << to;
@@ -102,7 +102,10 @@ TEST_P(TopologyProperty, EveryMinimalRouteArrivesWithTheDistancesFigures) {
     for (std::uint32_t from = 0; from < t().devices(); ++from) {
       if (from == to) continue;
       const Distance& distance = t().distances()[t().message_route({from}, {to}).distance];
-      EXPECT_EQ(left({from}), distance.links) << from << " to " << to;
+      for (const std::uint32_t p : listed(t().minimal({from}, {to}))) {
+        const VertexId next = t().link({from}, p).peer;
+        EXPECT_EQ(left(next) + 1, distance.links) << from << " to " << to;
+      }
       longest = std::max(longest, distance.links);
     }
   }
@@ -122,7 +125,7 @@ TEST_P(TopologyProperty, AMessagesFiguresAreTheSumsOfItsPath) {
       const std::vector<std::uint32_t> first = listed(t().minimal({a}, {b}));
       EXPECT_TRUE(std::ranges::count(first, route.tx_port)) << a << " to " << b;
       std::uint32_t port = route.tx_port;
-      for (VertexId at{a}; at.value != b; port = listed(t().minimal(at, {b})).front()) {
+      for (VertexId at{a}; at.value != b; port = listed(t().onward(at, {b})).front()) {
         if (at.value != a) latency += t().forwarding_latency(at);
         const Link link = t().link(at, port);
         latency += t().link_kinds()[link.kind].latency;
@@ -137,7 +140,7 @@ TEST_P(TopologyProperty, AMessagesFiguresAreTheSumsOfItsPath) {
       EXPECT_EQ(d.bandwidth_bytes_per_s, slowest);
       const VertexId last = t().link({b}, route.rx_port).peer;
       if (t().is_device(last)) continue;  // a neighbour, whose port to `b` is a minimal one
-      EXPECT_TRUE(std::ranges::any_of(listed(t().minimal(last, {b})), [&](std::uint32_t p) {
+      EXPECT_TRUE(std::ranges::any_of(listed(t().onward(last, {b})), [&](std::uint32_t p) {
         return t().link(last, p).peer.value == b;
       })) << a << " to " << b;
     }
@@ -220,7 +223,9 @@ class ChannelGraph {
         ended.insert(s);
         continue;
       }
-      std::vector<std::uint32_t> ports = listed(t_.minimal(s.at, to));
+      const bool begins = s.held == kNone;
+      std::vector<std::uint32_t> ports =
+          listed(begins ? t_.minimal(s.at, to) : t_.onward(s.at, to));
       if (!t_.every_port_is_safe()) ports.resize(1);
       for (const std::uint32_t port : ports) states.insert(step(s, port));
     }

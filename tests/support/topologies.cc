@@ -147,6 +147,18 @@ void add_nodes(std::vector<TopologyCase>& out) {
                       },
                       nullptr));
   out.back().weight_of_kind = {1, 1, 1, kGlobalWeight};
+  // Devices pass on what is of other nodes, past their own NVSwitch.
+  for (const auto& [name, dims, n] :
+       {std::tuple{"on_ring", std::vector<std::uint32_t>{8}, 2u},
+        std::tuple{"on_ring_of_five", std::vector<std::uint32_t>{5}, 2u},
+        std::tuple{"on_torus", std::vector<std::uint32_t>{4, 4}, 4u}}) {
+    out.push_back(nodes(name, {.devices = n},
+                        [dims = dims] {
+                          return std::make_unique<Torus>(TorusSpec{dims, true, kHost, {}});
+                        },
+                        nullptr));
+    out.back().devices_forward = true;
+  }
 }
 
 TopologyCase dragonfly(std::uint32_t p, std::uint32_t a, std::uint32_t h, std::uint32_t g,

@@ -20,6 +20,7 @@ using core::Time;
 struct RememberedPorts {
   std::uint64_t routes = 0;  // EscapeRoutes::id()
   VertexId at{}, to{};
+  LiveRoutes::Way way{};
   Time since, until;  // the next change
   PortChoices ports;
 };
@@ -51,18 +52,19 @@ LiveRoutes::LiveRoutes(const Topology& topology, const LinkFaults& faults, Escap
       first_port_only_(kind != EscapeRoutes::Kind::any && !topology.every_port_is_safe()),
       escape_routes_(topology, faults, kind) {}
 
-bool LiveRoutes::reaches(VertexId at, VertexId to, Time now) const {
+bool LiveRoutes::reaches(VertexId at, VertexId to, Way way, Time now) const {
   std::uint32_t looks = 0;
-  return look(at, to, now, looks);
+  return look(at, to, way, now, looks);
 }
 
-bool LiveRoutes::look(VertexId at, VertexId to, Time now, std::uint32_t& looks) const {
+bool LiveRoutes::look(VertexId at, VertexId to, Way way, Time now, std::uint32_t& looks) const {
   if (at == to) return true;
-  const PortChoices choices = topology_->minimal(at, to);
+  const PortChoices choices = usual_ports(at, to, way);
   for (const PortChoices::Range range : choices.ranges()) {
     for (std::uint32_t port = range.first; port < range.first + range.count; ++port) {
       if (looks++ == kLooksMax) return false;
-      if (!faults_->down(at, port, now) && look(topology_->link(at, port).peer, to, now, looks)) {
+      if (!faults_->down(at, port, now) &&
+          look(topology_->link(at, port).peer, to, Way::goes_on, now, looks)) {
         return true;
       }
       if (first_port_only_ || looks > kLooksMax) return false;
@@ -71,29 +73,30 @@ bool LiveRoutes::look(VertexId at, VertexId to, Time now, std::uint32_t& looks) 
   return false;
 }
 
-PortChoices LiveRoutes::ports(VertexId at, VertexId to, Time now) const {
-  if (!faults_->any_down(now)) return topology_->minimal(at, to);
+PortChoices LiveRoutes::ports(VertexId at, VertexId to, Way way, Time now) const {
+  if (!faults_->any_down(now)) return usual_ports(at, to, way);
   RememberedPorts& known = ports_place_of(at, to);
   const bool fits = known.routes == escape_routes_.id() && known.at == at && known.to == to &&
-                    now >= known.since && now < known.until;
+                    known.way == way && now >= known.since && now < known.until;
   if (!fits) {
     known = {.routes = escape_routes_.id(),
              .at = at,
              .to = to,
+             .way = way,
              .since = now,
              .until = faults_->next_change(now),
-             .ports = live_ports(at, to, now)};
+             .ports = live_ports(at, to, way, now)};
   }
   return known.ports;
 }
 
-PortChoices LiveRoutes::live_ports(VertexId at, VertexId to, Time now) const {
-  const PortChoices choices = topology_->minimal(at, to);
+PortChoices LiveRoutes::live_ports(VertexId at, VertexId to, Way way, Time now) const {
+  const PortChoices choices = usual_ports(at, to, way);
   PortChoices live;
   for (const PortChoices::Range range : choices.ranges()) {
     for (std::uint32_t port = range.first; port < range.first + range.count; ++port) {
       const bool whole = !faults_->down(at, port, now) &&
-                         reaches(topology_->link(at, port).peer, to, now);
+                         reaches(topology_->link(at, port).peer, to, Way::goes_on, now);
       if (whole && !live.add_if_room(port)) return live;
       if (first_port_only_) return live;
     }
@@ -133,11 +136,13 @@ std::uint32_t LiveRoutes::links(VertexId from, VertexId to) const {
 VertexId LiveRoutes::search(VertexId at, DeviceId from, DeviceId to, Time now) const {
   const VertexId end{to.value};
   VertexId best = end;
+  const Way way = at.value == from.value ? Way::begins : Way::goes_on;
   std::uint32_t least = ~std::uint32_t{0};
   const auto consider = [&](VertexId w) {
     if (w == at || w == end) return;
     const std::uint32_t length = links(at, w) + links(w, end);
-    if (length >= least || !reaches(at, w, now) || !reaches(w, end, now)) return;
+    if (length >= least) return;
+    if (!reaches(at, w, way, now) || !reaches(w, end, Way::goes_on, now)) return;
     least = length;
     best = w;
   };
@@ -155,7 +160,7 @@ VertexId LiveRoutes::search(VertexId at, DeviceId from, DeviceId to, Time now) c
 
 bool LiveRoutes::connected(DeviceId from, DeviceId to, Time now) const {
   const VertexId at{from.value}, end{to.value};
-  if (!faults_->any_down(now) || reaches(at, end, now)) return true;
+  if (!faults_->any_down(now) || reaches(at, end, Way::begins, now)) return true;
   return detour(at, from, to, now).has_value() || escape_routes_.exists(at, end, now);
 }
 

@@ -50,7 +50,7 @@ MessageFaults::Path MessageFaults::follow(DeviceId from, DeviceId to, const Usua
                                             Time start) const {
   const VertexId at{from.value}, end{to.value};
   Path path{};
-  if (!routes_.ports(at, end, start).empty()) {
+  if (!routes_.ports(at, end, Way::begins, start).empty()) {
     leg(at, end, {.start = start, .wire = usual.wire}, path);
     return path;
   }
@@ -61,7 +61,7 @@ MessageFaults::Path MessageFaults::follow(DeviceId from, DeviceId to, const Usua
   }
   const std::int64_t rate = leg(at, *over, {.start = start, .wire = usual.wire}, path);
   path.latency += topology_->forwarding_latency(*over);
-  leg(*over, end, {.start = start, .wire = usual.wire, .rate = rate}, path);
+  leg(*over, end, {.start = start, .wire = usual.wire, .rate = rate, .way = Way::goes_on}, path);
   return path;
 }
 
@@ -72,7 +72,7 @@ std::int64_t MessageFaults::leg(VertexId at, VertexId to, Sent sent, Path& path)
   while (at != to) {
     const PortChoices choices = sent.around
                                     ? routes_.escape_routes().ports(at, false, to, sent.start)
-                                    : routes_.ports(at, to, sent.start);
+                                    : routes_.ports(at, to, sent.way, sent.start);
     if (choices.empty()) break;  // there was a way at the leg's begin, so this is not reached
     const std::uint32_t port = destination_port(choices, topology_->spread(at, to));
     const Link link = topology_->link(at, port);
@@ -87,6 +87,7 @@ std::int64_t MessageFaults::leg(VertexId at, VertexId to, Sent sent, Path& path)
       path.wire = std::max(path.wire, faults_.end_if_up(at, port, sent.start, here) - sent.start);
     }
     at = link.peer;
+    sent.way = Way::goes_on;
   }
   return sent.rate;
 }

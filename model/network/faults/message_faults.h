@@ -57,10 +57,12 @@ class MessageFaults {
   };
   [[nodiscard]] Path follow(core::DeviceId from, core::DeviceId to, const UsualTransfer& usual,
                             core::Time start) const;
+  using Way = LiveRoutes::Way;
   struct Sent {
     core::Time start, wire;
     std::int64_t rate = 0;  // of the first link; 0: not yet known
     bool around = false;    // over any links that are left
+    Way way = Way::begins;
   };
   std::int64_t leg(VertexId at, VertexId to, Sent sent, Path& path) const;
 

@@ -116,7 +116,7 @@ std::uint32_t FlowNetwork::find_way(DeviceId from, DeviceId to, std::uint32_t la
   const VertexId end{to.value};
   std::uint32_t links = 0;
   for (VertexId at{from.value}; at != end;) {
-    const PortChoices choices = t.minimal(at, end);
+    const PortChoices choices = links == 0 ? t.minimal(at, end) : t.onward(at, end);
     if (choices.empty() || links == way.size()) return 0;
     std::uint32_t port = choices[0];
     if (choices.size() > 1) {

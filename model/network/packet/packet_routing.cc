@@ -28,6 +28,21 @@ std::uint32_t choose_from(const PortChoices& choices, const Hop& hop) {
   return hop.network.routing_policy().choose(hop, choices);
 }
 
+// Whether the packet came to `hop.at` from elsewhere. Of switches nobody needs to know.
+bool goes_on(const Hop& hop) {
+  return hop.network.devices_forward() && hop.at.value != hop.packet.source;
+}
+
+PortChoices usual_ports(const Hop& hop) {
+  const Topology& topology = hop.network.topology();
+  return goes_on(hop) ? topology.onward(hop.at, hop.to) : topology.minimal(hop.at, hop.to);
+}
+
+PortChoices live_ports(const LiveRoutes& routes, const Hop& hop) {
+  const auto way = goes_on(hop) ? LiveRoutes::Way::goes_on : LiveRoutes::Way::begins;
+  return routes.ports(hop.at, hop.to, way, hop.ports.now());
+}
+
 VertexId target_of(const Packet& packet) {
   return {packet.waypoint == kNoWaypoint ? packet.destination : packet.waypoint};
 }
@@ -89,7 +104,9 @@ void consider_detour(const PacketNetwork& network, const Ports& ports, VertexId 
   if (over == to || over == at) return;
   if (const LiveRoutes* live = network.routes()) {
     const Time now = ports.now();
-    if (live->ports(at, over, now).empty() || live->ports(over, to, now).empty()) return;
+    const bool whole = !live_ports(*live, {network, ports, at, over, packet}).empty() &&
+                       !live->ports(over, to, LiveRoutes::Way::goes_on, now).empty();
+    if (!whole) return;
   }
   if (!network.routing_policy().takes_detour({network, ports, at, to, packet}, over)) return;
   packet.waypoint = over.value;
@@ -118,8 +135,8 @@ std::uint32_t choose_port(const PacketNetwork& network, const Ports& ports, Vert
 
 std::uint32_t usual_port(const PacketNetwork& network, const Ports& ports, VertexId at,
                          const Packet& packet) {
-  const VertexId to = target_of(packet);
-  return choose_from(network.topology().minimal(at, to), {network, ports, at, to, packet});
+  const Hop hop{network, ports, at, target_of(packet), packet};
+  return choose_from(usual_ports(hop), hop);
 }
 
 bool ports_are_known_ahead(const PacketNetwork& network) {
@@ -129,10 +146,8 @@ bool ports_are_known_ahead(const PacketNetwork& network) {
 
 std::uint32_t minimal_port(const Hop& hop) {
   const PacketNetwork& network = hop.network;
-  const PortChoices choices = network.routes() == nullptr
-                                  ? network.topology().minimal(hop.at, hop.to)
-                                  : network.routes()->ports(hop.at, hop.to, hop.ports.now());
-  return choose_from(choices, hop);
+  const LiveRoutes* routes = network.routes();
+  return choose_from(routes == nullptr ? usual_ports(hop) : live_ports(*routes, hop), hop);
 }
 
 std::uint64_t path_bits(const Hop& hop) { return packet_bits(hop.network, hop.packet, kPath); }

@@ -12,7 +12,8 @@ VertexId valiant_waypoint(const Topology& topology, core::DeviceId from, core::D
 std::uint32_t links_between(const Topology& topology, VertexId from, VertexId to) {
   std::uint32_t links = 0;
   for (VertexId at = from; at != to; ++links) {
-    at = topology.link(at, topology.minimal(at, to)[0]).peer;
+    const PortChoices ports = at == from ? topology.minimal(at, to) : topology.onward(at, to);
+    at = topology.link(at, ports[0]).peer;
   }
   return links;
 }
