@@ -108,7 +108,7 @@ class Mpirun(unittest.TestCase):
         self.kill_rank(1, 0, "boards", is_named=False)
 
     def test_launcher_that_hangs_when_all_ranks_have_ended_is_ended(self):
-        # Its child lives long enough to be seen, once a second, on a machine that is busy as well.
+        # Its child lives long enough to be seen on a machine that is busy as well.
         launcher = self.folder / "mpirun"
         launcher.write_text("#!/usr/bin/env python3\nimport subprocess, time\n"
                             "subprocess.run(['sleep', '5'])\ntime.sleep(60)\n")
