@@ -51,11 +51,22 @@ std::string directory_for(const ResultFiles::Paths& paths, const std::string& ha
   return directory;
 }
 
+// The directory and those above it that are not there yet, from it upwards.
+std::vector<std::filesystem::path> missing_directories(const std::string& directory) {
+  std::vector<std::filesystem::path> out;
+  std::error_code ignored;
+  for (std::filesystem::path p = directory; !p.empty() && !exists(p, ignored);
+       p = p.parent_path()) {
+    out.push_back(p);
+  }
+  return out;
+}
+
 }  // namespace
 
 ResultFiles::ResultFiles(const Paths& paths, const ResolvedYaml& study)
     : directory_(directory_for(paths, study.hash)),
-      made_directory_(!std::filesystem::exists(directory_)),
+      made_directories_(missing_directories(directory_)),
       requests_series_width_(paths.requests_series_width) {
   prepare_directory(directory_);
   if (!paths.stats.empty()) stats_ = open_table(paths.stats);
@@ -70,7 +81,7 @@ ResultFiles::ResultFiles(const Paths& paths, const ResolvedYaml& study)
 
 ResultFiles::~ResultFiles() {
   std::error_code not_empty;
-  if (made_directory_) std::filesystem::remove(directory_, not_empty);
+  for (const auto& made : made_directories_) std::filesystem::remove(made, not_empty);
 }
 
 void ResultFiles::write(const ResolvedYaml& study, const std::string& text,

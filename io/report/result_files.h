@@ -8,8 +8,10 @@
 // form is equal but for comments, are replaced.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/output_file.h"
 #include "core/time.h"
@@ -46,7 +48,7 @@ class ResultFiles {
 
  private:
   std::string directory_;
-  bool made_directory_;
+  std::vector<std::filesystem::path> made_directories_;  // removed again where they stay empty
   std::unique_ptr<core::OutputFile> stats_, counters_, power_, timeline_, path_, messages_;
   std::unique_ptr<core::OutputFile> requests_, requests_series_;
   core::Time requests_series_width_;

@@ -109,6 +109,21 @@ TEST_F(Forks, GoOnFromTheirOwnCheckpoints) {
   expect_refused({"run", "--restart", "c", "--set", slow, "--checkpoint", "c"}, "c");
 }
 
+TEST_F(Forks, OfADamagedCheckpointLeaveNothing) {
+  write({});
+  const std::string part = oldest() + "/rank-00000.part";
+  std::string bytes = workspace.read(part);
+  bytes[100] = static_cast<char>(bytes[100] ^ 1);
+  workspace.write(part, bytes);
+  workspace.write("fork.yaml", "fork: f\nfutures: [{name: noise, set: [compute.jitter=0.1]}]\n");
+  const Ran ran =
+      workspace.run({"fork", oldest(), "--variants", "fork.yaml", "--out", "new/futures"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_NE(ran.err.find("rank-00000.part: is not as it was written"), std::string::npos)
+      << ran.err;
+  EXPECT_FALSE(workspace.has("new"));
+}
+
 TEST_F(Forks, WhatThePastHasSeenCannotChange) {
   write({});
   const Words restart{"run", "--restart", "c", "--set"};
