@@ -40,6 +40,7 @@ TIME_LIMIT_S = 3  # what the program is told, where it can be told
 ADDRESS_SPACE = 2048 * MIB
 LONGEST_LINE = 1000
 EXIT_CODES = {0, 2, 3, 4}
+NOTED = {"astra", "calibrate", "fork"}  # commands that say more than the line of exit code 2
 
 
 class Failure(Exception):
@@ -140,7 +141,8 @@ def check_characters(ran):
 
 
 def check_ran(ran, allowed=EXIT_CODES):
-    """The verdict that holds of every run. ASTRA-sim's files get a line for each key not read."""
+    """The verdict that holds of every run. ASTRA-sim's files get a line for each key not read;
+    `calibrate` and `fork` say how far they are."""
     if ran.timed_out:
         raise Failure(f"over {TIMEOUT_S} s\n  {shorten(ran.err)}")
     if ran.code < 0:
@@ -149,9 +151,25 @@ def check_ran(ran, allowed=EXIT_CODES):
         raise Failure(f"exit code {ran.code}\n  {shorten(ran.err)}")
     check_characters(ran)
     if ran.code == 2:
-        check_line(ran.err, notes="astra" in ran.command)
-    elif ran.code != 0 and not ran.err.strip():
+        check_line(ran.err, notes=NOTED & set(ran.command))
+    elif ran.code not in {0, 1} and not ran.err.strip():
         raise Failure(f"exit code {ran.code} without a reason")
+
+
+# mpirun's own lines outside its frames; libevent in it may warn as it ends.
+OF_MPIRUN = re.compile(r"^\[[\w.-]+:\d+\]|^Primary job|^\[warn\] Epoll ")
+
+
+def own_lines(err):
+    """What the program said, of what mpirun printed."""
+    frame = re.compile(r"^-{20,}$")
+    lines, inside = [], False
+    for line in err.splitlines():
+        if frame.match(line):
+            inside = not inside
+        elif not inside and line.strip() and not OF_MPIRUN.match(line):
+            lines.append(line)
+    return lines
 
 
 class Case:

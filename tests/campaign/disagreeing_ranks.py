@@ -123,24 +123,8 @@ def mpirun(case, contexts):
     return case.run_unchecked(*words, address_space=None, timeout_s=TIMEOUT_S)
 
 
-# mpirun's own lines outside its frames; libevent in it may warn as it ends.
-OF_MPIRUN = re.compile(r"^\[[\w.-]+:\d+\]|^Primary job|^\[warn\] Epoll ")
-
-
-def own_lines(err):
-    """What the program said, of what mpirun printed."""
-    frame = re.compile(r"^-{20,}$")
-    lines, inside = [], False
-    for line in err.splitlines():
-        if frame.match(line):
-            inside = not inside
-        elif not inside and line.strip() and not OF_MPIRUN.match(line):
-            lines.append(line)
-    return lines
-
-
 def check_refusal(difference, ran):
-    lines = own_lines(ran.err)
+    lines = campaign.own_lines(ran.err)
     text = campaign.shorten("\n".join(lines))
     named = [line for line in lines if re.search(difference.names, line)]
     if not named:

@@ -19,10 +19,12 @@ FIDELITIES = ["analytical", "message", "packet"]
 # By how much a run may take longer after something became faster. At packet fidelity, queues and
 # adaptive routes change with every figure (docs/reference/packet_network.md).
 SLOWER = {"analytical": 0.0, "message": 0.0, "packet": 0.15}
-# By how much the coarser fidelity may be above the finer one. Where nothing contends they agree to
-# the picosecond; packets of a message may use a way that clocks of interfaces do not see.
+# By how much the coarser fidelity may be above the finer one, both on the first of all shortest
+# ways. Where nothing contends they agree to the picosecond; where messages meet, they share a line
+# one after the other, and their packets by turns.
 ANALYTICAL_ABOVE_MESSAGE = 0.0
-MESSAGE_ABOVE_PACKET = 0.02
+MESSAGE_ABOVE_PACKET = 0.05
+LEAST_OF_ALL_LANES = 4096 * 8 * 4  # bytes: 4 KiB from each of 8 devices to the next in each lane
 COLLECTIVES = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce",
                "gather", "scatter", "permute", "barrier"]
 ALGORITHMS = {
@@ -63,6 +65,7 @@ class Study:
     algorithm: str
     size: int
     mesh: str = "devices: 8"
+    trains: bool = True
 
     def changed(self, **figures):
         return dataclasses.replace(self, **figures)
@@ -90,7 +93,8 @@ class Study:
     def text(self):
         out = (f"study: tiny\nworkload: workload.yaml\nsystem: system.yaml\nnetwork: {{fidelity: "
                f"{self.fidelity}, packet: {{packet_size: {self.packet_size} B, control_size: "
-               f"{self.packet_size // 8} B, routing: {self.routing}}}}}\n")
+               f"{self.packet_size // 8} B, routing: {self.routing}, trains: "
+               f"{str(self.trains).lower()}}}}}\n")
         if self.algorithm:
             out += (f"collectives: {{rules: [{{type: {self.collective}, algorithm: "
                     f"{self.algorithm}}}]}}\n")
@@ -171,6 +175,8 @@ def sizes_and_rates_scale(case):
     study = random_study(case.random, transformer=0)
     if study.collective == "barrier":  # has no size
         study.collective = "permute"
+    # With smaller messages a ring has fewer lanes (docs/reference/collectives.md).
+    study.size = max(study.size, LEAST_OF_ALL_LANES)
     times = case.random.choice([2, 3, 10])
     before = run(case, study)["simulated_time_ps"]
     after = run(case, study.changed(
@@ -181,7 +187,7 @@ def sizes_and_rates_scale(case):
 
 
 def times_scale(case):
-    study = random_study(case.random)
+    study = random_study(case.random).changed(trains=False)  # so that events count packets
     times = case.random.choice([2, 4, 5, 10])
     summary = run(case, study)
     slow = study.changed(
@@ -232,12 +238,21 @@ def order_of_jobs(case):
     equal(f"{study.fidelity}: the order of jobs matters", ends[1], ends[0], study)
 
 
+def sends_to_all_at_once(study):
+    """Messages leave one after the other, and their packets by turns, which end earlier where
+    receivers are found busy in the same order."""
+    default = study.collective == "all_to_all" and study.algorithm == ""
+    return default or study.algorithm == "direct"
+
+
 def fidelities_agree(case):
-    study = random_study(case.random, transformer=0).changed(routing="adaptive")
+    study = random_study(case.random, transformer=0).changed(routing="deterministic")
     analytical, message, packet = (
         run(case, study.changed(fidelity=fidelity))["simulated_time_ps"] for fidelity in FIDELITIES)
     bounds = [("analytical above message", analytical, message * (1 + ANALYTICAL_ABOVE_MESSAGE)),
               ("message above packet", message, packet * (1 + MESSAGE_ABOVE_PACKET))]
+    if sends_to_all_at_once(study):
+        bounds.pop()
     case.random.shuffle(bounds)  # where both are broken, each is seen
     for what, coarse, fine in bounds:
         at_most(what, coarse, int(fine), study)

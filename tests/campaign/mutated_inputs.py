@@ -13,6 +13,7 @@ import functools
 
 import campaign
 import mutation
+import valid_companions as companions
 import valid_inputs as valid
 
 
@@ -22,6 +23,51 @@ class Kind:
     name: str
     inputs: list
     commands: list
+
+
+def kinds_around_runs(binary):
+    """Serving, sweeps, searches, futures, results, databases, rows, kernels, recorded steps."""
+    results, futures, databases = companions.left_by_runs(binary)
+    rows = ["--mine", "FILE", "--study", str(companions.CONFIGS / "validation/study.yaml"),
+            "--threads", "1"]
+    importing = ["kernels", "import", "FILE", "-o", "tables", "--clock", "1410 MHz", "--type",
+                 "bf16", "--format"]
+    run = ["run", "study.yaml", "--threads", "1", "--out", "out", "--ignore-memory", "--json"]
+    return [
+        Kind("serving", companions.serving_studies(),
+             [["serve", "FILE", "--threads", "1", "--json"],
+              ["capacity", "FILE", "--tolerance", "0.5", "--threads", "1", "--json"]]),
+        Kind("served", companions.served_studies(), [["run", "FILE", *run[2:]]]),
+        Kind("sweep", [companions.with_study("sweep.yaml", text) for text in companions.SWEEPS],
+             [["sweep", "FILE", "-o", "s.db", "--jobs", "1"]]),
+        Kind("search", [companions.with_study("search.yaml", companions.SEARCH)],
+             [["search", "FILE", "-o", "s.db", "--jobs", "1"]]),
+        Kind("fork", futures,
+             [["fork", "c", "--variants", "FILE", "--out", "out", "--threads", "1"]]),
+        Kind("results", results,
+             [["compare", "a", "b"], ["report", "a", "b", "-o", "report.html", "--no-pictures"]]),
+        Kind("database", databases,
+             [["sweep", "show", "FILE"], ["sweep", "best", "FILE"],
+              ["sweep", "export", "FILE", "-o", "points.csv"],
+              ["report", "FILE", "-o", "report.html", "--no-pictures"]]),
+        Kind("rows", companions.validation_rows(),
+             [["validate", *rows], ["calibrate", *rows, "--fit", "products", "-o", "c.yaml"]]),
+        *(Kind(f"kernels_{form}", [files],
+               [[*importing, form, *(["--shapes", "shapes.csv"] if len(files) > 1 else [])]])
+          for form, files in companions.kernel_times().items()),
+        Kind("systolic", [{"layers.csv": text, "array.cfg": companions.ARRAY}
+                          for text in companions.LAYERS],
+             [["kernels", "systolic", "FILE"],
+              ["kernels", "systolic", "FILE", "--config", "array.cfg", "--json"]]),
+        Kind("tables", companions.tabled_studies(), [run]),
+        Kind("recorded", [{"trace.csv": companions.OPERATORS, "tensor.csv": companions.TENSORS}],
+             [["extrapolate", "FILE", "--tensors", "tensor.csv", "--devices", "2", "--rules",
+               "triosim", "--layout", "data_parallel"],
+              ["extrapolate", "FILE", "--tensors", "tensor.csv", "--devices", "2", "--layout",
+               "data_parallel", "--threads", "1"]]),
+        Kind("plan", [valid.study()],
+             [["plan", "FILE", "--ranks", "2", "--threads", "2", "--sample-seconds", "0.1"]]),
+    ]
 
 
 @functools.cache
@@ -65,6 +111,7 @@ def kinds(binary):
         Kind("pytorch", [{"t.json": valid.PYTORCH, "k.json": valid.KINETO}],
              [["workload", "import", "pytorch", "FILE", *importing],
               ["workload", "import", "pytorch", "FILE", "--kineto", "k.json", *importing]]),
+        *kinds_around_runs(binary),
     ]
 
 
@@ -124,16 +171,21 @@ def write_accepted(case, kind):
     return first, options_instead
 
 
+def write_changed(case, kind):
+    """The changed files, with a study where they are a graph; as write_mutated."""
+    if kind.name != "xwg":
+        return write_mutated(case, kind)
+    study = valid.study()
+    study["study.yaml"] = study["study.yaml"].replace("workload.yaml", "w.xwg")
+    del study["workload.yaml"]
+    for name, content in study.items():
+        case.write(name, content)
+    return write_accepted(case, kind)
+
+
 def try_case(case):
     kind = case.random.choice(kinds(case.binary))
-    write = write_accepted if kind.name == "xwg" else write_mutated
-    first, options_instead = write(case, kind)
-    if kind.name == "xwg":
-        study = valid.study()
-        study["study.yaml"] = study["study.yaml"].replace("workload.yaml", "w.xwg")
-        del study["workload.yaml"]
-        for name, content in study.items():
-            case.write(name, content)
+    first, options_instead = write_changed(case, kind)
     commands = [list(command) for command in kind.commands]
     if len(commands) > 2 and kind.name != "xwg":
         commands = case.random.sample(commands, 2)
@@ -144,7 +196,9 @@ def try_case(case):
             del words[-1]
         if options_instead:
             words += hostile_option(case, words)
-        ran = case.run(*words, *case.time_limit(*words[:1]))
+        drifted = {1} if words[0] == "compare" else set()
+        ran = case.run(*words, *case.time_limit(*words[:1]),
+                       allowed=campaign.EXIT_CODES | drifted)
         if words[:2] == ["workload", "validate"] and ran.code != 0:
             commands[1:] = []  # the others would say the same
             break
