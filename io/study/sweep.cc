@@ -179,11 +179,15 @@ void check_order(const YamlSection& root, Sweep& out) {
 }  // namespace
 
 std::string study_file_at(const YamlSection& root, const std::string& key) {
+  if (!root.has(key)) return root.text(key);  // named among all that is missing
   const std::string beside = root.path(key);
   std::error_code ignored;
-  return std::filesystem::is_regular_file(beside, ignored)
-             ? beside
-             : find_config(root.text(key), kStudyFolders);
+  if (std::filesystem::is_regular_file(beside, ignored)) return beside;
+  try {
+    return find_config(root.text(key), kStudyFolders);
+  } catch (const core::InputError& error) {
+    root.fail(key, error.what());
+  }
 }
 
 std::vector<std::string> settings_at(const YamlSection& root, const std::string& key,

@@ -40,8 +40,12 @@ class SweepFile : public testing::Test {
   [[nodiscard]] Points points(const std::string& rest) const { return read(rest).points; }
   // The folder cut off.
   [[nodiscard]] std::string error_of(const std::string& rest) const {
+    return error_of_file(kHead + rest);
+  }
+  [[nodiscard]] std::string error_of_file(const std::string& text) const {
+    write("sweep.yaml", text);
     try {
-      static_cast<void>(read(rest));
+      static_cast<void>(io::read_sweep((folder_ / "sweep.yaml").string()));
       return "";
     } catch (const core::InputError& error) {
       std::string what = error.what();
@@ -190,12 +194,13 @@ TEST_F(SweepFile, ThoseOfConfigsHaveTheirPoints) {
 TEST_F(SweepFile, NamesItsKindAndItsStudy) {
   EXPECT_THROW(static_cast<void>(io::read_sweep((folder_ / "study.yaml").string())),
                core::InputError);
-  write("sweep.yaml", "sweep: s\nstudy: absent\nover: {seed: [1]}\n");
-  EXPECT_THROW(static_cast<void>(io::read_sweep((folder_ / "sweep.yaml").string())),
-               core::InputError);
-  write("sweep.yaml", "sweep: a/b\nstudy: study.yaml\nover: {seed: [1]}\n");
-  EXPECT_THROW(static_cast<void>(io::read_sweep((folder_ / "sweep.yaml").string())),
-               core::InputError);
+  std::string error = error_of_file("sweep: s\nstudy: absent\nover: {seed: [1]}\n");
+  EXPECT_TRUE(error.starts_with(R"(sweep.yaml:2: key "study": "absent": there is no such file)"))
+      << error;
+  error = error_of_file("sweep: s\nover: {seed: [1]}\n");
+  EXPECT_TRUE(error.starts_with(R"(sweep.yaml:1: key "study": is missing)")) << error;
+  error = error_of_file("sweep: a/b\nstudy: study.yaml\nover: {seed: [1]}\n");
+  EXPECT_TRUE(error.starts_with(R"(sweep.yaml:1: key "sweep": )")) << error;
 }
 
 }  // namespace
