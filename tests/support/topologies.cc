@@ -147,16 +147,16 @@ void add_nodes(std::vector<TopologyCase>& out) {
                       },
                       nullptr));
   out.back().weight_of_kind = {1, 1, 1, kGlobalWeight};
-  // Devices pass on what is of other nodes, past their own NVSwitch.
-  for (const auto& [name, dims, n] :
-       {std::tuple{"on_ring", std::vector<std::uint32_t>{8}, 2u},
-        std::tuple{"on_ring_of_five", std::vector<std::uint32_t>{5}, 2u},
-        std::tuple{"on_torus", std::vector<std::uint32_t>{4, 4}, 4u}}) {
-    out.push_back(nodes(name, {.devices = n},
-                        [dims = dims] {
-                          return std::make_unique<Torus>(TorusSpec{dims, true, kHost, {}});
-                        },
-                        nullptr));
+}
+
+// On networks, of not too many, whose devices pass messages on: of other nodes, past NVSwitch.
+void add_nodes_that_forward(std::vector<TopologyCase>& out) {
+  for (std::size_t i = 0, cases = out.size(); i < cases; ++i) {
+    const auto across = out[i].make();
+    const bool fits = across->devices_forward() && across->devices() <= 50;
+    if (!fits || out[i].name.starts_with("nodes_")) continue;
+    const std::uint32_t n = i % 2 == 0 ? 2 : 4;
+    out.push_back(nodes("on_" + out[i].name, {.devices = n}, out[i].make, nullptr));
     out.back().devices_forward = true;
   }
 }
@@ -323,6 +323,7 @@ std::vector<TopologyCase> topology_cases() {
                  .make = [] { return std::make_unique<Graph>(two_leaves(), "graph"); },
                  .first_half = below(2),
                  .weight_of_kind = {}});
+  add_nodes_that_forward(out);
   return out;
 }
 
