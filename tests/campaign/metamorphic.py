@@ -15,10 +15,10 @@ import campaign
 import valid_inputs as valid
 from campaign import Failure
 
-FIDELITIES = ["analytical", "message", "packet"]
+FIDELITIES = ["analytical", "message", "packet", "flow"]
 # By how much a run may take longer after something became faster. At packet fidelity, queues and
 # adaptive routes change with every figure (docs/reference/packet_network.md).
-SLOWER = {"analytical": 0.0, "message": 0.0, "packet": 0.15}
+SLOWER = {"analytical": 0.0, "message": 0.0, "packet": 0.15, "flow": 0.15}
 # By how much the coarser fidelity may be above the finer one, both on the first of all shortest
 # ways. Where nothing contends they agree to the picosecond; where messages meet, they share a line
 # one after the other, and their packets by turns.
@@ -41,7 +41,10 @@ TOPOLOGIES = [
     "  global_links_per_router: 1\n  groups: 2\n  SWITCH  LINK",
     "kind: product\n  dimensions:\n    a:\n      devices: 4\n      kind: single_switch\n"
     "      SWITCH      INNER    b:\n      devices: 2\n      kind: ring\n      INNER",
-    "kind: hyperx\n  dims: [2, 2]\n  width: [1, 1]\n  devices_per_switch: 2\n  SWITCH  LINK"]
+    "kind: hyperx\n  dims: [2, 2]\n  width: [1, 1]\n  devices_per_switch: 2\n  SWITCH  LINK",
+    "kind: leaf_spine\n  devices_per_leaf: 2\n  spines: 2\n  leaf_bundle: 2\n  SWITCH  LINK",
+    "kind: leaf_spine\n  devices_per_leaf: 4\n  spines: 2\n  planes: 2\n  SWITCH  LINK",
+    "kind: leaf_spine\n  devices_per_leaf: 4\n  spines: 2\n  leaves_per_device: 2\n  SWITCH  LINK"]
 
 
 @dataclasses.dataclass
@@ -91,9 +94,11 @@ class Study:
                 f"bytes: {self.size} B}}\n")
 
     def text(self):
+        by_packet = self.routing in ("adaptive", "spray")  # a flow has one way
+        routing = "ecmp" if by_packet and self.fidelity == "flow" else self.routing
         out = (f"study: tiny\nworkload: workload.yaml\nsystem: system.yaml\nnetwork: {{fidelity: "
                f"{self.fidelity}, packet: {{packet_size: {self.packet_size} B, control_size: "
-               f"{self.packet_size // 8} B, routing: {self.routing}, trains: "
+               f"{self.packet_size // 8} B, routing: {routing}, trains: "
                f"{str(self.trains).lower()}}}}}\n")
         if self.algorithm:
             out += (f"collectives: {{rules: [{{type: {self.collective}, algorithm: "
@@ -248,7 +253,8 @@ def sends_to_all_at_once(study):
 def fidelities_agree(case):
     study = random_study(case.random, transformer=0).changed(routing="deterministic")
     analytical, message, packet = (
-        run(case, study.changed(fidelity=fidelity))["simulated_time_ps"] for fidelity in FIDELITIES)
+        run(case, study.changed(fidelity=fidelity))["simulated_time_ps"]
+        for fidelity in ["analytical", "message", "packet"])
     bounds = [("analytical above message", analytical, message * (1 + ANALYTICAL_ABOVE_MESSAGE)),
               ("message above packet", message, packet * (1 + MESSAGE_ABOVE_PACKET))]
     if sends_to_all_at_once(study):
@@ -256,6 +262,25 @@ def fidelities_agree(case):
     case.random.shuffle(bounds)  # where both are broken, each is seen
     for what, coarse, fine in bounds:
         at_most(what, coarse, int(fine), study)
+
+
+def one_message_takes_as_long(case):
+    """Between any two devices, where it is a single packet and meets nothing."""
+    study = random_study(case.random, transformer=0).changed(algorithm="", packet_size=1 << 23)
+    devices = case.random.sample(range(8), 2)
+    files = study.files()
+    sending = (f"devices: 8\njobs:\n  - {{name: one, placement: {{devices: {devices}}}, workload: "
+               f"{{microbenchmark: {{kind: send, devices: 2, bytes: {study.size} B}}}}}}\n")
+    for name, text in files.items():
+        case.write(name, text)
+    times = {}
+    for fidelity in FIDELITIES:
+        text = study.changed(fidelity=fidelity).text()
+        case.write("study.yaml", text.replace("workload: workload.yaml\n", sending))
+        times[fidelity] = run_written(case)["simulated_time_ps"]
+    if len(set(times.values())) > 1:
+        raise Failure(f"one message does not take as long at every fidelity\n  {times}, from and to "
+                      f"{devices}: {describe(study)}")
 
 
 def one_digest(case):
@@ -308,8 +333,8 @@ def summary_is_the_file(case):
 
 
 RELATIONS = [faster_is_not_slower, faster_is_not_slower, sizes_and_rates_scale, times_scale,
-             replicas_are_free, order_of_jobs, fidelities_agree, one_digest, other_words,
-             summary_is_the_file]
+             replicas_are_free, order_of_jobs, fidelities_agree, one_message_takes_as_long,
+             one_digest, other_words, summary_is_the_file]
 
 
 def try_case(case):

@@ -197,7 +197,8 @@ def try_case(case):
         if options_instead:
             words += hostile_option(case, words)
         drifted = {1} if words[0] == "compare" else set()
-        ran = case.run(*words, *case.time_limit(*words[:1]),
+        command = words[:2] if words[:1] == ["sweep"] and words[2] == first else words[:1]
+        ran = case.run(*words, *case.time_limit(*command),
                        allowed=campaign.EXIT_CODES | drifted)
         if words[:2] == ["workload", "validate"] and ran.code != 0:
             commands[1:] = []  # the others would say the same
