@@ -13,7 +13,6 @@
 #include "core/error.h"
 #include "io/study/file_kinds.h"
 #include "io/study/folder_name.h"
-#include "io/study/in_file.h"
 #include "io/study/numbers.h"
 #include "io/study/study.h"
 #include "io/study/suggest.h"
@@ -319,8 +318,7 @@ Search read_search(const std::string& path, const std::vector<std::string>& over
   sweep.overrides.insert(sweep.overrides.begin(), "network.share_interfaces=true");
   sweep.overrides.insert(sweep.overrides.end(), overrides.begin(), overrides.end());
   sweep.overrides.insert(sweep.overrides.end(), {"network.fidelity=analytical", "fold=auto"});
-  const Study base =
-      in_file(sweep.study_file, [&] { return read_study(sweep.study_file, sweep.overrides); });
+  const Study base = study_with(root, sweep.study_file, sweep.overrides);
   find_points(out, base, root);
   sweep.text = document.resolved().text;
   sweep.identity = sweep_identity(sweep, base.resolved.hash);

@@ -200,6 +200,24 @@ std::vector<std::string> settings_at(const YamlSection& root, const std::string&
   return out;
 }
 
+Study study_with(const YamlSection& root, const std::string& file,
+                 const std::vector<std::string>& overrides) {
+  try {
+    return in_file(file, [&] { return read_study(file, overrides); });
+  } catch (const core::InputError& error) {
+    constexpr std::string_view kOption = "--set ";
+    std::string_view what = error.what();
+    if (!what.starts_with(kOption)) throw;
+    what.remove_prefix(kOption.size());
+    for (const std::string& setting : root.texts("set", std::vector<std::string>{})) {
+      if (what.starts_with(setting.substr(0, setting.find('=')) + ":")) {
+        root.fail("set", std::string(what));
+      }
+    }
+    throw;
+  }
+}
+
 const Keys<Sweep>& sweep_keys() {
   using S = Sweep;
   using K = Keys<S>;
@@ -289,8 +307,7 @@ Sweep read_sweep(const std::string& path, const std::vector<std::string>& overri
   out = sweep_keys().read(root, std::move(out));
   document.finish();
   out.overrides.insert(out.overrides.end(), overrides.begin(), overrides.end());
-  const Study base =
-      in_file(out.study_file, [&] { return read_study(out.study_file, overrides_of(out, {})); });
+  const Study base = study_with(root, out.study_file, overrides_of(out, {}));
   out.points = points_of(out, base, root.where("where"));
   out.text = document.resolved().text;
   out.identity = sweep_identity(out, base.resolved.hash);

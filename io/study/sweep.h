@@ -83,6 +83,10 @@ std::string sweep_identity(const Sweep& sweep, const std::string& study_hash);
 std::string study_file_at(const YamlSection& root, const std::string& key);
 std::vector<std::string> settings_at(const YamlSection& root, const std::string& key,
                                      const std::string& file);
+// The study in `file` with `overrides`. What is wrong with one of them that the mapping lists at
+// `set` is so there.
+Study study_with(const YamlSection& root, const std::string& file,
+                 const std::vector<std::string>& overrides);
 
 const Keys<Sweep>& sweep_keys();
 

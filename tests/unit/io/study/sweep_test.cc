@@ -175,8 +175,8 @@ TEST_F(SweepFile, SaysWhatIsWrong) {
        "has more than 1000000 combinations"},
       {"over: {seed: {from: 1, to: 999}, devices: {from: 1, to: 999}}\n",
        "has 998001 points; expected at most 100000"},
-      {"over: {seed: [1]}\nset: [sed=1]\n", "--set sed: unknown key"},
-      {"over: {seed: [1]}\nset: [seed]\n", "--set seed: has no \"=\""}};
+      {"over: {seed: [1]}\nset: [sed=1]\n", R"(sweep.yaml:4: key "set": sed: unknown key; did)"},
+      {"over: {seed: [1]}\nset: [seed]\n", R"(sweep.yaml:4: key "set": seed: has no "=")"}};
   for (const auto& [text, expected] : kCases) {
     const std::string error = error_of(text);
     EXPECT_NE(error.find(expected), std::string::npos) << text << " -> " << error;
