@@ -24,6 +24,10 @@ SLOWER = {"analytical": 0.0, "message": 0.0, "packet": 0.15, "flow": 0.15}
 # one after the other, and their packets by turns.
 ANALYTICAL_ABOVE_MESSAGE = 0.0
 MESSAGE_ABOVE_PACKET = 0.05
+RUN = ["run", "study.yaml", "--json", "--out", "out", "--ignore-memory", "--threads", "1"]
+FAULTS = ["slow_links: [{share: 0.5, factor: 2}]", "slow_switches: [{switches: [s0], factor: 2}]",
+          "failed_links: [{share: 0.15}]",
+          "slow_links: [{share: 0.3, factor: 3}], failed_links: [{share: 0.1, seed: 3}]"]
 LEAST_OF_ALL_LANES = 4096 * 8 * 4  # bytes: 4 KiB from each of 8 devices to the next in each lane
 COLLECTIVES = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce",
                "gather", "scatter", "permute", "barrier"]
@@ -139,9 +143,10 @@ def run(case, study, *options, runner=()):
 
 
 def run_written(case, *options, runner=(), study="study.yaml"):
-    words = ["run", study, "--json", "--out", "out", "--ignore-memory", *options]
-    if not any(str(option).startswith("--threads") for option in options):
-        words += ["--threads", "1"]
+    words = [study if word == "study.yaml" else word for word in RUN]
+    if any(str(option).startswith("--threads") for option in options):
+        words = words[:words.index("--threads")]
+    words += options
     if runner:
         words = [*runner, case.binary, *words]
     return case.run(*words, allowed={0}, address_space=None if runner else
@@ -264,23 +269,43 @@ def fidelities_agree(case):
         at_most(what, coarse, int(fine), study)
 
 
-def one_message_takes_as_long(case):
-    """Between any two devices, where it is a single packet and meets nothing."""
-    study = random_study(case.random, transformer=0).changed(algorithm="", packet_size=1 << 23)
+def times_of_one_message(case, study, fidelities, faults="", allowed=(0,)):
+    """Between any two devices, by fidelity; nothing where no way or no such switch is there."""
     devices = case.random.sample(range(8), 2)
-    files = study.files()
     sending = (f"devices: 8\njobs:\n  - {{name: one, placement: {{devices: {devices}}}, workload: "
                f"{{microbenchmark: {{kind: send, devices: 2, bytes: {study.size} B}}}}}}\n")
-    for name, text in files.items():
+    for name, text in study.files().items():
         case.write(name, text)
     times = {}
-    for fidelity in FIDELITIES:
+    for fidelity in fidelities:
         text = study.changed(fidelity=fidelity).text()
-        case.write("study.yaml", text.replace("workload: workload.yaml\n", sending))
-        times[fidelity] = run_written(case)["simulated_time_ps"]
+        case.write("study.yaml", text.replace("workload: workload.yaml\n", sending) + faults)
+        ran = case.run(*RUN, allowed=set(allowed))
+        times[fidelity] = ran.json()["simulated_time_ps"] if ran.code == 0 else None
+    return times
+
+
+def one_message_takes_as_long(case):
+    """Where it is a single packet and meets nothing."""
+    study = random_study(case.random, transformer=0).changed(algorithm="", packet_size=1 << 23)
+    times = times_of_one_message(case, study, FIDELITIES)
     if len(set(times.values())) > 1:
-        raise Failure(f"one message does not take as long at every fidelity\n  {times}, from and to "
-                      f"{devices}: {describe(study)}")
+        raise Failure(f"one message does not take as long at every fidelity\n  {times}: "
+                      f"{describe(study)}")
+
+
+def faults_cost_one_message_as_much(case):
+    """Those that do not come and go: within a few packets, which message fidelity has none of."""
+    study = random_study(case.random, transformer=0).changed(
+        algorithm="", packet_size=512, routing="destination", size=case.random.choice([64, 512])
+        * 840)
+    faults = f"faults: {{{case.random.choice(FAULTS)}}}\n"
+    message, packet = times_of_one_message(case, study, ["message", "packet"], faults,
+                                           allowed=(0, 2, 3)).values()
+    packets = 36 * study.packet_size * 10**12 // study.link_rate
+    if (message is None) != (packet is None) or (message and abs(message - packet) > packets):
+        raise Failure(f"faults cost one message not as much at both fidelities\n  {faults}"
+                      f"{message} at message, {packet} at packet: {describe(study)}")
 
 
 def one_digest(case):
@@ -334,7 +359,7 @@ def summary_is_the_file(case):
 
 RELATIONS = [faster_is_not_slower, faster_is_not_slower, sizes_and_rates_scale, times_scale,
              replicas_are_free, order_of_jobs, fidelities_agree, one_message_takes_as_long,
-             one_digest, other_words, summary_is_the_file]
+             faults_cost_one_message_as_much, one_digest, other_words, summary_is_the_file]
 
 
 def try_case(case):
