@@ -20,10 +20,9 @@ FIDELITIES = ["analytical", "message", "packet", "flow"]
 # adaptive routes change with every figure (docs/reference/packet_network.md).
 SLOWER = {"analytical": 0.0, "message": 0.0, "packet": 0.15, "flow": 0.15}
 # By how much the coarser fidelity may be above the finer one, both on the first of all shortest
-# ways. Where nothing contends they agree to the picosecond; where messages meet, they share a line
-# one after the other, and their packets by turns.
+# ways. Where nothing contends they agree to the picosecond.
 ANALYTICAL_ABOVE_MESSAGE = 0.0
-MESSAGE_ABOVE_PACKET = 0.05
+MESSAGE_ABOVE_PACKET = 0.02
 RUN = ["run", "study.yaml", "--json", "--out", "out", "--ignore-memory", "--threads", "1"]
 FAULTS = ["slow_links: [{share: 0.5, factor: 2}]", "slow_switches: [{switches: [s0], factor: 2}]",
           "failed_links: [{share: 0.15}]",

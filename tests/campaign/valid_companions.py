@@ -11,6 +11,7 @@ import tempfile
 import valid_inputs as valid
 from campaign import ROOT
 
+CONFIGS = ROOT / "configs"
 MODEL = "{name: small, layers: 2, hidden: 64, ffn: 128, heads: 4, vocabulary: 100}"
 SERVING = [
     """study: loads
@@ -227,6 +228,3 @@ def left_by_runs(binary):
 
 def validation_rows():
     return [{"mine.csv": ROWS}]
-
-
-CONFIGS = ROOT / "configs"
