@@ -75,10 +75,11 @@ const Accelerator& checked(const Accelerator& accelerator) {
         fmt::format("accelerator \"{}\": overlap slowdown: \"{}\"; expected 1 to {}",
                     accelerator.name, accelerator.overlap_slowdown, kOverlapMax));
   }
-  if (!(accelerator.sustained_slowdown >= 1 && accelerator.sustained_slowdown <= kSustainedMax)) {
+  for (const SustainedSlowdown& point : accelerator.sustained) {
+    if (point.slowdown >= 1 && point.slowdown <= kSustainedMax) continue;
     throw core::InputError(
         fmt::format("accelerator \"{}\": sustained slowdown: \"{}\"; expected 1 to {}",
-                    accelerator.name, accelerator.sustained_slowdown, kSustainedMax));
+                    accelerator.name, point.slowdown, kSustainedMax));
   }
   return accelerator;
 }

@@ -423,6 +423,15 @@ ClassTotals Outcome::total() const {
   return all;
 }
 
+double Outcome::idle_share() const {
+  double computing = 0, whole = 0;
+  for (const ClassTotals& c : classes_) {
+    computing += static_cast<double>(c.time_ps[index_of(TimeClass::compute)]);
+    for (const DeviceTime ps : c.time_ps) whole += static_cast<double>(ps);
+  }
+  return whole > 0 ? 1 - computing / whole : 0;
+}
+
 std::uint64_t Outcome::devices() const { return total().devices; }
 
 std::uint64_t Outcome::unfinished() const {

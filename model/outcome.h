@@ -112,6 +112,8 @@ class Outcome {
 
   [[nodiscard]] std::span<const ClassTotals> classes() const { return classes_; }  // by program
   [[nodiscard]] ClassTotals total() const;
+  // Of the devices' time, in which nothing is computed; 0 where no time has passed.
+  [[nodiscard]] double idle_share() const;
   [[nodiscard]] const BackgroundTotals& background() const { return background_; }
   [[nodiscard]] std::uint64_t devices() const;
   // What the network counted; zeros but at packet fidelity.

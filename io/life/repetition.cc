@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <utility>
 #include <variant>
 
 #include "core/error.h"
 #include "io/life/agreement.h"
+#include "io/life/idle_share.h"
 #include "io/life/simulate.h"
 #include "io/life/study_run.h"
 #include "io/study/in_file.h"
@@ -200,6 +202,14 @@ class RepeatedSteps {
 }  // namespace
 
 RunReport simulate(const Study& study, const RunOptions& options, pdes::Transport& transport) {
+  if (study.finds_idle_share) {
+    const auto begun = TimeLimit::Clock::now();
+    const Study found = with_idle_share_found(study, options, transport);
+    const std::chrono::duration<double> taken = TimeLimit::Clock::now() - begun;
+    RunReport report = simulate(found, options, transport);
+    report.setup_s += taken.count();
+    return report;
+  }
   if (study.repeating == Repeating::off) return simulate_all_of(study, options, {}, transport);
   Study copy = study;
   std::string why(why_steps_differ(copy, options));

@@ -259,6 +259,14 @@ Json pedigree_json(const Outcome& outcome) {
   return json;
 }
 
+// What devices' idle time makes of their clock.
+Json clock_json(const RunReport& r) {
+  const model::Accelerator& accelerator = r.study->system.accelerator;
+  return {{"sustained_slowdown", accelerator.sustained_slowdown()},
+          {"idle_share_assumed", accelerator.idle_share},
+          {"idle_share", r.outcome->idle_share()}};
+}
+
 void add_waiting(const Outcome& outcome, Json& summary) {
   if (outcome.unfinished() == 0) return;
   Json waiting = Json::array();
@@ -337,6 +345,7 @@ std::string summary_json(const RunReport& r) {
   summary["compute"] = compute_json(r);
   if (Json passes = passes_json(outcome); !passes.empty()) summary["passes"] = std::move(passes);
   summary["pedigree"] = pedigree_json(outcome);
+  summary["clock"] = clock_json(r);
   summary["classes"] = classes(outcome);
   summary["jobs"] = jobs_json(r);
   if (Json served = served_json(r); !served.empty()) summary["serving"] = std::move(served);

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <vector>
 
@@ -13,9 +14,9 @@
 #include "io/report/append.h"
 #include "io/report/energy_report.h"
 #include "io/report/flow_facts.h"
-#include "io/report/skip_facts.h"
 #include "io/report/memory_report.h"
 #include "io/report/served_report.h"
+#include "io/report/skip_facts.h"
 #include "io/report/statements.h"
 #include "io/report/step_path.h"
 #include "model/compute_times.h"
@@ -245,6 +246,24 @@ void add_pedigree(const Outcome& outcome, std::string& out) {
          100 * outcome.step_time_error());
 }
 
+// How far idle time may be from what was assumed of it.
+constexpr double kIdleShareOff = 0.03;
+
+// What the clock of busy devices makes of kernels that were measured in bursts.
+void add_clock(const RunReport& r, std::string& out) {
+  const model::Accelerator& accelerator = r.study->system.accelerator;
+  if (accelerator.sustained.size() < 2 || accelerator.tables == nullptr) return;
+  const double seen = r.outcome->idle_share();
+  append(out,
+         "  idle {:.1f} % of the time, assumed {:.1f} %: products take {:.3f} times what they "
+         "took in bursts\n",
+         100 * seen, 100 * accelerator.idle_share, accelerator.sustained_slowdown());
+  if (accelerator.idle_share_known || std::abs(seen - accelerator.idle_share) < kIdleShareOff) {
+    return;
+  }
+  out += "    (--set compute.idle_share=simulated assumes what comes out)\n";
+}
+
 void add_packets(const RunReport& r, std::string& out) {
   if (!r.cluster->has_packets()) return;
   const model::PacketTotals& n = r.outcome->packets();
@@ -373,6 +392,7 @@ std::string text_summary(const RunReport& r) {
     add_breakdown(*r.outcome, out);
     out += "\n";
     add_pedigree(*r.outcome, out);
+    add_clock(r, out);
     out += "\n";
   }
   if (r.path) out += path_text(r) + "\n";

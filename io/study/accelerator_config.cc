@@ -192,6 +192,34 @@ const Keys<model::SystolicUnit>& systolic_keys() {
   return keys;
 }
 
+constexpr RealRange kSlowdown{.min = 1, .max = 10};
+
+const Keys<model::SustainedSlowdown>& sustained_keys() {
+  using S = model::SustainedSlowdown;
+  using K = Keys<S>;
+  static const K keys(
+      "accelerator.sustained_slowdown",
+      "A point of a line: what devices that are idle for a share of the time are slowed down by.",
+      {K::real("idle", &S::idle_share, {.min = 0, .max = 1}, "share of the time").required(),
+       K::real("slowdown", &S::slowdown, kSlowdown, "of products and attention").required()});
+  return keys;
+}
+
+void read_sustained(const YamlSection& section, Accelerator& out, const KeySchema& key) {
+  if (!section.has(key.name)) return;
+  if (section.has_text(key.name)) {
+    out.sustained = {{.idle_share = 0, .slowdown = section.real(key.name, kSlowdown)}};
+    return;
+  }
+  for (const YamlSection& point : section.sections(key.name)) {
+    const model::SustainedSlowdown next = sustained_keys().read(point);
+    if (!out.sustained.empty() && next.idle_share <= out.sustained.back().idle_share) {
+      point.fail("idle", "is no more than that of the point before; expected ascending ones");
+    }
+    out.sustained.push_back(next);
+  }
+}
+
 void read_systolic(const YamlSection& section, Accelerator& out, const KeySchema& key) {
   if (!section.has(key.name)) return;
   out.systolic = systolic_keys().read(section.section(key.name));
@@ -251,9 +279,13 @@ const Keys<Accelerator>& accelerator_keys() {
        K::real("overlap_slowdown", &S::overlap_slowdown, {.min = 1, .max = 100},
                "of operations that start beside a collective, whose kernels take part of the "
                "accelerator"),
-       K::real("sustained_slowdown", &S::sustained_slowdown, {.min = 1, .max = 10},
-               "of measured products and attention: what they take for seconds, at the power "
-               "limit, over what they took in bursts"),
+       K::custom("sustained_slowdown",
+                 {ValueShape::real(kSlowdown),
+                  ValueShape::list_of(ValueShape::mapping(sustained_keys().schema()))},
+                 "of measured products and attention: what they take for seconds, at the power "
+                 "limit, over what they took in bursts; one number, or by `compute.idle_share`",
+                 read_sustained)
+           .otherwise("1"),
        K::section("efficiency", whole_accelerator, efficiencies_keys(),
                   "shares of the peaks reached")
            .required(),

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "core/error.h"
 #include "io/study/collectives_config.h"
@@ -15,6 +16,7 @@
 #include "io/study/folder_name.h"
 #include "io/study/packet_config.h"
 #include "io/study/schema_sections.h"
+#include "io/study/suggest.h"
 #include "model/compute/jitter.h"
 #include "model/workload/validate.h"
 
@@ -105,6 +107,28 @@ const Keys<Study>& by_operation_keys() {
 
 Study& same_study(Study& study) { return study; }
 
+constexpr const char* kSimulated = "simulated";
+
+void read_idle_share(const YamlSection& section, Study& out, const KeySchema& key) {
+  if (!section.has(key.name)) return;
+  const std::string word = section.has_text(key.name) ? section.text(key.name) : "";
+  if (word != kSimulated) {
+    if (!word.empty() && std::isalpha(static_cast<unsigned char>(word.front())) != 0) {
+      section.fail(key.name, fmt::format("\"{}\" is no number; expected one in [0, 1], or {}",
+                                         printable(word), kSimulated));
+    }
+    out.system.accelerator.idle_share = section.real(key.name, {.min = 0, .max = 1});
+    out.system.accelerator.idle_share_known = true;
+    return;
+  }
+  out.finds_idle_share = true;
+  for (const JobConfig& job : out.jobs) {
+    if (job.serving == nullptr) continue;
+    section.fail(key.name, fmt::format("is {}, and job \"{}\" serves requests; expected a number",
+                                       kSimulated, job.name));
+  }
+}
+
 const Keys<Study>& compute_keys() {
   using K = Keys<Study>;
   static const K keys(
@@ -118,6 +142,13 @@ const Keys<Study>& compute_keys() {
            .otherwise("none"),
        K::flag("graphs", &Study::launches_graphs,
                "kernels are launched as graphs (CUDA's, say): `graph_launch_latency`"),
+       K::custom("idle_share",
+                 {ValueShape::real({.min = 0, .max = 1}), ValueShape::choice({kSimulated})},
+                 "share of the time in which devices compute nothing, as is assumed for the "
+                 "accelerator's `sustained_slowdown`; `simulated`: found by simulating the study "
+                 "at fidelity `analytical` first",
+                 read_idle_share)
+           .otherwise("0.15"),
        K::custom("jitter",
                  {ValueShape::real(kJitterRange), ValueShape::mapping(jitter_schema())},
                  "relative deviation of compute times, drawn from the seed",

@@ -69,6 +69,7 @@ struct Study {
   Repeating repeating = Repeating::off;
   model::ComputeChoice compute = {.fidelity = model::ComputeFidelity::table};
   bool launches_graphs = false;  // kernels, without the host between them
+  bool finds_idle_share = false;  // the accelerator's, before the run (io/life/idle_share.h)
   model::VariationSpec compute_jitter;
   std::vector<model::Slowdown> slow_devices;
   std::vector<model::LinkFaultSpec> link_faults;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/time.h"
 #include "model/compute/calibration.h"
@@ -43,6 +44,17 @@ struct PowerSpec {
   }
 };
 
+// Of the time of a device that trains, in which nothing is computed, where nobody knows better.
+constexpr double kUsualIdleShare = 0.15;
+
+// What measured products and attention take over what they took in bursts of milliseconds, on a
+// device that has been busy for seconds but for a share of the time: the power limit lowers the
+// clock, the more the less it is idle.
+struct SustainedSlowdown {
+  double idle_share = 0;  // in [0, 1]
+  double slowdown = 1;    // >= 1
+};
+
 struct Accelerator {
   std::string name;
   std::array<double, kDataTypeCount> matrix_flops_per_s{};  // by schema::DataType; 0: not offered
@@ -61,9 +73,9 @@ struct Accelerator {
   // as long, >= 1: the collective's kernels hold part of the multiprocessors and of the memory's
   // bandwidth, also while they wait for other members.
   double overlap_slowdown = 1;
-  // What measured products and attention take on a device that has been busy for seconds over what
-  // they took in bursts, >= 1: the power limit lowers the clock.
-  double sustained_slowdown = 1;
+  std::vector<SustainedSlowdown> sustained = {};  // ascending in idle_share; empty: no slowdown
+  double idle_share = kUsualIdleShare;            // of its devices, in [0, 1]
+  bool idle_share_known = false;                  // no guess
   std::array<Efficiency, kOperationCount> efficiency{};  // by schema::Operation
   PowerSpec power;
   std::shared_ptr<const KernelTables> tables = {};       // measured kernels; null: none
@@ -72,6 +84,10 @@ struct Accelerator {
   std::shared_ptr<const KernelTables> power_tables = {};
   std::optional<SystolicUnit> systolic = {};             // none: it has no such arrays
   Calibration calibration;
+
+  // That of `idle_share`: between two points of `sustained` on the line through both, beyond the
+  // first or the last what that one has.
+  [[nodiscard]] double sustained_slowdown() const;
 };
 
 }  // namespace exawarp::model

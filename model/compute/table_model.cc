@@ -21,6 +21,10 @@ constexpr double kDerivedError = 0.10;
 // Where no backward pass was measured: 10 FLOPs a pair and element of flash attention for 4.
 constexpr double kBackwardRatio = 2.5;
 constexpr double kBackwardError = 0.15;
+// Of what a device's lower clock adds: layers differ by a fifth. A device that is idle for less or
+// for longer than was guessed is slowed down by half as much again, or half.
+constexpr double kSlowdownSpread = 0.2;
+constexpr double kGuessedSlowdownSpread = 0.5;
 
 double real(std::uint64_t value) { return static_cast<double>(value); }
 
@@ -136,10 +140,11 @@ std::optional<TableModel::Time> TableModel::of(const StreamShape& shape,
 double TableModel::sustained_factor(const ComputeOperation& operation, double us) const {
   const double peak = accelerator_.matrix_flops_per_s.at(
       static_cast<std::size_t>(operation.data_type));
-  if (accelerator_.sustained_slowdown == 1 || !(peak > 0)) return 1;
+  const double slowdown = accelerator_.sustained_slowdown();
+  if (slowdown == 1 || !(peak > 0)) return 1;
   const double reached = real(operation.flops) / (us * 1e-6 * peak);
   const double share = std::min(1.0, reached / accelerator_.power.compute_saturation);
-  return 1 + (accelerator_.sustained_slowdown - 1) * share;
+  return 1 + (slowdown - 1) * share;
 }
 
 // Of heads of 192 for queries and keys (of them 64 rotary) and 128 for values; no keys.
@@ -310,8 +315,8 @@ std::optional<Priced> TableModel::price(const ComputeOperation& operation) const
   if (!time || !(time->us * kPsPerUs < kDurationMaxPs)) return std::nullopt;
   const double sustained = sustained_factor(operation, time->us);
   time->us *= sustained;
-  // Devices that are idle for less or for longer are slowed down by half as much again, or half.
-  time->relative_error = std::hypot(time->relative_error, 0.5 * (sustained - 1) / sustained);
+  const double spread = accelerator_.idle_share_known ? kSlowdownSpread : kGuessedSlowdownSpread;
+  time->relative_error = std::hypot(time->relative_error, spread * (sustained - 1) / sustained);
   const core::Time runs{static_cast<std::int64_t>(std::ceil(time->us * kPsPerUs))};
   return Priced{.duration = accelerator_.launch_latency + runs,
                 .provenance = time->provenance,

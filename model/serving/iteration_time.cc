@@ -421,7 +421,7 @@ IterationTime::IterationTime(const IterationSpec& spec, const Accelerator& accel
   has_scans_ = spec.model.mamba.heads != 0;
   Accelerator graph = accelerator;
   graph.launch_latency = accelerator.graph_launch_latency;
-  graph.sustained_slowdown = 1;  // decode's kernels, which memory bounds, leave power for prompts'
+  graph.sustained.clear();  // decode's kernels, which memory bounds, leave power for prompts'
   const KernelPrices prices(spec, graph);
   for (const std::uint64_t n : quarter_octaves(kTokensGridMax)) {
     linear_.add(n, prices.linear(n));

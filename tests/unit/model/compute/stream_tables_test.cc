@@ -108,7 +108,7 @@ TEST_F(StreamTables, ProductsOfConvertedOperandsHaveTheirOwn) {
 TEST_F(StreamTables, ADeviceBusyForSecondsTakesLongerForWhatFillsItsMatrixUnits) {
   tables_->add(table("gemm", {"m", "n", "k"}, {{{}, {64, 256, 128}, 10}}, "fp8"));
   tables_->add(table("add", {"elements"}, {{{}, {4096}, 6}}));
-  accelerator_.sustained_slowdown = 1.2;
+  accelerator_.sustained = {{.idle_share = 0, .slowdown = 1.2}};
   const auto with_peak = [&](double flops_per_s) {
     accelerator_.matrix_flops_per_s[static_cast<std::size_t>(schema::DataType::FP8)] = flops_per_s;
     return us(eight_bits(false));
@@ -116,8 +116,30 @@ TEST_F(StreamTables, ADeviceBusyForSecondsTakesLongerForWhatFillsItsMatrixUnits)
   EXPECT_NEAR(with_peak(0.5e12), 12, 0.01);
   EXPECT_NEAR(with_peak(0.4194304e12 * 10), 10 * (1 + 0.2 * 0.1 / 0.4), 0.01);
   EXPECT_NEAR(us(moved(Kernel::ADD, 32, 128)), 6, 0.01) << "memory's kernels take what they took";
-  accelerator_.sustained_slowdown = 1;
+  accelerator_.sustained.clear();
   EXPECT_NEAR(with_peak(0.5e12), 10, 0.01);
+}
+
+TEST(SustainedSlowdown, LiesOnLinesBetweenWhatWasMeasured) {
+  Accelerator chip;
+  EXPECT_EQ(chip.sustained_slowdown(), 1);
+  chip.sustained = {{.idle_share = 0.1, .slowdown = 1.3},
+                    {.idle_share = 0.15, .slowdown = 1.1},
+                    {.idle_share = 0.5, .slowdown = 1}};
+  EXPECT_EQ(chip.sustained_slowdown(), 1.1) << "15 % are the default";
+  const auto at = [&](double idle_share) {
+    chip.idle_share = idle_share;
+    return chip.sustained_slowdown();
+  };
+  EXPECT_EQ(at(0), 1.3);
+  EXPECT_EQ(at(0.1), 1.3);
+  EXPECT_NEAR(at(0.125), 1.2, 1e-12);
+  EXPECT_NEAR(at(0.325), 1.05, 1e-12);
+  EXPECT_EQ(at(0.5), 1);
+  EXPECT_EQ(at(1), 1);
+  chip.sustained = {{.idle_share = 0, .slowdown = 1.2}};
+  EXPECT_EQ(at(0), 1.2);
+  EXPECT_EQ(at(0.7), 1.2);
 }
 
 }  // namespace
