@@ -28,6 +28,7 @@ FAULTS = ["slow_links: [{share: 0.5, factor: 2}]", "slow_switches: [{switches: [
           "failed_links: [{share: 0.15}]",
           "slow_links: [{share: 0.3, factor: 3}], failed_links: [{share: 0.1, seed: 3}]"]
 LEAST_OF_ALL_LANES = 4096 * 8 * 4  # bytes: 4 KiB from each of 8 devices to the next in each lane
+CHAIN_MAX = 32  # messages one after another, of a collective of 8 devices
 COLLECTIVES = ["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce",
                "gather", "scatter", "permute", "barrier"]
 ALGORITHMS = {
@@ -192,7 +193,11 @@ def sizes_and_rates_scale(case):
         size=study.size * times, node_rate=study.node_rate * times,
         link_rate=study.link_rate * times,
         packet_size=study.packet_size * times))["simulated_time_ps"]
-    equal(f"{study.fidelity}: sizes and rates times N change the time", after, before, study)
+    # A flow ends at the next whole picosecond, by a share in whole units, which thirds are not: each
+    # message of a chain may be a picosecond off, and no chain of eight devices has more than these.
+    off = CHAIN_MAX if study.fidelity == "flow" else 0
+    if abs(after - before) > off:
+        equal(f"{study.fidelity}: sizes and rates times N change the time", after, before, study)
 
 
 def times_scale(case):

@@ -22,6 +22,7 @@ host_bandwidth: 16 GB/s
 launch_latency: 1 us
 efficiency:
   other: {compute: 0.5, memory: 0.8}
+sustained_slowdown: [{idle: 0, slowdown: 1.2}, {idle: 0.15, slowdown: 1.1}, {idle: 1, slowdown: 1}]
 """
 FABRIC = """name: fabric
 node:
@@ -113,7 +114,8 @@ STUDY_ADDITIONS = [
     "start: 6.8 us}\n    - {type: all_reduce, algorithm: ring, hierarchical: true, across: "
     "halving,\n       channels: 2, both_ways: true, chunk: 64 KiB, payload: 0.9,\n"
     "       step: {node: 1 us, scale_out: 2 us}}\n    - {type: all_gather, algorithm: bruck}\n",
-    "network: {fidelity: analytical}\ndescription: \"a step\"\n",
+    "network: {fidelity: analytical}\ndescription: \"a step\"\ncompute: {idle_share: 0.3}\n",
+    "compute: {idle_share: simulated}\nfold: auto\n",
 ]
 JOBS = """study: jobs
 devices: 16

@@ -169,6 +169,9 @@ std::vector<std::string> study_seeds() {
       study + settings,
       overridden(study, {"system.accelerator.launch_latency=9 us",
                          "workload.transformer.parallel.data=4"}),
+      overridden(study, {"compute.idle_share=simulated",
+                         "system.accelerator.sustained_slowdown=[{idle: 0, slowdown: 1.2}, "
+                         "{idle: 0.15, slowdown: 1.1}, {idle: 1, slowdown: 1}]"}),
       study + kFaults + "network: " + kLatencyJitter,
       study + kCollectives,
       study + "network: {fidelity: analytical}\n",

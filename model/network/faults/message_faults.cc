@@ -49,25 +49,36 @@ std::optional<DeviceId> MessageFaults::cut_off_from(DeviceId to, Time at) const 
 MessageFaults::Path MessageFaults::follow(DeviceId from, DeviceId to, const UsualTransfer& usual,
                                             Time start) const {
   const VertexId at{from.value}, end{to.value};
+  const Sent sent{.start = start, .wire = usual.wire, .rate = interface_rate(from, to)};
   Path path{};
   if (!routes_.ports(at, end, Way::begins, start).empty()) {
-    leg(at, end, {.start = start, .wire = usual.wire}, path);
+    leg(at, end, sent, path);
     return path;
   }
   const std::optional<VertexId> over = routes_.detour(at, from, to, start);
+  Sent rest = sent;
   if (!over) {
-    leg(at, end, {.start = start, .wire = usual.wire, .around = true}, path);
+    rest.around = true;
+    leg(at, end, rest, path);
     return path;
   }
-  const std::int64_t rate = leg(at, *over, {.start = start, .wire = usual.wire}, path);
+  leg(at, *over, sent, path);
   path.latency += topology_->forwarding_latency(*over);
-  leg(*over, end, {.start = start, .wire = usual.wire, .rate = rate, .way = Way::goes_on}, path);
+  rest.way = Way::goes_on;
+  leg(*over, end, rest, path);
   return path;
 }
 
-// Follows live ports. Returns the rate of the first link of all, which the time on the wire is
-// computed with; a link of twice that rate has to be slower by more than two before anyone notices.
-std::int64_t MessageFaults::leg(VertexId at, VertexId to, Sent sent, Path& path) const {
+// Of the interface whose time a message takes. The sender's own port may be one into its node,
+// where the way begins with a faster link; the receiver's is not.
+std::int64_t MessageFaults::interface_rate(DeviceId from, DeviceId to) const {
+  const Link link = topology_->link({to.value}, topology_->message_route(from, to).rx_port);
+  return topology_->link_kinds()[link.kind].bandwidth_bytes_per_s;
+}
+
+// Follows live ports. A link of twice the interface's rate has to be slower by more than two before
+// anyone notices.
+void MessageFaults::leg(VertexId at, VertexId to, Sent sent, Path& path) const {
   const VertexId from = at;
   while (at != to) {
     const PortChoices choices = sent.around
@@ -79,7 +90,6 @@ std::int64_t MessageFaults::leg(VertexId at, VertexId to, Sent sent, Path& path)
     if (at != from) path.latency += topology_->forwarding_latency(at);
     const LinkKind& kind = topology_->link_kinds()[link.kind];
     path.latency += kind.latency;
-    if (sent.rate == 0) sent.rate = kind.bandwidth_bytes_per_s;
     if (faults_.touches(at, port)) {
       const std::int64_t rate = std::max(sent.rate, kind.bandwidth_bytes_per_s);
       const Time here = core::time_to_end(
@@ -89,7 +99,6 @@ std::int64_t MessageFaults::leg(VertexId at, VertexId to, Sent sent, Path& path)
     at = link.peer;
     sent.way = Way::goes_on;
   }
-  return sent.rate;
 }
 
 }  // namespace exawarp::model

@@ -60,11 +60,12 @@ class MessageFaults {
   using Way = LiveRoutes::Way;
   struct Sent {
     core::Time start, wire;
-    std::int64_t rate = 0;  // of the first link; 0: not yet known
+    std::int64_t rate;      // bytes/s that `wire` was computed with
     bool around = false;    // over any links that are left
     Way way = Way::begins;
   };
-  std::int64_t leg(VertexId at, VertexId to, Sent sent, Path& path) const;
+  [[nodiscard]] std::int64_t interface_rate(core::DeviceId from, core::DeviceId to) const;
+  void leg(VertexId at, VertexId to, Sent sent, Path& path) const;
 
   std::unique_ptr<Topology> topology_;
   LinkFaults faults_;

@@ -84,6 +84,26 @@ TEST(MessageFaults, AFailedLinkOfATorusCostsTwoLinksMoreEachTimeItIsWanted) {
   EXPECT_EQ(around.time, usual.time + 2 * (2 * kLatency + 2 * Time{50'000}));
 }
 
+TEST(MessageFaults, AWayAroundThroughANodeIsAsSlowAsItsSlowestLink) {
+  // 0 -> NVSwitch -> 1 -> 5 -> 4: a link into the node that carries a third of its ten times is
+  // faster than the torus's, and nobody notices.
+  Fabric fabric = torus_of({4, 2});
+  fabric.nodes =
+      NodesSpec{.devices = 4, .bandwidth_bytes_per_s = 10'000'000'000, .latency = kLatency};
+  const Time wire{1'000'000'000};
+  const auto wire_with = [&](const std::vector<LinkFaultSpec>& slow) {
+    std::vector<LinkFaultSpec> all{on_link({true, 0}, {true, 4})};
+    all.insert(all.end(), slow.begin(), slow.end());
+    const MessageFaults faults(make_topology(fabric, 8), all, {}, 1);
+    const auto travel = faults.travel({0}, {4}, {.ready = {}, .wire = wire, .latency = {}});
+    return travel ? travel->wire : Time::max();
+  };
+  EXPECT_EQ(wire_with({}), wire);
+  EXPECT_EQ(wire_with({on_link({true, 0}, {false, 0}, 3'000'000)}), wire);
+  EXPECT_EQ(wire_with({on_link({true, 0}, {false, 0}, 20'000'000)}), 2 * wire);
+  EXPECT_EQ(wire_with({on_link({true, 1}, {true, 5}, 3'000'000)}), 3 * wire);
+}
+
 TEST(MessageFaults, AFailureThatEndsHoldsTheRingUntilThen) {
   ClusterOptions options;
   options.link_faults = {on_link({true, 3}, {false, 0})};
