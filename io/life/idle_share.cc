@@ -38,7 +38,7 @@ Study to_look_at(const Study& study) {
 double found_idle_share(const Study& study, const RunOptions& options) {
   Study look = to_look_at(study);
   model::Accelerator& accelerator = look.system.accelerator;
-  if (accelerator.sustained.size() < 2) return accelerator.idle_share;  // it makes no difference
+  if (!accelerator.slows_by_idle_share()) return accelerator.idle_share;
   const TimeLimit limit(options.time_limit_s.value_or(study.engine.time_limit_s), options.started);
   for (int i = 0; i < kSimulationsMax; ++i) {
     const auto alone = pdes::make_single_transport();

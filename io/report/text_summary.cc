@@ -252,7 +252,7 @@ constexpr double kIdleShareOff = 0.03;
 // What the clock of busy devices makes of kernels that were measured in bursts.
 void add_clock(const RunReport& r, std::string& out) {
   const model::Accelerator& accelerator = r.study->system.accelerator;
-  if (accelerator.sustained.size() < 2 || accelerator.tables == nullptr) return;
+  if (!accelerator.slows_by_idle_share()) return;
   const double seen = r.outcome->idle_share();
   append(out,
          "  idle {:.1f} % of the time, assumed {:.1f} %: products take {:.3f} times what they "

@@ -88,6 +88,10 @@ struct Accelerator {
   // That of `idle_share`: between two points of `sustained` on the line through both, beyond the
   // first or the last what that one has.
   [[nodiscard]] double sustained_slowdown() const;
+  // Whether `idle_share` makes a difference: to measured kernels, where there are several points.
+  [[nodiscard]] bool slows_by_idle_share() const {
+    return tables != nullptr && sustained.size() > 1;
+  }
 };
 
 }  // namespace exawarp::model

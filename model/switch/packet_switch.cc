@@ -47,12 +47,12 @@ void handle_packet_switch(const PacketNetwork& network, void* memory, const pdes
   Ports ports(network, at, parts.ports, parts.buffers, state.ports, ctx);
   Forwarder forwarder(network, at, ports, ctx);
   FrozenPorts frozen(network, ports, parts.frozen_of(state), ctx);
-  if ((state.extras & PortSlots::kSkips) != 0 && frozen.keep(event)) return;
+  if (PortSlots::skips(state.extras) && frozen.keep(event)) return;
   switch (static_cast<PacketEvent>(event.kind)) {
     case PacketEvent::packet: {
       auto packet = event.as<Packet>();
       std::uint32_t foreseen = event.foreseen;
-      if ((state.extras & PortSlots::kSkips) != 0 && packet.type() != PacketType::data) {
+      if (PortSlots::skips(state.extras) && packet.type() != PacketType::data) {
         const std::uint32_t out = choose_port(network, ports, at, packet, foreseen);
         if (out < ports.count() && frozen.is_still(out)) {
           forwarder.consumed(packet);

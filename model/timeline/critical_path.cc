@@ -552,13 +552,13 @@ std::uint32_t job_of(const DeviceModel& model, std::uint32_t program) {
 std::optional<CriticalPath> critical_path(const Cluster& cluster, const Timeline& timeline) {
   const DeviceModel& model = cluster.devices();
   const TimelineOptions& options = timeline.options();
-  const std::vector<Slice> slices = timeline.slices();
   const bool has_all = options.tasks_alone && options.from.ps == 0 &&
                        options.until == core::kEndOfTime && !timeline.cut() &&
-                       std::ranges::none_of(model.timeline, [](auto is) { return is == 0; }) &&
-                       std::ranges::all_of(slices, &Slice::ends);
+                       std::ranges::none_of(model.timeline, [](auto is) { return is == 0; });
+  if (!has_all) return {};
+  const std::vector<Slice> slices = timeline.slices();
   const Slice* const last = last_of(slices);
-  if (!has_all || last == nullptr) return {};
+  if (last == nullptr || !std::ranges::all_of(slices, &Slice::ends)) return {};
   CriticalPath out;
   out.job = job_of(model, last->program);
   out.from = model.jobs[out.job].start;

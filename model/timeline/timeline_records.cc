@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/check.h"
+#include "core/varint.h"
 
 namespace exawarp::model {
 namespace {
@@ -30,9 +31,7 @@ class TimelineRecords::Writer {
   explicit Writer(std::byte* at) : at_(at) {}
   void byte(std::uint8_t value) { *at_++ = std::byte{value}; }
   void difference(std::uint64_t value, std::uint64_t base) {
-    std::uint64_t left = zigzag(value - base);
-    for (; left >= 0x80; left >>= 7) byte(static_cast<std::uint8_t>(left | 0x80));
-    byte(static_cast<std::uint8_t>(left));
+    at_ = core::write_varint(zigzag(value - base), at_);
   }
   [[nodiscard]] const std::byte* at() const { return at_; }
 

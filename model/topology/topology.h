@@ -103,6 +103,9 @@ struct MessageRoute {
   std::uint16_t rx_port = 0;   // of the receiver
 };
 
+// Whether a way begins at a vertex, or has come to it on a minimal path.
+enum class Way : std::uint8_t { begins, goes_on };
+
 // Sums of the bandwidths of all links: up to 2^48 links of 2^63 bytes/s.
 __extension__ using WideRate = __int128;
 
@@ -146,6 +149,10 @@ class Topology {
   // The same at a vertex that passes on what began elsewhere, and came to it on a minimal path.
   [[nodiscard]] virtual PortChoices onward(VertexId at, VertexId to) const {
     return minimal(at, to);
+  }
+  // Either, by whether the way begins at `at`.
+  [[nodiscard]] PortChoices towards(VertexId at, VertexId to, Way way) const {
+    return way == Way::begins ? minimal(at, to) : onward(at, to);
   }
 
   // Requires a != b.

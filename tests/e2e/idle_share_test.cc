@@ -14,10 +14,6 @@ namespace {
 using nlohmann::json;
 using Words = std::vector<std::string>;
 
-// Products of 1 to 65 us, which fill the matrix units.
-constexpr const char* kProducts =
-    "exawarp-kernels 1\noperation gemm\ntype bfloat16\naxis m 16 4096\naxis n 16 4096\n"
-    "axis k 16 4096\nscale 0 0.0001\ncells\n";
 const std::string kSlowdown =
     "system.accelerator.sustained_slowdown=[{idle: 0, slowdown: 3}, {idle: 1, slowdown: 1}]";
 const Words kFound{"--set", "compute.idle_share=simulated"};
@@ -27,9 +23,7 @@ class IdleShare : public testing::Test {
   IdleShare() {
     workspace.write("study.yaml", replaced(small_study(), "100 TFLOP/s", "100 GFLOP/s"));
     workspace.write("workload.yaml", small_workload());
-    std::string cells;
-    for (int i = 0; i < 7; ++i) cells += std::string(2, '\0');
-    workspace.write("gemm_bfloat16.xkt", kProducts + cells + "\xff\xa0");
+    workspace.write("gemm_bfloat16.xkt", small_kernel_table());
   }
 
   Ran run(const Words& more) const {

@@ -11,19 +11,12 @@ namespace {
 
 using nlohmann::json;
 
-// Products of 1 us and of 65 us.
-constexpr const char* kTable =
-    "exawarp-kernels 1\noperation gemm\ntype bfloat16\naxis m 16 4096\naxis n 16 4096\n"
-    "axis k 16 4096\nscale 0 0.0001\ncells\n";
-
 class KernelTables : public testing::Test {
  protected:
   KernelTables() {
     workspace.write("study.yaml", small_study());
     workspace.write("workload.yaml", small_workload());
-    std::string cells;
-    for (int i = 0; i < 7; ++i) cells += std::string(2, '\0');
-    write_table(kTable + cells + "\xff\xa0");
+    write_table(small_kernel_table());
   }
 
   void write_table(const std::string& text) const {
@@ -77,7 +70,8 @@ TEST_F(KernelTables, GiveTheSameDigestInEveryMode) {
 }
 
 TEST_F(KernelTables, AFileThatIsNotSoundIsRefused) {
-  write_table(std::string(kTable) + "abc");
+  const std::string table = small_kernel_table();
+  write_table(table.substr(0, table.find("cells\n")) + "cells\nabc");
   const Ran ran = run();
   EXPECT_EQ(ran.exit_code, 2);
   EXPECT_NE(ran.err.find("gemm_bfloat16.xkt:8: 3 bytes of cells; expected 16"), std::string::npos)

@@ -54,4 +54,11 @@ system:
 )";
 }
 
+std::string small_kernel_table() {
+  const std::string cells = std::string(14, '\0') + "\xff\xa0";
+  return "exawarp-kernels 1\noperation gemm\ntype bfloat16\naxis m 16 4096\naxis n 16 4096\n"
+         "axis k 16 4096\nscale 0 0.0001\ncells\n" +
+         cells;
+}
+
 }  // namespace exawarp::tests

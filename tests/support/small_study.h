@@ -9,5 +9,7 @@ namespace exawarp::tests {
 std::string small_study();
 // Its `workload:` mapping as a file of its own.
 std::string small_workload();
+// Measured kernels for it, a file gemm_bfloat16.xkt: products of 1 to 65 us.
+std::string small_kernel_table();
 
 }  // namespace exawarp::tests

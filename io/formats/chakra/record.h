@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <string>
 
+#include "core/varint.h"
+
 namespace exawarp::io {
 
 inline void append_varint(std::uint64_t value, std::string& out) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>((value & 0x7f) | 0x80));
-  out.push_back(static_cast<char>(value));
+  char bytes[core::kVarintBytesMax];
+  out.append(bytes, core::write_varint(value, bytes));
 }
 
 inline void append_record(const google::protobuf::MessageLite& message, std::string& out) {

@@ -1,6 +1,7 @@
 #include "io/formats/perfetto/trace_writer.h"
 
 #include "core/check.h"
+#include "core/varint.h"
 #include "io/perfetto.pb.h"
 
 namespace exawarp::io {
@@ -71,8 +72,7 @@ class Fields {
     return static_cast<std::uint64_t>(field) << 3 | type;
   }
   void varint(std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) put(static_cast<char>(value | 0x80));
-    put(static_cast<char>(value));
+    size_ = static_cast<std::size_t>(core::write_varint(value, bytes_ + size_) - bytes_);
   }
   void put(char byte) { bytes_[size_++] = byte; }
 

@@ -20,7 +20,7 @@ using core::Time;
 struct RememberedPorts {
   std::uint64_t routes = 0;  // EscapeRoutes::id()
   VertexId at{}, to{};
-  LiveRoutes::Way way{};
+  Way way{};
   Time since, until;  // the next change
   PortChoices ports;
 };
@@ -59,7 +59,7 @@ bool LiveRoutes::reaches(VertexId at, VertexId to, Way way, Time now) const {
 
 bool LiveRoutes::look(VertexId at, VertexId to, Way way, Time now, std::uint32_t& looks) const {
   if (at == to) return true;
-  const PortChoices choices = usual_ports(at, to, way);
+  const PortChoices choices = topology_->towards(at, to, way);
   for (const PortChoices::Range range : choices.ranges()) {
     for (std::uint32_t port = range.first; port < range.first + range.count; ++port) {
       if (looks++ == kLooksMax) return false;
@@ -74,7 +74,7 @@ bool LiveRoutes::look(VertexId at, VertexId to, Way way, Time now, std::uint32_t
 }
 
 PortChoices LiveRoutes::ports(VertexId at, VertexId to, Way way, Time now) const {
-  if (!faults_->any_down(now)) return usual_ports(at, to, way);
+  if (!faults_->any_down(now)) return topology_->towards(at, to, way);
   RememberedPorts& known = ports_place_of(at, to);
   const bool fits = known.routes == escape_routes_.id() && known.at == at && known.to == to &&
                     known.way == way && now >= known.since && now < known.until;
@@ -91,7 +91,7 @@ PortChoices LiveRoutes::ports(VertexId at, VertexId to, Way way, Time now) const
 }
 
 PortChoices LiveRoutes::live_ports(VertexId at, VertexId to, Way way, Time now) const {
-  const PortChoices choices = usual_ports(at, to, way);
+  const PortChoices choices = topology_->towards(at, to, way);
   PortChoices live;
   for (const PortChoices::Range range : choices.ranges()) {
     for (std::uint32_t port = range.first; port < range.first + range.count; ++port) {

@@ -33,9 +33,6 @@ class LiveRoutes {
   // not every one is safe (Topology::every_port_is_safe()). Both outlive this.
   LiveRoutes(const Topology& topology, const LinkFaults& faults, EscapeRoutes::Kind kind);
 
-  // Whether a way begins at a vertex or has come to it (Topology::onward()).
-  enum class Way : std::uint8_t { begins, goes_on };
-
   [[nodiscard]] PortChoices ports(VertexId at, VertexId to, Way way, core::Time now) const;
   // `from` is the device that the route began at; `at` where it is now.
   [[nodiscard]] std::optional<VertexId> detour(VertexId at, core::DeviceId from, core::DeviceId to,
@@ -49,9 +46,6 @@ class LiveRoutes {
   [[nodiscard]] const LinkFaults& faults() const { return *faults_; }
 
  private:
-  [[nodiscard]] PortChoices usual_ports(VertexId at, VertexId to, Way way) const {
-    return way == Way::begins ? topology_->minimal(at, to) : topology_->onward(at, to);
-  }
   [[nodiscard]] PortChoices live_ports(VertexId at, VertexId to, Way way, core::Time now) const;
   [[nodiscard]] bool reaches(VertexId at, VertexId to, Way way, core::Time now) const;
   [[nodiscard]] bool look(VertexId at, VertexId to, Way way, core::Time now,

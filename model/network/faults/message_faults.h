@@ -57,7 +57,6 @@ class MessageFaults {
   };
   [[nodiscard]] Path follow(core::DeviceId from, core::DeviceId to, const UsualTransfer& usual,
                             core::Time start) const;
-  using Way = LiveRoutes::Way;
   struct Sent {
     core::Time start, wire;
     std::int64_t rate;      // bytes/s that `wire` was computed with

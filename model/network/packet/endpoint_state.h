@@ -117,7 +117,7 @@ struct EndpointParts : PortParts<Head> {
   void visit(const Has& has, Visitor&& visitor) {
     PortParts<Head>::visit(has, visitor);
     visitor.array(sides, has.ports);
-    visitor.array(runs, (has.extras & PortSlots::kSkips) != 0);
+    visitor.array(runs, PortSlots::skips(has.extras));
     visitor.array(connections, (has.extras & PortSlots::kInOrder) != 0);
   }
 

@@ -28,19 +28,18 @@ std::uint32_t choose_from(const PortChoices& choices, const Hop& hop) {
   return hop.network.routing_policy().choose(hop, choices);
 }
 
-// Whether the packet came to `hop.at` from elsewhere. Of switches nobody needs to know.
-bool goes_on(const Hop& hop) {
-  return hop.network.devices_forward() && hop.at.value != hop.packet.source;
+// Of switches nobody needs to know.
+Way way_of(const Hop& hop) {
+  const bool goes_on = hop.network.devices_forward() && hop.at.value != hop.packet.source;
+  return goes_on ? Way::goes_on : Way::begins;
 }
 
 PortChoices usual_ports(const Hop& hop) {
-  const Topology& topology = hop.network.topology();
-  return goes_on(hop) ? topology.onward(hop.at, hop.to) : topology.minimal(hop.at, hop.to);
+  return hop.network.topology().towards(hop.at, hop.to, way_of(hop));
 }
 
 PortChoices live_ports(const LiveRoutes& routes, const Hop& hop) {
-  const auto way = goes_on(hop) ? LiveRoutes::Way::goes_on : LiveRoutes::Way::begins;
-  return routes.ports(hop.at, hop.to, way, hop.ports.now());
+  return routes.ports(hop.at, hop.to, way_of(hop), hop.ports.now());
 }
 
 VertexId target_of(const Packet& packet) {
@@ -105,7 +104,7 @@ void consider_detour(const PacketNetwork& network, const Ports& ports, VertexId 
   if (const LiveRoutes* live = network.routes()) {
     const Time now = ports.now();
     const bool whole = !live_ports(*live, {network, ports, at, over, packet}).empty() &&
-                       !live->ports(over, to, LiveRoutes::Way::goes_on, now).empty();
+                       !live->ports(over, to, Way::goes_on, now).empty();
     if (!whole) return;
   }
   if (!network.routing_policy().takes_detour({network, ports, at, to, packet}, over)) return;

@@ -66,6 +66,7 @@ struct PortSlots {
   std::uint32_t extras = 0;    // kSkips: each port has a FrozenPort
 
   static constexpr std::uint32_t kSkips = 1, kInOrder = 2;
+  static constexpr bool skips(std::uint64_t extras) { return (extras & kSkips) != 0; }
 
   [[nodiscard]] static PortSlots of(const PacketNetwork& network, std::uint32_t ports) {
     return {ports, network.has_queues() ? network.channels() : 0,
@@ -86,11 +87,11 @@ struct PortParts {
   void visit(const Has& has, Visitor&& visitor) {
     visitor.array(ports, has.ports);
     visitor.array(buffers, std::size_t{has.ports} * has.channels);
-    visitor.array(frozen, (has.extras & PortSlots::kSkips) != 0 ? has.ports : std::size_t{0});
+    visitor.array(frozen, PortSlots::skips(has.extras) ? has.ports : std::size_t{0});
   }
   // Null where the network does not skip.
   [[nodiscard]] Like<Head, FrozenPort>* frozen_of(const Head& head) const {
-    return (head.extras & PortSlots::kSkips) != 0 ? frozen : nullptr;
+    return PortSlots::skips(head.extras) ? frozen : nullptr;
   }
 
   Like<Head, PortState>* ports = nullptr;

@@ -12,7 +12,7 @@ VertexId valiant_waypoint(const Topology& topology, core::DeviceId from, core::D
 std::uint32_t links_between(const Topology& topology, VertexId from, VertexId to) {
   std::uint32_t links = 0;
   for (VertexId at = from; at != to; ++links) {
-    const PortChoices ports = at == from ? topology.minimal(at, to) : topology.onward(at, to);
+    const PortChoices ports = topology.towards(at, to, at == from ? Way::begins : Way::goes_on);
     at = topology.link(at, ports[0]).peer;
   }
   return links;

@@ -60,8 +60,8 @@ void PacketPaths::add(core::DeviceId from, core::DeviceId to, std::uint64_t mess
   const std::uint64_t packets = messages * std::max<std::uint64_t>(1, each);
   const VertexId end{to.value};
   for (VertexId at{from.value}; at != end;) {
-    const bool begins = at.value == from.value;
-    const PortChoices choices = begins ? topology.minimal(at, end) : topology.onward(at, end);
+    const Way way = at.value == from.value ? Way::begins : Way::goes_on;
+    const PortChoices choices = topology.towards(at, end, way);
     if (choices.empty()) return;
     const Link link = topology.link(at, destination_port(choices, topology.spread(at, end)));
     builder_.add_work(atom_of(link.peer), packets);

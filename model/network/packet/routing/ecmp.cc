@@ -16,18 +16,15 @@ constexpr Parameter kParameters[] = {
 
 class Ecmp final : public RoutingPolicy {
  public:
-  explicit Ecmp(const ParameterValues& values) : queue_pairs_(values.count("queue_pairs")) {
-    require_option(queue_pairs_ >= 1, "queue_pairs", "\"0\"; expected at least 1");
+  explicit Ecmp(const ParameterValues& values) {
+    require_option(values.count("queue_pairs") >= 1, "queue_pairs", "\"0\"; expected at least 1");
   }
 
   [[nodiscard]] std::uint32_t choose(const Hop& hop, const PortChoices& choices) const override {
     const Packet& p = hop.packet;
-    const Flow flow{{p.source}, {p.destination}, p.message % queue_pairs_};
+    const Flow flow{{p.source}, {p.destination}, p.message % hop.network.queue_pairs()};
     return ecmp_port(choices, flow_hash(hop.network.options().routing.seed, flow), hop.at);
   }
-
- private:
-  std::uint32_t queue_pairs_;
 };
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST(EscapeRoutes, LeadThroughAThirdLeafWhereTwoHaveNoSpineInCommon) {
   const std::vector<LinkFaultSpec> specs{down(0, 4), down(1, 3)};
   const LinkFaults faults(*t, specs);
   const LiveRoutes routes(*t, faults, EscapeRoutes::Kind::up_then_down);
-  EXPECT_TRUE(routes.ports({0}, {4}, LiveRoutes::Way::begins, Time{0}).empty());
+  EXPECT_TRUE(routes.ports({0}, {4}, Way::begins, Time{0}).empty());
   EXPECT_FALSE(routes.detour({0}, {0}, {4}, Time{0}).has_value());
   EXPECT_TRUE(routes.connected({0}, {4}, Time{0}));
   EXPECT_EQ(length(*t, routes.escape_routes(), {0}, {4}), 6u);

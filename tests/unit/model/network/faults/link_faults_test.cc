@@ -115,8 +115,8 @@ TEST(LiveRoutes, AvoidWhatIsDownBehindTheNextVertex) {
   const LinkFaults faults = faults_of(*topology, {between(node(3), node(4 + 1))});
   const LiveRoutes routes(*topology, faults, EscapeRoutes::Kind::up_then_down);
   const VertexId leaf = topology->vertex_of_switch(0);
-  EXPECT_EQ(routes.ports(leaf, {4}, LiveRoutes::Way::begins, Time{0}).size(), 3u);
-  const PortChoices live = routes.ports(leaf, {12}, LiveRoutes::Way::begins, Time{0});
+  EXPECT_EQ(routes.ports(leaf, {4}, Way::begins, Time{0}).size(), 3u);
+  const PortChoices live = routes.ports(leaf, {12}, Way::begins, Time{0});
   ASSERT_EQ(live.size(), 2u);
   EXPECT_EQ(live[0], 4u);
   EXPECT_EQ(live[1], 6u);
@@ -126,8 +126,8 @@ TEST(LiveRoutes, TakeAWaypointWhereNoMinimalWayIsWhole) {
   const Torus t = torus({4, 4});
   const LinkFaults faults = faults_of(t, {between(device(0), device(1), 0, Time{10})});
   const LiveRoutes routes(t, faults, EscapeRoutes::Kind::up_then_down);
-  EXPECT_EQ(routes.ports({0}, {1}, LiveRoutes::Way::begins, Time{9}).size(), 1u);
-  EXPECT_TRUE(routes.ports({0}, {1}, LiveRoutes::Way::begins, Time{10}).empty());
+  EXPECT_EQ(routes.ports({0}, {1}, Way::begins, Time{9}).size(), 1u);
+  EXPECT_TRUE(routes.ports({0}, {1}, Way::begins, Time{10}).empty());
   // One link aside, one along, one back: through device 4 above or 12 below.
   const auto over = routes.detour({0}, {0}, {1}, Time{10});
   ASSERT_TRUE(over.has_value());
