@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <numeric>
 #include <string>
 
 #include "core/error.h"
@@ -18,8 +19,11 @@ namespace {
 using core::DeviceId;
 using core::Time;
 
-// Shares are exact to 2^-16 bytes a second; less where a link is so fast that 62 bits do not do.
-constexpr std::uint32_t kRateShift = 16;
+// Shares are exact to 2^-47 of the greatest rate that divides all links'; less where a link is so
+// much faster that 62 bits do not do. So sizes and rates that are N times as large make the same
+// shares, and no difference to any time. With 40 bits each for a message's bytes and a second's
+// picoseconds, work has 127.
+constexpr std::uint32_t kRateShift = 47;
 constexpr std::uint32_t kRateBits = 62;
 constexpr std::int64_t kNoticesInLatency = 16;
 
@@ -80,24 +84,26 @@ void FlowNetwork::number_links() {
   hop_shift_ = static_cast<std::uint32_t>(std::bit_width(most - 1));
 }
 
-// In units that the fastest link has room for.
+// In units that all links have a whole number of and the fastest has room for.
 std::vector<std::uint64_t> FlowNetwork::capacities() {
   const Topology& t = topology();
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() >> (63 - kRateBits);
   std::vector<std::uint64_t> rates;
-  std::uint64_t most = 1;
+  std::uint64_t most = 1, divisor = 0;
   for (const LinkKind& kind : t.link_kinds()) {
     const std::int64_t rate = kind.bandwidth_bytes_per_s;
     const bool fits = rate <= kMost / faster_.bandwidth;
     rates.push_back(static_cast<std::uint64_t>(fits ? rate * faster_.bandwidth : kMost));
     most = std::max(most, rates.back());
+    divisor = std::gcd(divisor, rates.back());
   }
-  const auto bits = static_cast<std::uint32_t>(std::bit_width(most));
+  rate_divisor_ = std::max<std::uint64_t>(1, divisor);
+  const auto bits = static_cast<std::uint32_t>(std::bit_width(most / rate_divisor_));
   rate_shift_ = std::min(kRateShift, kRateBits - bits);
   std::vector<std::uint64_t> out(links());
   for (std::uint32_t v = 0; v < t.devices() + t.switches(); ++v) {
     for (std::uint32_t p = 0; p < t.ports({v}); ++p) {
-      out[link_at({v}, p)] = rates[t.link({v}, p).kind] << rate_shift_;
+      out[link_at({v}, p)] = (rates[t.link({v}, p).kind] / rate_divisor_) << rate_shift_;
     }
   }
   return out;
@@ -116,7 +122,7 @@ std::uint32_t FlowNetwork::find_way(DeviceId from, DeviceId to, std::uint32_t la
   const VertexId end{to.value};
   std::uint32_t links = 0;
   for (VertexId at{from.value}; at != end;) {
-    const PortChoices choices = links == 0 ? t.minimal(at, end) : t.onward(at, end);
+    const PortChoices choices = t.towards(at, end, links == 0 ? Way::begins : Way::goes_on);
     if (choices.empty() || links == way.size()) return 0;
     std::uint32_t port = choices[0];
     if (choices.size() > 1) {

@@ -63,15 +63,15 @@ class FlowNetwork {
   // Of any two devices.
   [[nodiscard]] core::Time least_latency() const;
 
-  // Units of rate in one byte a second: a power of two.
-  [[nodiscard]] std::uint32_t rate_shift() const { return rate_shift_; }
-  // Bytes in what a rate carries in a picosecond: exact, as both are whole numbers of it.
+  // Bytes, and what a rate of so many units carries in a picosecond: exact, as both are whole
+  // numbers of it.
   __extension__ using Work = unsigned __int128;
   [[nodiscard]] Work work_of(std::int64_t bytes) const {
     const Work bytes_here = static_cast<Work>(bytes < 0 ? 0 : bytes);
     const Work work = (bytes_here << rate_shift_) * core::kPicosecondsPerSecond;
     return work == 0 ? 1 : work;  // an empty message takes 1 ps
   }
+  [[nodiscard]] Work work_a_ps(std::uint64_t rate) const { return Work{rate} * rate_divisor_; }
 
   // The region's; nobody else's.
   [[nodiscard]] FairShares& shares() const { return *shares_; }
@@ -92,7 +92,8 @@ class FlowNetwork {
   FasterLinks faster_;
   std::vector<std::uint32_t> first_link_;  // by vertex, with one more for the end
   std::uint32_t hop_shift_ = 0;
-  std::uint32_t rate_shift_ = 0;
+  std::uint64_t rate_divisor_ = 1;  // a unit of rate is so many bytes a second
+  std::uint32_t rate_shift_ = 0;    // over 2 to the power of that
   std::unique_ptr<FairShares> shares_;
   std::unique_ptr<Scratch> scratch_;
 };

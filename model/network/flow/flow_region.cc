@@ -271,12 +271,13 @@ void Region::set_rate(std::uint32_t flow, std::uint64_t rate) {
   RegionFlow& record = s_.flows.at(flow);
   if (record.rate == rate) return;
   const auto passed = static_cast<std::uint64_t>((s_.instant - record.since).ps);
-  const FlowNetwork::Work done = FlowNetwork::Work{record.rate} * passed;
+  const FlowNetwork::Work done = network_.work_a_ps(record.rate) * passed;
   const FlowNetwork::Work left = record.left - done;  // > 0, as it is not over
   ctx_.set(record.left, left);
   ctx_.set(record.rate, rate);
   ctx_.set(record.since, s_.instant);
-  const FlowNetwork::Work time = (left + rate - 1) / rate;
+  const FlowNetwork::Work each_ps = network_.work_a_ps(rate);
+  const FlowNetwork::Work time = (left + each_ps - 1) / each_ps;
   const bool ends = time < static_cast<FlowNetwork::Work>(core::kEndOfTime.ps);
   ctx_.set(record.over, ends ? core::sum_to_end(s_.instant, Time{static_cast<std::int64_t>(time)})
                              : core::kEndOfTime);

@@ -48,8 +48,8 @@ bool SteadyParts::has_settled_since(const WatchedFlow& flow, Time changed) const
 
 // In the units of fair shares.
 WidePs SteadyParts::rate_of(const WatchedFlow& flow) const {
-  const WidePs bytes = WidePs{packets_.full_bytes()} * flow.run_packets << flows_.rate_shift();
-  return bytes * core::kPicosecondsPerSecond / flow.run.ps;
+  const std::int64_t bytes = packets_.full_bytes() * flow.run_packets;
+  return static_cast<WidePs>(flows_.work_of(bytes) / flows_.work_a_ps(1)) / flow.run.ps;
 }
 
 // Whether no line of the part gathered last is asked for more than it carries, to within the error
@@ -69,7 +69,9 @@ bool SteadyParts::lines_suffice(bool of_senders_only) const {
       suffice = suffice && apart * 1'000'000 <= share * slack;
     }
     each_link(f, [&](std::uint32_t l) {
-      asked[l] += static_cast<std::uint64_t>(of_senders_only ? share : rate);
+      const WidePs more = of_senders_only ? share : rate;
+      const WidePs most = std::numeric_limits<std::uint64_t>::max() - asked[l];
+      asked[l] += static_cast<std::uint64_t>(std::min(more, most));
     });
   }
   for (const std::uint32_t f : flows_.shares().flows()) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/support/draws.h"
 #include "tests/support/traffic_fixture.h"
 
 namespace exawarp::tests {
@@ -52,7 +53,7 @@ TEST(FlowTimes, AnIncastOfNTakesNTimesTheLine) {
     const auto run = flows_over(
         *topology, {.pattern = TrafficPattern::incast, .message_bytes = 10'000, .senders = n});
     ASSERT_EQ(run.flows.size(), n);
-    // A share is rounded down to 2^-16 bytes a second, a time up to 1 ps.
+    // A share is rounded down to a 2^47th of the line's rate, a time up to 1 ps.
     const Time exact = way_over(1) + n * line_time(10'000);
     for (const auto& flow : run.flows) {
       EXPECT_GE(flow.took, exact);
@@ -110,6 +111,35 @@ TEST(FlowTimes, AParkingLotHoldsTheLongFlowBack) {
   EXPECT_EQ(took(1), way_over(3) + 2 * line_time(4'000));
   EXPECT_EQ(took(0), way_over(3) + 2 * line_time(4'000) + line_time(4'000));
   EXPECT_EQ(took(2), way_over(1) + line_time(8'000));
+}
+
+// Of random messages over two switches, in order of their ends.
+std::vector<Time> random_ends(std::uint64_t seed, std::int64_t times) {
+  tests::Draws draw(seed, 0xf10);
+  std::vector<model::ListedFlow> flows;
+  for (int i = 0; i < 40; ++i) {
+    const std::uint32_t source = draw.below(9);
+    flows.push_back({.source = source,
+                     .destination = (source + draw.between(1, 8)) % 9,
+                     .bytes = times * draw.between(1, 100'000),
+                     .start = Time{draw.below(100'000'000)}});
+  }
+  std::ranges::stable_sort(flows, {}, &model::ListedFlow::start);
+  const auto topology = tests::chain(2, 4, 5, times * kLineBytesPerS);
+  const auto run =
+      flows_over(*topology, {.pattern = TrafficPattern::flows, .flows = listed(std::move(flows))});
+  std::vector<Time> ends;
+  for (const auto& flow : run.flows) ends.push_back(flow.finished);
+  return ends;
+}
+
+TEST(FlowTimes, SizesAndRatesThatAreNTimesAsLargeTakeTheSameTimeToThePicosecond) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const auto once = random_ends(seed, 1);
+    for (const std::int64_t times : {2, 3, 10}) {
+      ASSERT_EQ(random_ends(seed, times), once) << seed << " " << times;
+    }
+  }
 }
 
 TEST(FlowTimes, TheNextMessageOfADeviceWaitsForWordThatTheLastHasLeft) {
