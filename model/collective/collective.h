@@ -79,12 +79,18 @@ struct Blocks {
   std::uint32_t stride = 1;
 };
 
+// What a member hands over to one of its queues follows each other; its queues share an interface
+// in equal parts. Those of two trees have one for each neighbour in either, as NCCL has
+// connections.
+constexpr std::uint8_t kQueuesMax = 8;
+
 struct Transfer {
   std::uint32_t peer = kNoMember;    // kNoMember: into the network, which combines it
   std::uint32_t peer_phase = 0;
   std::int64_t bytes = 0;            // that the sender's interface carries
   std::int64_t bytes_received = 0;   // that the receiver's interface carries
   Blocks blocks;
+  std::uint8_t queue = 0;  // below kQueuesMax: see there
   // A switch sends it, at once: neither time nor a turn on the sender's interface; `bytes` is 0.
   bool by_switch = false;
 };

@@ -65,7 +65,10 @@ Transfer TreeSteps::transfer(std::uint32_t phase, std::uint32_t index) const {
 }
 
 Transfer TreeSteps::up() const {
-  Transfer t{.peer = position_of(node_.parent), .peer_phase = 0, .blocks = {0, c_.members}};
+  Transfer t{.peer = position_of(node_.parent),
+             .peer_phase = 0,
+             .blocks = {0, c_.members},
+             .queue = queue(0)};
   if (kind_.in_network) return t;  // a notice; phase 0 sent the data
   if (c_.type == CollectiveType::GATHER) t.blocks = range(v_, node_.part);
   t.bytes = t.bytes_received = bytes_of(c_, t.blocks);
@@ -77,7 +80,8 @@ Transfer TreeSteps::down(std::uint32_t index) const {
   const std::uint32_t child = node_.child[index];
   Transfer t{.peer = position_of(child),
              .peer_phase = goes_up() ? 1u : 0u,
-             .blocks = {0, c_.members}};
+             .blocks = {0, c_.members},
+             .queue = queue(1 + index)};
   if (kind_.in_network) {
     t.bytes_received = network_bytes(c_);
     return t;

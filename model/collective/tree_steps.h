@@ -6,6 +6,13 @@
 
 namespace exawarp::model {
 
+// Of a member of two trees, Transfer::queue: to its parent in the tree of `shape`, 0, or to a child
+// there, from 1 on.
+constexpr std::uint8_t tree_queue(TreeShape shape, std::uint32_t neighbour) {
+  const std::uint32_t first = shape == TreeShape::mirrored ? kQueuesMax / 2 : 0;
+  return static_cast<std::uint8_t>(first + neighbour);
+}
+
 struct TreeKind {
   TreeShape shape = TreeShape::halving;
   bool two_trees = false;   // of a pair: a root stands above both
@@ -29,6 +36,9 @@ class TreeSteps {
   [[nodiscard]] bool has_parent() const { return node_.parent != kNoMember; }
   [[nodiscard]] Transfer up() const;
   [[nodiscard]] Transfer down(std::uint32_t child) const;
+  [[nodiscard]] std::uint8_t queue(std::uint32_t neighbour) const {
+    return kind_.two_trees ? tree_queue(kind_.shape, neighbour) : std::uint8_t{0};
+  }
   [[nodiscard]] Blocks range(std::uint32_t v, std::uint32_t part) const;
   [[nodiscard]] std::uint32_t position_of(std::uint32_t v) const {
     return static_cast<std::uint32_t>((std::uint64_t{v} + origin_) % c_.members);

@@ -25,7 +25,7 @@ GroupRun::GroupRun(const GroupTask& use, std::uint32_t period)
       interfaces_(kInterfaceCount + use.group.network().further_interfaces()),
       in_network_(runs_in_network(use.c)),
       lanes_(std::size_t{period} * use.c.lanes),
-      sent_(std::size_t{period} * interfaces_),
+      sends_by_(std::size_t{period} * interfaces_),
       received_(std::size_t{period} * interfaces_),
       left_(period) {}
 
@@ -82,10 +82,11 @@ void GroupRun::send(std::uint32_t position, std::uint32_t lane, const Transfer& 
   Time sent = now;
   if (!t.by_switch) {
     Time& left = left_[position];
-    Time& busy = sent_[side_of(position, ends.out)];
-    sent = core::sum_to_end(std::max(now, is_free ? left : busy), wire);
-    if (!is_free) {
-      busy = sent;
+    if (is_free) {
+      sent = std::max(now, left);
+    } else {
+      sent =
+          sends_by_[side_of(position, ends.out)].leaves(LineSender::channel(0, t.queue), wire, now);
       left = std::max(left, sent);
     }
   }

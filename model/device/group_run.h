@@ -78,7 +78,7 @@ class GroupRun {
   [[nodiscard]] Lane& lane_of(std::uint32_t position, std::uint32_t lane) {
     return lanes_[std::size_t{position} * use_.c.lanes + lane];
   }
-  // Into sent_ and received_.
+  // Into sends_by_ and received_.
   [[nodiscard]] std::size_t side_of(std::uint32_t position, Interface interface) const {
     return std::size_t{position} * interfaces_ + static_cast<std::size_t>(interface);
   }
@@ -91,9 +91,9 @@ class GroupRun {
   std::uint32_t period_, interfaces_;
   bool in_network_;
   std::vector<Lane> lanes_;                  // by member and lane
-  std::vector<core::Time> sent_;             // by member and interface: until when it is busy
+  std::vector<SendLineAlone> sends_by_;      // by member and interface
   std::vector<Receiving> received_;          // by member and interface
-  std::vector<core::Time> left_;             // by member: when its own last send has
+  std::vector<core::Time> left_;             // by member: when all that it has sent has left
   core::Time end_;
   std::uint64_t sends_ = 0;
   std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;

@@ -10,6 +10,7 @@
 #include "model/collective/algorithm.h"
 #include "model/collective/cost.h"
 #include "model/device/group_run.h"
+#include "model/device/large_trees.h"
 #include "model/device/ring_run.h"
 
 namespace exawarp::model {
@@ -151,15 +152,6 @@ Time exchange_time(const GroupTask& use) {
   return total;
 }
 
-// With fewer lanes where there are too many to carry out, so that less of them overlaps.
-Time time_by_nodes(const GroupTask& use, std::uint64_t messages_max) {
-  Collective c = use.c;
-  while (collective_messages(c) > messages_max && c.lanes >= 2 * c.node_members) {
-    c.lanes -= c.node_members;
-  }
-  return GroupRun({c, use.choice, use.connection, use.group}, c.members).last_end();
-}
-
 // Whether members do the same, each from its own position on.
 bool turns(const Collective& c) {
   const bool by_pairs = c.sizes.size() > c.members;
@@ -172,10 +164,10 @@ bool turns(const Collective& c) {
 Time group_time(const Collective& c, const Choice& choice, std::uint32_t connection,
                 const GroupNetwork& group, std::uint64_t messages_max) {
   const GroupTask use{c, choice, connection, group};
-  if (description_of(c.algorithm).by_nodes && c.node_members > 1) {
-    return time_by_nodes(use, messages_max);
-  }
-  if (group.uniform()) return time_on(use, *group.uniform());
+  const AlgorithmDescription& algorithm = description_of(c.algorithm);
+  const bool by_nodes = algorithm.by_nodes && c.node_members > 1;
+  if (group.uniform() && !by_nodes) return time_on(use, *group.uniform());
+  if (algorithm.lanes_in_pairs) return large_tree_time(use, messages_max);
   if (runs_round(c) && c.lanes == 1) return ring_time(use);
   const std::uint64_t messages = collective_messages(c);
   const bool is_large = messages > kGroupMessagesWhole;

@@ -15,8 +15,8 @@
 //                    kGroupMessagesMax; exact but for messages that come at one time, which
 //                    devices receive in the order of their senders' ids: 2 % at most where tested.
 //                    Of rings what repeats is skipped (ring_run.h)
-//   by nodes         (AlgorithmDescription::by_nodes) always carried out; above kGroupMessagesMax
-//                    with fewer lanes
+//   two trees        (double_tree, nvls_tree) carried out; above kGroupMessagesMax as
+//                    large_trees.h says
 //   above that       ring with lanes: as one lane, with the lanes of an interface one after the
 //                    other; exchanges: phase by phase, the longest message of up to 16 members;
 //                    trees: as on equal links, those between the first and the last member

@@ -159,9 +159,10 @@ void Stepped<Port>::send(const Task& task, const Place& place, std::uint32_t lan
   const Ends ends = in_network && !model_.network.has_rails()
                         ? Ends{interface, interface}
                         : model_.network.ends_of(interface, self(), peer, number + lane);
-  const Travel way = t.by_switch ? Travel{ctx_.now(), Time{0}, usual}
-                                 : leave(task, {peer, ends.out, in_network && t.bytes == 0},
-                                         {ctx_.now(), wire_out, usual});
+  const bool is_free = in_network && t.bytes == 0;
+  const Travel way =
+      t.by_switch ? Travel{ctx_.now(), Time{0}, usual}
+                  : leave(task, {peer, ends.out, t.queue, is_free}, {ctx_.now(), wire_out, usual});
   if (into_network || way.start == Time::max()) return;
   const bool notice = in_network && t.bytes_received == 0;
   const Time received = notice                        ? Time{0}
@@ -198,7 +199,8 @@ bool Stepped<Port>::post(const Task& task, std::uint32_t lane, DeviceId peer, In
 template <class Port>
 Travel Stepped<Port>::leave(const Task& task, const Handed& message, const UsualTransfer& usual) {
   ChannelState& channel = parts_.channels[task.channel];
-  const LineSender sender = LineSender::channel(program_.channels[task.channel].number);
+  const LineSender sender =
+      LineSender::channel(program_.channels[task.channel].number, message.queue);
   const std::optional<Travel> way =
       message.free
           ? port_.travel(message.to, {std::max(usual.ready, channel.wire), Time{0}, usual.latency})

@@ -46,6 +46,7 @@ class Stepped {
   struct Handed {
     core::DeviceId to;
     Interface interface;
+    std::uint8_t queue;
     bool free;  // takes no time on the interface
   };
   [[nodiscard]] Travel leave(const Task& task, const Handed& message, const UsualTransfer& usual);

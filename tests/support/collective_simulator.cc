@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model/collective/cost.h"
+#include "model/network/message/line.h"
 
 namespace exawarp::tests {
 namespace {
@@ -65,7 +66,7 @@ struct LaneState {
 class Simulation {
  public:
   Simulation(const Collective& c, const model::StepCost& cost)
-      : c_(c), cost_(cost), n_(c.members), tx_(n_), rx_(n_), lanes_(n_) {
+      : c_(c), cost_(cost), n_(c.members), sends_(n_), tx_(n_), rx_(n_), lanes_(n_) {
     for (std::uint32_t p = 0; p < n_; ++p) {
       for (std::uint32_t l = 0; l < c_.lanes; ++l) lanes_[p].push_back({.data = start(p)});
     }
@@ -122,11 +123,11 @@ class Simulation {
   void send(std::uint32_t p, std::uint32_t lane, std::uint32_t phase, std::uint32_t i) {
     const Transfer t = model::transfer_of(c_, p, lane, phase, i);
     const bool free = c_.algorithm == Algorithm::in_network && t.bytes == 0;
-    Time left = std::max(now_, tx_[p]);
-    if (t.by_switch) {
-      left = now_;
-    } else if (!free) {
-      left = tx_[p] = left + model::wire_time(t.bytes, cost_);
+    Time left = t.by_switch ? now_ : std::max(now_, tx_[p]);
+    if (!t.by_switch && !free) {
+      left = sends_[p].leaves(model::LineSender::channel(0, t.queue),
+                              model::wire_time(t.bytes, cost_), now_);
+      tx_[p] = std::max(tx_[p], left);
     }
     if (t.peer == model::kNoMember) return;
     if (t.peer == p || t.peer >= n_) return complain(p, "sends to itself or to nobody");
@@ -233,7 +234,8 @@ class Simulation {
   const Collective& c_;
   model::StepCost cost_;
   std::uint32_t n_;
-  std::vector<Time> tx_, rx_;
+  std::vector<model::SendLineAlone> sends_;
+  std::vector<Time> tx_, rx_;  // until when either side is busy
   std::vector<std::vector<LaneState>> lanes_;
   std::priority_queue<Message, std::vector<Message>, std::greater<>> queue_;
   Time now_;

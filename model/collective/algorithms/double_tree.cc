@@ -12,6 +12,7 @@
 #include "core/check.h"
 #include "model/collective/double_tree_time.h"
 #include "model/collective/exchange.h"
+#include "model/network/message/line.h"
 
 namespace exawarp::model {
 namespace {
@@ -39,7 +40,7 @@ constexpr std::uint32_t kSendsMax = 3;  // to the parent and two children
 // One member's part in one of the two trees: the sends of all its phases, one after the other.
 struct Part {
   std::array<std::uint32_t, kSendsMax> peer{};
-  std::array<std::uint8_t, kSendsMax> peer_phase{};
+  std::array<std::uint8_t, kSendsMax> peer_phase{}, queue{};
   std::array<std::uint8_t, kPhasesMax> receives{};
   std::array<std::uint8_t, kPhasesMax> first_send{};
   std::uint8_t sends = 0;
@@ -59,6 +60,7 @@ Part part_of(const Collective& c, std::uint32_t position, std::uint32_t lane) {
     for (std::uint32_t i = 0; i < phase.sends; ++i) {
       const Transfer t = transfer_of(c, position, lane, p, i);
       part.peer[part.sends] = t.peer;
+      part.queue[part.sends] = t.queue;
       part.peer_phase[part.sends++] = static_cast<std::uint8_t>(t.peer_phase);
     }
   }
@@ -87,14 +89,14 @@ class Run {
       for (std::uint32_t lane = 0; lane < lanes_; ++lane) enter(p, lane, Time{0});
     }
     for (; !arrivals_.empty(); arrivals_.pop()) take(arrivals_.top());
-    Time last;
-    for (const Interface& i : interfaces_) last = std::max({last, i.sent, i.received});
-    return last;
+    for (const Interface& i : interfaces_) last_ = std::max(last_, i.received);
+    return last_;
   }
 
  private:
   struct Interface {
-    Time sent, received;  // until when it is busy
+    SendLineAlone sends;
+    Time received;  // until when that side is busy
   };
   struct Progress {
     std::array<std::uint8_t, kPhasesMax> arrived{};
@@ -122,9 +124,10 @@ class Run {
     const Progress& at = progress(position, lane);
     const std::uint32_t end =
         at.phase + 1u < mine.phases ? mine.first_send[at.phase + 1u] : mine.sends;
-    Time& sent = interfaces_[position].sent;
     for (std::uint32_t i = mine.first_send[at.phase]; i < end; ++i) {
-      sent = core::sum_to_end(std::max(now, sent), wire_);
+      const Time sent =
+          interfaces_[position].sends.leaves(LineSender::channel(0, mine.queue[i]), wire_, now);
+      last_ = std::max(last_, sent);
       arrivals_.push({core::sum_to_end(sent, latency_), position, mine.peer[i],
                       static_cast<std::uint16_t>(lane), mine.peer_phase[i]});
     }
@@ -150,6 +153,7 @@ class Run {
 
   std::uint32_t lanes_;
   Time wire_, latency_;
+  Time last_;                // until which anything that was sent will have left
   std::vector<Part> parts_;  // by member and tree
   std::vector<Interface> interfaces_;
   std::vector<Progress> progress_;  // by member and lane

@@ -34,8 +34,8 @@ struct Place {
   Place(const Collective& c, std::uint32_t position, std::uint32_t lane)
       : in_node(c.node_members), leader_at(lane % in_node), node(position / in_node) {
     leads = position % in_node == leader_at;
-    const bool mirrored = (lane / in_node + leader_at) % 2 != 0;
-    tree = tree_node(mirrored ? TreeShape::mirrored : TreeShape::binary, c.members / in_node, node);
+    if ((lane / in_node + leader_at) % 2 != 0) shape = TreeShape::mirrored;
+    tree = tree_node(shape, c.members / in_node, node);
   }
   [[nodiscard]] bool has_parent() const { return tree.parent != kNoMember; }
   [[nodiscard]] std::uint32_t leader_of(std::uint32_t of_node) const {
@@ -48,6 +48,7 @@ struct Place {
 
   std::uint32_t in_node, leader_at, node;
   bool leads = false;
+  TreeShape shape = TreeShape::binary;
   TreeNode tree;
 };
 
@@ -76,8 +77,10 @@ Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t 
     t.bytes_received = (bytes + others - 1) / others;
   } else if (phase == 1) {
     t.peer = place.leader_of(place.tree.parent);
+    t.queue = tree_queue(place.shape, 0);
   } else if (index < place.tree.children) {
     t.peer = place.leader_of(place.tree.child[index]);
+    t.queue = tree_queue(place.shape, 1 + index);
     t.peer_phase = 1;
   } else {
     EXAWARP_DCHECK(index - place.tree.children < others, index, others);

@@ -7,7 +7,8 @@ namespace exawarp::model {
 using core::Time;
 
 // While this sender has what lies before it, each other has as much, or all that it has left.
-Time SendSharing::leaves_beside_others(LineSender sender, Time wire) {
+template <class Context, class Shares>
+Time LineSharing<Context, Shares>::leaves_beside_others(LineSender sender, Time wire) {
   Time own = wire, others;
   if (line_.shares.empty()) {
     others = std::min(own, clock_ - ctx_.now());
@@ -23,7 +24,8 @@ Time SendSharing::leaves_beside_others(LineSender sender, Time wire) {
   return core::sum_to_end(line_.at, core::sum_to_end(own, others));
 }
 
-void SendSharing::add(LineSender sender, Time wire) {
+template <class Context, class Shares>
+void LineSharing<Context, Shares>::add(LineSender sender, Time wire) {
   if (line_.shares.empty()) {
     ctx_.set(line_.at, ctx_.now());
     ctx_.set(line_.served, Time{0});
@@ -47,7 +49,8 @@ void SendSharing::add(LineSender sender, Time wire) {
 }
 
 // Up to now, but for what is less than a picosecond for each.
-void SendSharing::serve() {
+template <class Context, class Shares>
+void LineSharing<Context, Shares>::serve() {
   Time served = line_.served, left = ctx_.now() - line_.at;
   while (left.ps > 0) {
     std::int64_t senders = 0;
@@ -66,5 +69,8 @@ void SendSharing::serve() {
   ctx_.set(line_.served, served);
   ctx_.set(line_.at, ctx_.now() - left);
 }
+
+template class LineSharing<pdes::Context, pdes::UndoVector<LineShare>>;
+template class LineSharing<NoUndo, SharesAlone>;
 
 }  // namespace exawarp::model

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "core/time.h"
 #include "pdes/context.h"
@@ -21,11 +22,14 @@
 
 namespace exawarp::model {
 
-// Who hands messages over to a line: a collective's channel by its number, a stream, or background.
+// Who hands messages over to a line: a queue of a collective's channel, by the channel's number, a
+// stream, or background.
 struct LineSender {
   std::uint32_t value;
 
-  static constexpr LineSender channel(std::uint16_t number) { return {number}; }
+  static constexpr LineSender channel(std::uint16_t number, std::uint8_t queue = 0) {
+    return {number + queue * 0x4'0000u};
+  }
   static constexpr LineSender stream(std::uint32_t stream) { return {0x1'0000 + stream}; }
   static constexpr LineSender background() { return {0x2'0000}; }
   friend constexpr bool operator==(LineSender, LineSender) = default;
@@ -40,18 +44,45 @@ struct LineShare {
 
 // The sending side, beside the time at which all that was handed over will have left. `sender` is
 // the last that found the line free; `shares` is empty as long as no other has come since.
-struct SendLine {
+template <class Shares>
+struct SendLineOf {
   core::Time at;      // `served` is of that time
   core::Time served;  // what each sender has had since the line was shared, if it has any left
   LineSender sender{};
   std::uint32_t unused = 0;
-  pdes::UndoVector<LineShare> shares;
+  Shares shares;
+};
+using SendLine = SendLineOf<pdes::UndoVector<LineShare>>;
+
+// What an engine's context and a vector in its state are, where nothing is ever rolled back.
+struct NoUndo {
+  core::Time time;
+
+  [[nodiscard]] core::Time now() const { return time; }
+  template <class T>
+  static void set(T& at, const T& value) {
+    at = value;
+  }
+};
+class SharesAlone {
+ public:
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(shares_.size()); }
+  [[nodiscard]] bool empty() const { return shares_.empty(); }
+  [[nodiscard]] LineShare& at(std::uint32_t i) { return shares_[i]; }
+  [[nodiscard]] auto begin() const { return shares_.begin(); }
+  [[nodiscard]] auto end() const { return shares_.end(); }
+  void push_back(const NoUndo&, const LineShare& share) { shares_.push_back(share); }
+  void clear(const NoUndo&) { shares_.clear(); }
+
+ private:
+  std::vector<LineShare> shares_;
 };
 
 // The sending side of a line during one event; `clock`: when all will have left.
-class SendSharing {
+template <class Context, class Shares>
+class LineSharing {
  public:
-  SendSharing(pdes::Context& ctx, core::Time& clock, SendLine& line)
+  LineSharing(Context& ctx, core::Time& clock, SendLineOf<Shares>& line)
       : ctx_(ctx), clock_(clock), line_(line) {}
 
   // When what `sender` hands over now will have left, if it keeps the line for `wire`.
@@ -84,9 +115,29 @@ class SendSharing {
     return std::max(core::Time{0}, share.until - line_.served);
   }
 
-  pdes::Context& ctx_;
+  Context& ctx_;
   core::Time& clock_;
-  SendLine& line_;
+  SendLineOf<Shares>& line_;
+};
+extern template class LineSharing<pdes::Context, pdes::UndoVector<LineShare>>;
+extern template class LineSharing<NoUndo, SharesAlone>;
+using SendSharing = LineSharing<pdes::Context, pdes::UndoVector<LineShare>>;
+
+// A line's sending side by itself.
+class SendLineAlone {
+ public:
+  // Takes what keeps the line for `wire`; returns when it will have left. `now` never falls.
+  core::Time leaves(LineSender sender, core::Time wire, core::Time now) {
+    NoUndo ctx{now};
+    LineSharing<NoUndo, SharesAlone> sharing(ctx, clock_, line_);
+    const core::Time left = sharing.leaves_at(sender, wire);
+    sharing.take(sender, wire);
+    return left;
+  }
+
+ private:
+  core::Time clock_;
+  SendLineOf<SharesAlone> line_;
 };
 
 // The receiving side, beside the time at which all that has come will have been received: it has

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "model/collective/cost.h"
 #include "model/device/group_run.h"
 #include "model/device/ring_run.h"
 #include "tests/support/cluster_fixture.h"
@@ -200,6 +201,42 @@ TEST_F(GroupTime, EstimatesOfLargeGroupsAreNear) {
       const double ratio = picoseconds(group_time(c, kPlain, 0, network, 0)) / exact;
       EXPECT_GE(ratio, c.algorithm == Algorithm::doubling ? 0.7 : 0.94) << text(c);
       EXPECT_LE(ratio, c.algorithm == Algorithm::ring ? 1.02 : 1.2) << text(c);
+    }
+  }
+}
+
+// With a fourth and a sixteenth of the messages, so that levels and lanes are left out. Groups that
+// are larger than what is carried out have more of both, and come out nearer
+// (docs/decisions/0043).
+TEST_F(GroupTime, TreesOfLargeGroupsAreNear) {
+  const auto expect_near = [](const Collective& c, const GroupNetwork& network) {
+    const double exact = picoseconds(GroupRun({c, kPlain, 0, network}, c.members).last_end());
+    for (const auto& [part, error] : {std::pair{4u, 0.1}, std::pair{16u, 0.16}}) {
+      const std::uint64_t most = collective_messages(c) / part;
+      const double ratio = picoseconds(group_time(c, kPlain, 0, network, most)) / exact;
+      EXPECT_NEAR(ratio, 1, error) << text(c) << ", one message in " << part;
+    }
+  };
+  for (const std::uint32_t nodes : {65u, 100u, 128u}) {
+    const GroupNetwork one_each = group(nodes, 4), all = group(4 * nodes);
+    for (const std::int64_t bytes : {400'003, 30'000'000}) {
+      for (const std::uint32_t lanes : {8u, 64u, 256u}) {
+        Collective c{.type = CollectiveType::ALL_REDUCE,
+                     .algorithm = Algorithm::double_tree,
+                     .bytes = bytes,
+                     .members = nodes,
+                     .lanes = lanes};
+        for (const auto type : {CollectiveType::ALL_REDUCE, CollectiveType::BROADCAST}) {
+          c.type = type;
+          expect_near(c, one_each);
+        }
+        c.type = CollectiveType::ALL_REDUCE;
+        c.algorithm = Algorithm::nvls_tree;
+        expect_near(c, one_each);
+        c.members = 4 * nodes;
+        c.node_members = 4;
+        expect_near(c, all);
+      }
     }
   }
 }

@@ -256,6 +256,21 @@ TEST(Fidelities, WhatADeviceSendsByDifferentPortsLeavesSideBySideAsPacketsDo) {
   }
 }
 
+// A leaf of one tree hands all its chunks over before any comes that it passes on in the other.
+TEST(Fidelities, ChunksOfTwoTreesShareALineAsPacketsDo) {
+  const Fabric fabric = on({family(SingleSwitchSpec{1, kLink, kLatencies})});
+  for (const Algorithm algorithm : {Algorithm::double_tree, Algorithm::nvls_tree}) {
+    for (const std::uint32_t members : {4u, 8u, 13u, 24u}) {
+      const CollectiveRule rule{.choice = {.algorithm = algorithm, .chunk_bytes = 100'000}};
+      const auto graph = tests::collectives(CollectiveType::ALL_REDUCE, members, 4'000'000);
+      ClusterOptions options{.collectives = {rule}};
+      const Time by_message = simulated(graph, fabric, options);
+      const double packets = core::to_seconds(simulated(graph, fabric, by_packets(options)));
+      EXPECT_NEAR(core::to_seconds(by_message), packets, packets * 0.04) << members;
+    }
+  }
+}
+
 TEST(Fidelities, AMessageOccupiesThePortsAtItsEndsAndNoOthers) {
   // 23 messages of 10 us each at 10 GB/s, one by each port, and as many come.
   const auto graph = tests::collectives(CollectiveType::ALL_GATHER, 24, 100'000);
