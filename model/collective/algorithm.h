@@ -33,6 +33,7 @@ struct AlgorithmDescription {
   // apart. So lanes may run either way, and a closed walk over the members gives the time.
   bool goes_round = false;
   bool by_nodes = false;  // steps depend on who shares a node (Collective::node_members)
+  bool meets_by_nodes = false;  // partners are met node by node (exchange.h); else by position
   // Types whose data moves up and down a tree, and the tree of a lane. What members do follows from
   // it (tree_steps.h), so that an algorithm of trees alone has no functions for that.
   std::uint32_t tree_types = 0;

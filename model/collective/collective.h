@@ -47,7 +47,7 @@ struct Collective {
   // Ring: this many positions in sequence share a node. Lane c starts each node's stretch of the
   // ring with its (c modulo this)-th member, so that lanes leave the node by different members.
   // Divides `members`; 1: all lanes in the order of positions. nvls_tree: lane c has that member
-  // of each node as its leader.
+  // of each node as its leader. direct, pairwise: partners are met node by node.
   std::uint32_t node_members = 1;
   // All-to-all: bytes from each member to the one d positions further (n of them), or from member
   // s to member t at s * n + t (n * n). Empty: equal shares.

@@ -47,6 +47,21 @@ inline std::uint32_t position_near(const Collective& c, std::uint32_t position) 
   return position < c.members ? position : position - c.members;
 }
 
+// Whom a member sends to after `step` - 1 others: the members of its node, then those of the next
+// node, and so on, of each first the one at its own place there. At no step two send to the same
+// one. In the order of positions, members that are done with their own node, whose messages take an
+// interface of their own, would all begin with the same one of the next.
+inline std::uint32_t partner_at(const Collective& c, std::uint32_t position, std::uint32_t step) {
+  const std::uint32_t in_node = c.node_members;
+  if (in_node == 1) return position_near(c, position + step);
+  const std::uint32_t node = (position / in_node + step / in_node) % (c.members / in_node);
+  return node * in_node + (position + step) % in_node;
+}
+// How many positions `peer` is after `position`.
+inline std::uint32_t distance_to(const Collective& c, std::uint32_t position, std::uint32_t peer) {
+  return position_near(c, c.members - position + peer);
+}
+
 // Of `blocks`, from `position` to `peer`.
 Transfer exchanged(const Collective& c, std::uint32_t position, std::uint32_t peer,
                    std::uint32_t peer_phase, const Blocks& blocks);

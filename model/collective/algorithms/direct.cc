@@ -30,10 +30,9 @@ Phase phase_at(const Collective& c, std::uint32_t position, std::uint32_t, std::
   }
 }
 
-// To the next member first, then the one after it: at no time two members send to the same one.
 Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t,
                      std::uint32_t phase, std::uint32_t index) {
-  const std::uint32_t next = position_at(c, std::uint64_t{position} + 1 + index);
+  const std::uint32_t next = partner_at(c, position, index + 1);
   const auto to = [&](std::uint32_t peer, std::uint32_t peer_phase, const Blocks& blocks) {
     return exchanged(c, position, peer, peer_phase, blocks);
   };
@@ -50,7 +49,7 @@ Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t,
     case T::ALL_GATHER:
       return to(next, 0, {.first = position, .count = 1});
     case T::ALL_TO_ALL:
-      return to(next, 0, {.first = index + 1, .count = 1});
+      return to(next, 0, {.first = distance_to(c, position, next), .count = 1});
     default:  // reducing, the receiver's block; then the own one
       return to(next, phase, {.first = phase == 0 ? next : position, .count = 1});
   }
@@ -78,6 +77,7 @@ const AlgorithmDescription direct{
                     T::REDUCE, T::BARRIER, T::GATHER, T::SCATTER, T::PERMUTE),
     .place = 6,
     .turns = true,
+    .meets_by_nodes = true,
     .phase_count = phases_of,
     .phase_of = phase_at,
     .transfer_of = transfer_at,

@@ -11,8 +11,9 @@ std::uint32_t phases_of(const Collective& c, std::uint32_t, std::uint32_t) { ret
 
 Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t,
                      std::uint32_t phase, std::uint32_t) {
-  return exchanged(c, position, position_at(c, std::uint64_t{position} + phase + 1), phase,
-                   {.first = phase + 1, .count = 1});
+  const std::uint32_t partner = partner_at(c, position, phase + 1);
+  return exchanged(c, position, partner, phase,
+                   {.first = distance_to(c, position, partner), .count = 1});
 }
 
 Time time(const Collective& c, const StepCost& cost) {
@@ -29,6 +30,7 @@ const AlgorithmDescription pairwise{
     .types = set_of(T::ALL_TO_ALL),
     .place = 8,
     .turns = true,
+    .meets_by_nodes = true,
     .phase_count = phases_of,
     .phase_of = one_each_way,
     .transfer_of = transfer_at,

@@ -137,6 +137,30 @@ TEST(Algorithms, ExchangeWhatTheirSizesSay) {
   }
 }
 
+TEST(Algorithms, ThatMeetPartnersNodeByNodeMeetEachOnceAndNoTwoAtATime) {
+  for (const auto& [members, in_node] :
+       {std::pair{12u, 2u}, {12u, 3u}, {12u, 4u}, {12u, 12u}, {35u, 5u}, {64u, 8u}}) {
+    for (Collective c : all_collectives(members, 5'000'011)) {
+      if (!description_of(c.algorithm).meets_by_nodes) continue;
+      c.node_members = in_node;
+      expect_right(c);
+    }
+    Collective c{.type = CollectiveType::ALL_TO_ALL,
+                 .algorithm = Algorithm::direct,
+                 .members = members,
+                 .node_members = in_node};
+    for (std::uint32_t step = 1; step < members; ++step) {
+      std::vector<bool> met(members);
+      for (std::uint32_t p = 0; p < members; ++p) {
+        const std::uint32_t partner = transfer_of(c, p, 0, 0, step - 1).peer;
+        EXPECT_FALSE(met[partner]) << step << " of " << in_node;
+        EXPECT_EQ(partner / in_node == p / in_node, step < in_node) << step << " of " << in_node;
+        met[partner] = true;
+      }
+    }
+  }
+}
+
 TEST(Algorithms, AnswerForLargeGroupsAtOnce) {
   constexpr std::uint32_t kMembers = 131'072;
   for (const Collective& c : all_collectives(kMembers, 1 << 20)) {

@@ -271,6 +271,21 @@ TEST(Fidelities, ChunksOfTwoTreesShareALineAsPacketsDo) {
   }
 }
 
+// Twelve of a member's fifteen messages leave its node, 100 us each. Three do not, 10 us each; in
+// pairs the others wait for them, and all for a latency each.
+TEST(Fidelities, MembersOfTwoNodesDoNotMeetAtOneOfTheNext) {
+  Fabric fabric = in_nodes(family(leaf_spine(10'000'000'000)));
+  const auto graph = tests::collectives(CollectiveType::ALL_TO_ALL, 16, 16'000'000);
+  for (const Algorithm algorithm : {Algorithm::direct, Algorithm::pairwise}) {
+    ClusterOptions options{.collectives = {{.choice = {.algorithm = algorithm}}}};
+    const double by_message = core::to_seconds(simulated(graph, fabric, options));
+    EXPECT_GE(by_message, 12e-4);
+    EXPECT_LE(by_message, algorithm == Algorithm::direct ? 12.1e-4 : 12.7e-4);
+    options.analytical_network = true;
+    EXPECT_EQ(core::to_seconds(simulated(graph, fabric, options)), by_message);
+  }
+}
+
 TEST(Fidelities, AMessageOccupiesThePortsAtItsEndsAndNoOthers) {
   // 23 messages of 10 us each at 10 GB/s, one by each port, and as many come.
   const auto graph = tests::collectives(CollectiveType::ALL_GATHER, 24, 100'000);
