@@ -13,6 +13,16 @@ namespace exawarp::model {
 // 32,768, which has 2 lanes (n - 1) of them in an all-reduce.
 constexpr std::uint64_t kTreeMessagesMax = std::uint64_t{1} << 20;
 
+// What a level adds is taken from as many: one by one they differ, as messages just meet.
+constexpr std::uint32_t kTreeLevelsBetween = 4;
+
+// Of `positions` in a tree, as many as make one less deep by one; a root that is above both trees
+// of a rooted collective stays. Requires at least 2 positions.
+constexpr std::uint32_t without_a_level(schema::CollectiveType type, std::uint32_t positions) {
+  const std::uint32_t above = is_rooted(type) ? 1 : 0;
+  return (positions - 1 - above) / 2 + 1 + above;
+}
+
 // On the network of cost.h; `wire` is w of a lane's bytes, above 0. Messages that come at the same
 // time are received in the order of their senders' positions, as by devices in that order. Exact
 // up to `messages_max`; above it, continued from smaller groups by the levels of their trees, as is

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/collective/cost.h"
+#include "model/collective/double_tree_time.h"
 
 namespace exawarp::model {
 namespace {
@@ -16,19 +17,12 @@ using core::DeviceId;
 using core::Time;
 using core::WidePs;
 
-constexpr std::uint32_t kNodesLeast = 16;    // of fewer, most are at the top, which has less to do
-constexpr std::uint32_t kLevelsBetween = 4;  // one by one they differ, as messages just meet
+constexpr std::uint32_t kNodesLeast = 16;  // of fewer, most are at the top, which has less to do
 
 // Of a group: nodes in even distances, or members where each is its node, and the first lanes.
 struct Part {
   std::uint32_t nodes, lanes;
 };
-
-// Half of the nodes make a tree less deep by one; a root that is above both trees stays.
-std::uint32_t without_a_level(const Collective& c, std::uint32_t nodes) {
-  const std::uint32_t above = is_rooted(c.type) ? 1 : 0;
-  return (nodes - 1 - above) / 2 + 1 + above;
-}
 
 Collective collective_of(const Collective& c, const Part& part) {
   Collective out = c;
@@ -68,7 +62,7 @@ Time large_tree_time(const GroupTask& use, std::uint64_t messages_max) {
   Part known{c.members / c.node_members, c.lanes};
   std::uint32_t levels = 0;
   for (; messages(known) > messages_max && known.nodes > 2 * kNodesLeast; ++levels) {
-    known.nodes = without_a_level(c, known.nodes);
+    known.nodes = without_a_level(c.type, known.nodes);
   }
   const std::uint32_t pairs = 2 * c.node_members;  // of lanes: two for each member of a node
   while (messages(known) > messages_max && known.lanes >= 3 * pairs) known.lanes -= pairs;
@@ -78,8 +72,8 @@ Time large_tree_time(const GroupTask& use, std::uint64_t messages_max) {
   if (levels > 0) {
     Part below = known;
     std::uint32_t between = 0;
-    for (; below.nodes > kNodesLeast / 2 && between < kLevelsBetween; ++between) {
-      below.nodes = without_a_level(c, below.nodes);
+    for (; below.nodes > kNodesLeast / 2 && between < kTreeLevelsBetween; ++between) {
+      below.nodes = without_a_level(c.type, below.nodes);
     }
     more += beyond(time, time_of(use, below), between, levels);
   }

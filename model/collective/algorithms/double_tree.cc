@@ -89,8 +89,7 @@ class Run {
       for (std::uint32_t lane = 0; lane < lanes_; ++lane) enter(p, lane, Time{0});
     }
     for (; !arrivals_.empty(); arrivals_.pop()) take(arrivals_.top());
-    for (const Interface& i : interfaces_) last_ = std::max(last_, i.received);
-    return last_;
+    return std::ranges::max(interfaces_, {}, &Interface::received).received;
   }
 
  private:
@@ -127,7 +126,6 @@ class Run {
     for (std::uint32_t i = mine.first_send[at.phase]; i < end; ++i) {
       const Time sent =
           interfaces_[position].sends.leaves(LineSender::channel(0, mine.queue[i]), wire_, now);
-      last_ = std::max(last_, sent);
       arrivals_.push({core::sum_to_end(sent, latency_), position, mine.peer[i],
                       static_cast<std::uint16_t>(lane), mine.peer_phase[i]});
     }
@@ -153,7 +151,6 @@ class Run {
 
   std::uint32_t lanes_;
   Time wire_, latency_;
-  Time last_;                // until which anything that was sent will have left
   std::vector<Part> parts_;  // by member and tree
   std::vector<Interface> interfaces_;
   std::vector<Progress> progress_;  // by member and lane
@@ -189,24 +186,20 @@ Time remembered_end(const Collective& c, Time wire, Time latency) {
 
 Time double_tree_time(const Collective& c, Time wire, Time latency, std::uint64_t messages_max) {
   if (messages(c) <= messages_max) return remembered_end(c, wire, latency);
-  constexpr std::uint32_t kLevelsBetween = 4;  // one by one they differ, as messages just meet
-  const std::uint32_t beside = is_rooted(c.type) ? 1 : 0;
   Collective known = c;
   known.root = 0;
   std::uint32_t levels = 0;
-  // Half of the members make trees that are less deep by one.
-  const auto leave_out_one = [&](Collective& less) {
-    less.members = (less.members - 1 - beside) / 2 + 1 + beside;
-  };
   for (; messages(known) > messages_max && known.members > 64; ++levels) {
-    leave_out_one(known);
+    known.members = without_a_level(c.type, known.members);
   }
   Collective below = known;
-  for (std::uint32_t i = 0; i < kLevelsBetween; ++i) leave_out_one(below);
+  for (std::uint32_t i = 0; i < kTreeLevelsBetween; ++i) {
+    below.members = without_a_level(c.type, below.members);
+  }
   const Time end = remembered_end(known, wire, latency);
   const Time between = end - remembered_end(below, wire, latency);
   return core::sum_to_end(
-      end, core::time_to_end(static_cast<core::WidePs>(between.ps) * levels / kLevelsBetween));
+      end, core::time_to_end(static_cast<core::WidePs>(between.ps) * levels / kTreeLevelsBetween));
 }
 
 namespace algorithms {

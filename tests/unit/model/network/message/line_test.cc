@@ -9,6 +9,7 @@
 #include <map>
 
 #include "core/random.h"
+#include "model/workload/validate.h"
 #include "tests/support/cluster_fixture.h"
 #include "tests/support/run_matrix.h"
 
