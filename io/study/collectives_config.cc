@@ -156,8 +156,12 @@ const RuleKeys& collective_rule_keys() {
            .otherwise("any"),
        K::integer("max_group", &CollectiveRule::max_group, kMembers, "members, inclusive")
            .otherwise("any"),
-       K::flag("across_nodes", &CollectiveRule::across_nodes,
-               "only groups that have members in several nodes"),
+       K::custom("across_nodes", {ValueShape::flag()},
+                 "only groups that have members in several nodes, or none of those",
+                 [](const YamlSection& section, CollectiveRule& rule, const KeySchema& key) {
+                   if (section.has(key.name)) rule.across_nodes = section.flag(key.name);
+                 })
+           .otherwise("both"),
        algorithm_key("algorithm", &model::Choice::algorithm,
                      "docs/reference/collectives.md says what each does")
            .required(),
@@ -194,23 +198,39 @@ const RuleKeys& collective_rule_keys() {
   return keys;
 }
 
+using RulesKeys = Keys<model::CollectiveRules>;
+
+RulesKeys::Key rules_key() {
+  return RulesKeys::custom(
+             "rules", {ValueShape::list_of(ValueShape::mapping(collective_rule_keys().schema()))},
+             "the first that fits is taken",
+             [](const YamlSection& section, model::CollectiveRules& rules, const KeySchema& key) {
+               for (const YamlSection& rule : section.sections(key.name)) {
+                 rules.push_back(collective_rule_keys().read(rule));
+               }
+             })
+      .required();
+}
+
+const RulesKeys& first_rules_keys() {
+  using K = RulesKeys;
+  static const K keys("collectives.first", "Rules that others come after.",
+                      {K::note("name"), K::note("source"), K::note("description"), rules_key()});
+  return keys;
+}
+
 }  // namespace
 
 const Keys<model::CollectiveRules>& collectives_keys() {
-  using S = model::CollectiveRules;
-  using K = Keys<S>;
+  using K = RulesKeys;
   static const K keys(
       "collectives", "docs/reference/collectives.md explains them.",
       {K::note("name"), K::note("source"), K::note("description"),
-       K::custom("rules",
-                 {ValueShape::list_of(ValueShape::mapping(collective_rule_keys().schema()))},
-                 "the first that fits is taken",
-                 [](const YamlSection& section, S& rules, const KeySchema& key) {
-                   for (const YamlSection& rule : section.sections(key.name)) {
-                     rules.push_back(collective_rule_keys().read(rule));
-                   }
-                 })
-           .required()});
+       K::section(
+           "first", [](model::CollectiveRules& rules) -> auto& { return rules; },
+           first_rules_keys(), "rules that are asked before these: most often another file's")
+           .otherwise("none"),
+       rules_key()});
   return keys;
 }
 

@@ -16,7 +16,7 @@ bool fits(const CollectiveRule& rule, const CollectiveUse& use) {
   if (rule.type && *rule.type != use.type) return false;
   if (use.bytes < rule.min_bytes || use.bytes > rule.max_bytes) return false;
   if (use.members < rule.min_group || use.members > rule.max_group) return false;
-  if (rule.across_nodes && !use.across_nodes) return false;
+  if (rule.across_nodes.value_or(use.across_nodes) != use.across_nodes) return false;
   if (use.by_sizes && !description_of(rule.choice.algorithm).takes_sizes) return false;
   if (rule.choice.hierarchical && !can_be_hierarchical(use.type, rule.choice)) return false;
   return can_run(use.type, rule.choice.algorithm);

@@ -41,7 +41,7 @@ struct CollectiveRule {
   std::int64_t max_bytes = std::numeric_limits<std::int64_t>::max();
   std::uint32_t min_group = 1;
   std::uint32_t max_group = std::numeric_limits<std::uint32_t>::max();
-  bool across_nodes = false;  // only groups that have members in several nodes
+  std::optional<bool> across_nodes = {};  // only groups with members in several nodes, or in one
   Choice choice = {};
 };
 using CollectiveRules = std::vector<CollectiveRule>;

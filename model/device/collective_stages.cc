@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/collective/ring.h"
+#include "model/device/group_nodes.h"
 
 namespace exawarp::model {
 namespace {
@@ -32,34 +33,6 @@ std::optional<std::uint32_t> uniform_size(const WorkloadGraph& graph, const Grou
     if (table.list_first[l + 1] - table.list_first[l] != size) return std::nullopt;
   }
   return size;
-}
-
-// Consecutive positions that share a node, where that is a constant that divides the size; else 1.
-std::uint32_t members_in_node(std::uint32_t ranks_in_node, std::uint32_t stride,
-                              std::uint32_t size) {
-  const std::uint32_t members = ranks_in_node % stride == 0 ? ranks_in_node / stride : 1;
-  return size % members == 0 ? members : 1;
-}
-
-std::uint32_t members_in_node(const PlacedJob& job, const GroupTable& table) {
-  const WorkloadGraph& graph = *job.graph;
-  if (table.axes.empty()) return 1;
-  const std::uint32_t stride = graph.axis_stride(table.axes[0]);
-  std::uint32_t next = stride;
-  for (const std::uint8_t axis : table.axes) {
-    if (graph.axis_stride(axis) != next) return 1;
-    next *= graph.axis_size(axis);
-  }
-  return members_in_node(job.ranks_in_node, stride, table.size);
-}
-
-bool reaches_beyond_node(const PlacedJob& job, const GroupTable& table, std::uint32_t members) {
-  if (table.axes.empty()) return members > job.ranks_in_node;
-  std::uint32_t last = 0;  // of the members, where the first is rank 0
-  for (const std::uint8_t axis : table.axes) {
-    last += (job.graph->axis_size(axis) - 1) * job.graph->axis_stride(axis);
-  }
-  return last >= job.ranks_in_node;
 }
 
 std::int64_t share_of(std::int64_t bytes, std::uint32_t members) {
@@ -108,7 +81,7 @@ CollectiveStages::CollectiveStages(const PlacedJob& job, const Network& network,
     group.size = uniform_size(graph, table);
     group.most = largest_size(table);
     group.in_node = members_in_node(job, table);
-    group.across_nodes = reaches_beyond_node(job, table, group.most);
+    group.across_nodes = reaches_beyond_node(job, table);
     for (const std::uint8_t axis : table.axes) {
       if (graph.axis_size(axis) > 1) group.axes.push_back(axis);
     }

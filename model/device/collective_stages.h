@@ -69,7 +69,7 @@ class CollectiveStages {
     std::vector<std::uint32_t> axes;      // of more than one member; empty: given by lists
     std::optional<std::uint32_t> size;    // of every communicator; none: they differ
     std::uint32_t most = 1;               // members of the largest
-    std::uint32_t in_node = 1;            // consecutive positions that fill a node's share
+    std::uint32_t in_node = 1;            // consecutive positions that share a node
     bool across_nodes = false;            // members are in several nodes
   };
   // As Group::in_node, of the communicators along one axis.

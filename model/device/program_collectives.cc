@@ -53,8 +53,7 @@ Collective collective_of(const CollectiveStage& stage, const schema::Node::Reade
   c.shift = c.type == schema::CollectiveType::PERMUTE ? node.getRoot() : 0;
   c.lanes = lanes_of(stage.choice, {.type = c.type, .bytes = c.bytes, .members = c.members});
   c.both_ways = stage.choice.both_ways;
-  const bool by_nodes = c.lanes > 1 || description_of(c.algorithm).meets_by_nodes;
-  c.node_members = by_nodes ? stage.node_members : 1;
+  c.node_members = stage.node_members;
   if (node.getSizes() != 0) c.sizes = graph.size_tables()[node.getSizes() - 1];
   return c;
 }

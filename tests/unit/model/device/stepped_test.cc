@@ -471,6 +471,21 @@ TEST(Choose, TheFirstRuleThatFits) {
   EXPECT_EQ(algorithm(CollectiveType::BROADCAST, 10, 8), Algorithm::direct);  // halving cannot
 }
 
+TEST(Choose, ByWhetherAGroupIsInOneNode) {
+  const CollectiveRules rules{
+      {.across_nodes = false, .choice = {.algorithm = Algorithm::direct}},
+      {.max_bytes = 1'000, .across_nodes = true, .choice = {.algorithm = Algorithm::tree}},
+      {.choice = {.algorithm = Algorithm::ring}}};
+  const auto algorithm = [&](std::int64_t bytes, bool across_nodes) {
+    return choose(rules, {.type = CollectiveType::ALL_REDUCE, .bytes = bytes, .members = 4,
+                          .across_nodes = across_nodes})
+        ->algorithm;
+  };
+  EXPECT_EQ(algorithm(10, false), Algorithm::direct);
+  EXPECT_EQ(algorithm(10, true), Algorithm::tree);
+  EXPECT_EQ(algorithm(1'001, true), Algorithm::ring);
+}
+
 TEST(Choose, LanesKeepMessagesToAChunk) {
   const Choice choice{.channels = 2, .chunk_bytes = 1'000};
   const auto lanes = [&](std::int64_t bytes) {
