@@ -106,7 +106,7 @@ const char* const kCredit =
     "{flow_control: credit, buffer: 64 KiB, routing: adaptive, ugal_bias: 64 KiB}";
 
 const char* const kCollectives =
-    "collectives: {rules: [\n"
+    "collectives: {first: {name: node, rules: [{algorithm: pat, across_nodes: false}]}, rules: [\n"
     "  {type: all_reduce, max_bytes: 768 KiB, max_group: 8, algorithm: direct, start: 6.8 us},\n"
     "  {type: all_reduce, algorithm: ring, hierarchical: true, across: halving, channels: 2,\n"
     "   both_ways: true, chunk: 64 KiB, payload: 0.9, step: {node: 1 us, scale_out: 2 us}},\n"
