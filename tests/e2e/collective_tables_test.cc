@@ -75,7 +75,9 @@ TEST(CollectiveTables, BetweenNodesAreNotFasterThanTheirInterfaces) {
       {"nccl_h100", {"h100_sxm", "h100_hgx_ndr400"}},
       {"nccl_b200", {"b200", "b200_hgx_roce400"}},
       {"nccl_gb200_nvl72", {"gb200_nvl72", "gb200_nvl72_roce400"}}};
-  for (const auto& [table, machine] : tables) {
+  for (const auto& entry : tables) {
+    const std::string& table = entry.first;
+    const Machine& machine = entry.second;
     const std::string node = machine.fabric.starts_with("gb200") ? "72" : "8";
     for (const std::string nodes : {"2", "4", "8"}) {
       const std::string devices =

@@ -80,7 +80,8 @@ std::uint32_t most_shared(const std::vector<std::vector<DeviceId>>& all,
   return most;
 }
 
-// Groups of each of the axes, of each two, and so on.
+// Groups of each of the axes, of each two, and so on, their positions counted along the first axis
+// first or along the last.
 WorkloadGraph mesh_of(const std::vector<std::uint32_t>& sizes) {
   WorkloadBuilder workload("mesh");
   std::vector<std::uint8_t> axes;
@@ -92,7 +93,11 @@ WorkloadGraph mesh_of(const std::vector<std::uint32_t>& sizes) {
     for (unsigned a = 0; a < sizes.size(); ++a) {
       if ((members >> a & 1u) != 0) of.push_back(axes[a]);
     }
-    workload.add_group("group " + std::to_string(members), of);
+    const std::string name = "group " + std::to_string(members);
+    workload.add_group(name, of);
+    if (of.size() < 2) continue;
+    std::ranges::reverse(of);
+    workload.add_group(name + ", reversed", of);
   }
   return built(workload, axes[0], sizes[0]);
 }
@@ -107,8 +112,9 @@ TEST(GroupNodes, OfAMeshAreAsItsCommunicatorsSay) {
     for (std::uint32_t g = 0; g < mesh.group_count(); ++g) {
       const auto all = communicators(mesh, g);
       for (const std::uint32_t node : kNodes) {
-        SCOPED_TRACE(testing::Message() << sizes[0] << " x " << sizes[1] << " x " << sizes[2]
-                                        << ", group " << g + 1 << ", " << node << " in a node");
+        SCOPED_TRACE(testing::Message()
+                     << sizes[0] << " x " << sizes[1] << " x " << sizes[2] << ", "
+                     << mesh.group(g).name << ", " << node << " in a node");
         const PlacedJob job = in_nodes_of(mesh, node);
         const GroupTable& table = mesh.group(g);
         EXPECT_EQ(reaches_beyond_node(job, table), some_beyond_a_node(all, node));
@@ -128,7 +134,7 @@ TEST(GroupNodes, OfPowersOfTwoAreAsManyAsThereAre) {
       for (const std::uint32_t node : {2u, 4u, 8u, 16u}) {
         const PlacedJob job = in_nodes_of(mesh, node);
         EXPECT_EQ(members_in_node(job, mesh.group(g)), most_shared(all, node))
-            << "group " << g + 1 << ", " << node << " in a node, tensor " << tensor;
+            << mesh.group(g).name << ", " << node << " in a node, tensor " << tensor;
       }
     }
   }
