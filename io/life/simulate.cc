@@ -426,6 +426,12 @@ void offer_measure(const RunOptions& options, const RunReport& report, const pde
   });
 }
 
+void look_at_finished(RunReport& report, const pdes::Transport& transport) {
+  if (report.status != RunStatus::finished) return;
+  check_served(report);
+  if (transport.rank().value == 0) report.link_loads = model::link_loads(*report.cluster);
+}
+
 // Collective. Also of a run that did not finish: it shows what devices wait for.
 void finish_timeline(RunReport& report, const model::Cluster& cluster,
                      pdes::Transport& transport) {
@@ -483,7 +489,7 @@ RunReport simulate_all_of(const Study& study, const RunOptions& options, const p
   report.outcome = outcome_of(report.study->file, last, engine, report.result, transport);
   gather_served(engine, report, transport);
   report.status = status_of(report.result, *report.outcome, unanswered_requests(report));
-  if (report.status == RunStatus::finished) check_served(report);
+  look_at_finished(report, transport);
   if (options.compare_alone && report.status == RunStatus::finished) {
     report.alone = run_alone(report, p, limit, transport);
   }

@@ -13,12 +13,13 @@
 #include "io/report/ran.h"
 #include "io/study/study_cluster.h"
 #include "model/energy/power_trace.h"
-#include "model/timeline/critical_path.h"
-#include "model/timeline/timeline.h"
+#include "model/link_loads.h"
 #include "model/network/message_trace.h"
 #include "model/network/packet/port_counters.h"
 #include "model/outcome.h"
 #include "model/serving/cluster_outcome.h"
+#include "model/timeline/critical_path.h"
+#include "model/timeline/timeline.h"
 #include "partition/quality.h"
 
 namespace exawarp::io {
@@ -76,6 +77,7 @@ struct RunReport : Ran {
   std::optional<PathReport> path;  // on rank 0; none: not asked for
   std::vector<core::Time> alone;  // each job's duration by itself; empty: not asked for
   std::optional<Repetition> repetition;  // none: not asked for
+  std::vector<model::LinkLoad> link_loads;  // finished, on rank 0
   std::optional<core::Time> steady_step;  // what one more step adds; none: not asked for, no end
   std::optional<partition::Quality> quality;  // of the placement; none: there is one partition
   std::uint32_t threads = 1;  // of a rank

@@ -22,6 +22,7 @@ using model::TimeClass;
 using model::TransformerSpec;
 
 constexpr double kShareLeast = 0.0005;  // 0.1 % when rounded
+constexpr double kTimesLeast = 1.05;    // that a link is asked for more than interfaces
 
 std::string name_of_loss(TimeClass c) {
   if (c == TimeClass::waiting) return "bubble";
@@ -95,6 +96,21 @@ std::vector<std::pair<std::string, double>> exposed(const TimeShares& shares) {
   return list;
 }
 
+std::vector<FabricAsked> fabric_asked(const RunReport& r) {
+  std::vector<FabricAsked> out;
+  if (r.link_loads.empty()) return out;
+  const auto topology = model::make_topology(r.cluster->fabric(), r.cluster->device_count());
+  for (const model::LinkLoad& load : r.link_loads) {
+    const model::VertexId peer = topology->link(load.at, load.port).peer;
+    out.push_back({.kind = std::string(model::kTimeClassNames[model::index_of(load.kind)]),
+                   .interface_s = load.interface_s,
+                   .link_s = load.link_s,
+                   .link = fmt::format("{} to {}", vertex_name(*topology, load.at),
+                                       vertex_name(*topology, peer))});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<double> ideal_bubble(const TransformerSpec& spec, const PassTimes& passes) {
@@ -137,8 +153,28 @@ std::optional<Statements> statements_of(const RunReport& r) {
     s.ideal_bubble = ideal_bubble(*spec, passes_of(r));
   }
   s.loss = largest_loss(s.shares, spec);
+  s.fabric = fabric_asked(r);
   return s;
 }
+
+namespace {
+
+// Where the busiest link is asked for more than the busiest interface.
+std::string fabric_text(const std::vector<FabricAsked>& fabric) {
+  std::string list;
+  for (const FabricAsked& asked : fabric) {
+    const double times = asked.link_s / asked.interface_s;
+    if (times < kTimesLeast) continue;
+    append(list, "{}{} {:.1f} times ({})", list.empty() ? "" : ", ", asked.kind, times, asked.link);
+  }
+  if (list.empty()) return "";
+  return fmt::format(
+      "Fabric      busiest link against busiest interface: {};\n"
+      "            analytical and message count interfaces alone, flow and packet links, too\n",
+      list);
+}
+
+}  // namespace
 
 std::string statements_text(const Statements& s) {
   std::string out;
@@ -163,6 +199,7 @@ std::string statements_text(const Statements& s) {
     if (!s.loss->setting.empty()) append(out, "; moved by {}", s.loss->setting);
     out += "\n";
   }
+  out += fabric_text(s.fabric);
   return out;
 }
 
@@ -185,6 +222,13 @@ Json statements_json(const Statements& s) {
   if (s.loss) {
     json["largest_loss"] = {
         {"name", s.loss->name}, {"share", s.loss->share}, {"setting", s.loss->setting}};
+  }
+  for (const FabricAsked& asked : s.fabric) {
+    json["fabric"].push_back({{"kind", asked.kind},
+                              {"times", asked.link_s / asked.interface_s},
+                              {"interface_s", asked.interface_s},
+                              {"link_s", asked.link_s},
+                              {"link", asked.link}});
   }
   return json;
 }

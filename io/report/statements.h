@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "io/report/results.h"
 #include "model/device/time_class.h"
@@ -35,19 +36,28 @@ struct Loss {
 // where all are below 0.05 % of device time.
 std::optional<Loss> largest_loss(const TimeShares& shares, const model::TransformerSpec* spec);
 
+// What one kind of communication asks of the fabric's busiest link (model::LinkLoad).
+struct FabricAsked {
+  std::string kind;  // the name of a time class
+  double interface_s = 0, link_s = 0;
+  std::string link;  // "s3 to s17", as vertices are called
+};
+
 struct Statements {
   std::optional<model::TransformerSpec> layout;  // of a generated transformer
   std::optional<double> ideal_bubble;
   TimeShares shares{};
   std::optional<Loss> loss;
+  std::vector<FabricAsked> fabric;  // by kind; nothing where links are simulated
 };
 // Of a finished run of one job; nullopt of others.
 std::optional<Statements> statements_of(const RunReport& report);
 
-// Lines "Layout", "Bubble", "Exposed" and "Loss", each where there is something to say.
+// Lines "Layout", "Bubble", "Exposed", "Loss" and "Fabric", each where there is something to say.
 std::string statements_text(const Statements& statements);
-// {"layout": {...}, "bubble": {"ideal", "measured"}, "largest_loss": {"name", "share", "setting"}};
-// parts that are not known are left out.
+// {"layout": {...}, "bubble": {"ideal", "measured"}, "largest_loss": {"name", "share", "setting"},
+// "fabric": [{"kind", "times", "interface_s", "link_s", "link"}]}; parts that are not known are
+// left out.
 nlohmann::ordered_json statements_json(const Statements& statements);
 
 }  // namespace exawarp::io

@@ -15,17 +15,22 @@ using core::Time;
 RingRun::RingRun(const GroupTask& use, std::uint32_t period)
     : use_(use),
       period_(period),
-      interfaces_(kInterfaceCount + use.group.network().further_interfaces()),
       phases_(phase_count(use.c, 0, 0)),
       hops_(std::size_t{period} * use.c.lanes) {
+  Clocks clocks;
   for (std::uint32_t p = 0; p < period_; ++p) {
-    for (std::uint32_t lane = 0; lane < use_.c.lanes; ++lane) prepare(p, lane);
+    for (std::uint32_t lane = 0; lane < use_.c.lanes; ++lane) prepare(p, lane, clocks);
   }
   state_.progress.resize(hops_.size());
-  state_.clocks.resize(std::size_t{2} * period_ * interfaces_);
+  state_.clocks.resize(clocks.size());
 }
 
-void RingRun::prepare(std::uint32_t position, std::uint32_t lane) {
+// Those that are used alone: a device of a fully connected network has an interface for each other.
+std::uint32_t RingRun::number_of(const Side& side, Clocks& clocks) {
+  return clocks.try_emplace(side, static_cast<std::uint32_t>(clocks.size())).first->second;
+}
+
+void RingRun::prepare(std::uint32_t position, std::uint32_t lane, Clocks& clocks) {
   const GroupNetwork& group = use_.group;
   const Transfer t = transfer_of(use_.c, position, lane, 0, 0);
   const Tier tier = group.tier(position, t.peer);
@@ -37,12 +42,11 @@ void RingRun::prepare(std::uint32_t position, std::uint32_t lane) {
   const std::uint32_t to = next.receiver * use_.c.lanes + lane;
   Hop& here = hops_[std::size_t{position} * use_.c.lanes + lane];
   here.to = to;
-  here.sent_clock = position * interfaces_ + static_cast<std::uint32_t>(ends.out);
+  here.sent_clock = number_of({position, ends.out, true}, clocks);
   here.sends = wire;
   here.travel = use_.travel(tier, wire);
   Hop& there = hops_[to];
-  there.received_clock =
-      (period_ + next.receiver) * interfaces_ + static_cast<std::uint32_t>(ends.in);
+  there.received_clock = number_of({next.receiver, ends.in, false}, clocks);
   there.receives = wire;
   there.order = next.sender;
   there.waited_order = group.device(next.receiver).value;

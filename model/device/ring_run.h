@@ -10,6 +10,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "core/time.h"
@@ -48,11 +50,15 @@ class RingRun {
   struct State {
     core::Time now;
     std::vector<Progress> progress;  // by member and lane
-    std::vector<core::Time> clocks;  // by member and interface: sending; then receiving
+    std::vector<core::Time> clocks;  // by number
     std::vector<Arrival> arrivals;   // a heap, the next one first
   };
 
-  void prepare(std::uint32_t position, std::uint32_t lane);
+  // Of a member's interface: where it sends, or where it receives.
+  using Side = std::tuple<std::uint32_t, Interface, bool>;
+  using Clocks = std::map<Side, std::uint32_t>;  // their numbers
+  static std::uint32_t number_of(const Side& side, Clocks& clocks);
+  void prepare(std::uint32_t position, std::uint32_t lane, Clocks& clocks);
   void advance(std::uint32_t at);
   void send(std::uint32_t at);
   void push(core::Time time, std::uint32_t order, std::uint32_t to, bool waited);
@@ -64,7 +70,7 @@ class RingRun {
   [[nodiscard]] bool repeats() const;
 
   GroupTask use_;
-  std::uint32_t period_, interfaces_, phases_;
+  std::uint32_t period_, phases_;
   std::vector<Hop> hops_;  // by member and lane
   core::Time longest_wire_;
   State state_, before_;   // before_: its arrivals are sorted, the next one last

@@ -161,6 +161,24 @@ TEST_F(Results, StateWhatAReaderWouldWorkOut) {
   EXPECT_GT(statements["largest_loss"]["share"], 0);
 }
 
+TEST_F(Results, SayWhatLinksAreAskedFor) {
+  const std::string on_a_ring =
+      "system.fabric=" EXAWARP_SOURCE_DIR "/configs/fabrics/ring_example.yaml";
+  const Ran ran = workspace.run({"run", "study.yaml", "--out", "r", "--set", on_a_ring});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("\nFabric      busiest link against busiest interface: "),
+            std::string::npos)
+      << ran.out;
+  const json asked = json::parse(workspace.read("r/summary.json"))["statements"]["fabric"];
+  ASSERT_FALSE(asked.empty());
+  for (const json& kind : asked) {
+    EXPECT_EQ(kind["times"], kind["link_s"].get<double>() / kind["interface_s"].get<double>());
+  }
+  const json flow = summary({"run", "study.yaml", "--json", "--out", "f", "--set", on_a_ring,
+                             "--set", "network.fidelity=flow"});
+  EXPECT_FALSE(flow["statements"].contains("fabric"));
+}
+
 TEST_F(Results, ElideALongTableInPrintAlone) {
   const Ran ran = workspace.run({"run", "study.yaml", "--out", "r", "--set",
                                  "workload.transformer.model.layers=8", "--set",

@@ -116,6 +116,16 @@ LinkFigures figures_of(const LinkKind& kind, const PacketOptions& o, Time passin
   return f;
 }
 
+// Whether a link leads from one device to another.
+bool links_devices(const Topology& topology) {
+  for (std::uint32_t d = 0; d < topology.devices(); ++d) {
+    for (std::uint32_t p = 0; p < topology.ports({d}); ++p) {
+      if (topology.is_device(topology.link({d}, p).peer)) return true;
+    }
+  }
+  return false;
+}
+
 std::uint32_t aligned(std::uint32_t id, std::uint32_t shift) {
   const std::uint32_t atom = 1u << shift;
   return (id + atom - 1) / atom * atom;
@@ -151,11 +161,7 @@ PacketNetwork::PacketNetwork(const Topology& topology, const PacketOptions& opti
   const std::int64_t full = full_bytes();
   credit_quantum_ =
       static_cast<std::uint32_t>(std::max(full, std::min(options.buffer_bytes / 4, 8 * full)));
-  for (std::uint32_t d = 0; d < topology.devices(); ++d) {
-    for (std::uint32_t p = 0; p < topology.ports({d}); ++p) {
-      devices_forward_ = devices_forward_ || topology.is_device(topology.link({d}, p).peer);
-    }
-  }
+  devices_forward_ = links_devices(topology);
   check_routing();
   look_at_faults();
   const auto pairs = options.parameters.find("queue_pairs");

@@ -100,17 +100,30 @@ TEST(Statements, TextAndJsonSayTheSame) {
                                        {TimeClass::tensor, 0.05},
                                        {TimeClass::data, 0.07},
                                        {TimeClass::waiting, 0.16}}),
-                     .loss = Loss{"bubble", 0.16, "global_batch_sequences"}};
+                     .loss = Loss{"bubble", 0.16, "global_batch_sequences"},
+                     .fabric = {{"tensor", 0.5, 0.5, "d0 to s0"},
+                                {"data", 0.25, 1.0, "s8 to s9"},
+                                {"pipeline", 0.125, 0.25, "s2 to s9"}}};
   EXPECT_EQ(statements_text(s),
             "Layout      TP 8, PP 16, DP 4, CP 2, EP 1; chunks a stage 1, micro-batches 16\n"
             "Bubble      16.0 % of device time; the schedule's own 10.5 %\n"
             "Exposed     data 7.0 %, tensor 5.0 %\n"
-            "Loss        most: bubble, 16.0 %; moved by global_batch_sequences\n");
+            "Loss        most: bubble, 16.0 %; moved by global_batch_sequences\n"
+            "Fabric      busiest link against busiest interface: data 4.0 times (s8 to s9), "
+            "pipeline 2.0 times (s2 to s9);\n"
+            "            analytical and message count interfaces alone, flow and packet links, "
+            "too\n");
   EXPECT_EQ(statements_json(s), nlohmann::ordered_json::parse(R"({
       "layout": {"tensor": 8, "pipeline": 16, "data": 4, "context": 2, "expert": 1, "chunks": 1,
                  "micro_batches": 16},
       "bubble": {"ideal": 0.105, "measured": 0.16},
-      "largest_loss": {"name": "bubble", "share": 0.16, "setting": "global_batch_sequences"}})"));
+      "largest_loss": {"name": "bubble", "share": 0.16, "setting": "global_batch_sequences"},
+      "fabric": [{"kind": "tensor", "times": 1.0, "interface_s": 0.5, "link_s": 0.5,
+                  "link": "d0 to s0"},
+                 {"kind": "data", "times": 4.0, "interface_s": 0.25, "link_s": 1.0,
+                  "link": "s8 to s9"},
+                 {"kind": "pipeline", "times": 2.0, "interface_s": 0.125, "link_s": 0.25,
+                  "link": "s2 to s9"}]})"));
 }
 
 TEST(Statements, WhatIsNotKnownIsLeftOut) {
