@@ -70,6 +70,11 @@ inline bool runs_in_network(const Collective& c) {
   const AlgorithmDescription& a = description_of(c.algorithm);
   return moves_on_tree(a, c) && a.tree_of(0).in_network;
 }
+// Whether data goes from member to member along a chain, lane by lane.
+inline bool runs_on_chain(const Collective& c) {
+  const AlgorithmDescription& a = description_of(c.algorithm);
+  return moves_on_tree(a, c) && a.tree_of(0).shape == TreeShape::chain;
+}
 inline bool runs_round(const Collective& c) {
   const AlgorithmDescription& a = description_of(c.algorithm);
   return a.goes_round && !moves_on_tree(a, c);

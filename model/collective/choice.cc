@@ -92,7 +92,7 @@ std::uint32_t group_channels(Algorithm algorithm, const CollectiveUse& use,
   const Collective c{.type = use.type, .algorithm = algorithm, .bytes = use.bytes,
                      .members = use.members};
   if (description_of(algorithm).by_nodes) return node_members;
-  if (node_members >= use.members || !runs_round(c)) return 1;
+  if (node_members >= use.members || !(runs_round(c) || runs_on_chain(c))) return 1;
   const std::int64_t message = bytes_of(c, {.first = 0, .count = 1});
   return static_cast<std::uint32_t>(
       std::clamp<std::int64_t>(message / kLaneBytesMin, 1, node_members));

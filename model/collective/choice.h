@@ -65,10 +65,10 @@ bool can_be_hierarchical(schema::CollectiveType type, const Choice& choice);
 std::optional<Choice> choose(const CollectiveRules& rules, const CollectiveUse& use);
 Choice default_choice(schema::CollectiveType type);
 
-// Lanes where the choice leaves them to the group. A ring through `node_members` consecutive
-// members of each of several nodes has as many, so that it leaves a node by all their interfaces,
-// as NCCL's do; fewer where a message would be under kLaneBytesMin. Trees over nodes have as many,
-// too: each member is a leader. All else has one.
+// Lanes where the choice leaves them to the group. A ring or chain through `node_members`
+// consecutive members of each of several nodes has as many, so that it leaves a node by all their
+// interfaces, as NCCL's do; fewer where a message would be under kLaneBytesMin. Trees over nodes
+// have as many, too: each member is a leader. All else has one.
 constexpr std::int64_t kLaneBytesMin = 4096;  // 0.1 us at 50 GB/s, where steps take microseconds
 std::uint32_t group_channels(Algorithm algorithm, const CollectiveUse& use,
                              std::uint32_t node_members);

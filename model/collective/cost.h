@@ -5,7 +5,7 @@
 //
 //   ring        all-reduce, barrier: R = 2(n-1) rounds; reduce-scatter, all-gather: R = n-1
 //               max(K w(s), a + w(s)) + K w(s) + a                                 exact
-//               broadcast, reduce (chain): (n-1) (a + w) + (K-1) w                       exact
+//               broadcast, reduce (chain): (n-1) (a + w) + (K-1) w   exact; through nodes or more
 //   halving     sum over d = 1, 2, 4 .. below n of a + w(min(d, n - d) s); all-reduce: twice exact
 //   doubling    L (a + w)                                                                exact
 //   tree        broadcast, reduce: L (a + w); all-reduce, barrier: 2 L (a + w);

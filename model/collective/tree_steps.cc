@@ -1,4 +1,4 @@
-// Where there is one root, it is number 0 of the tree; numbers go on from its position.
+// Where there is one root, it is number 0 of the tree; numbers go on from its place in the order.
 #include "model/collective/tree_steps.h"
 
 #include "core/check.h"
@@ -12,8 +12,10 @@ using schema::CollectiveType;
 TreeSteps::TreeSteps(const Collective& c, std::uint32_t position, const TreeKind& kind)
     : c_(c),
       kind_(kind),
-      origin_(is_rooted(c.type) ? c.root : 0),
-      v_(static_cast<std::uint32_t>((std::uint64_t{position} + c.members - origin_) % c.members)) {
+      order_(c, kind.turn),
+      origin_(is_rooted(c.type) ? order_.number_of(c.root) : 0),
+      v_(static_cast<std::uint32_t>(
+          (std::uint64_t{order_.number_of(position)} + c.members - origin_) % c.members)) {
   if (kind.two_trees && is_rooted(c.type) && c.members > 1) {
     attach_to_root(v_);
   } else {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/collective/collective.h"
+#include "model/collective/member_order.h"
 #include "model/collective/tree.h"
 
 namespace exawarp::model {
@@ -17,6 +18,7 @@ struct TreeKind {
   TreeShape shape = TreeShape::halving;
   bool two_trees = false;   // of a pair: a root stands above both
   bool in_network = false;  // data goes into the network, notices along the tree
+  std::uint32_t turn = 0;   // chain: of its order through nodes
 };
 
 // One member of one lane of a tree algorithm (tree, double_tree, in_network; ring for broadcast
@@ -41,13 +43,15 @@ class TreeSteps {
   }
   [[nodiscard]] Blocks range(std::uint32_t v, std::uint32_t part) const;
   [[nodiscard]] std::uint32_t position_of(std::uint32_t v) const {
-    return static_cast<std::uint32_t>((std::uint64_t{v} + origin_) % c_.members);
+    return order_.position_of(
+        static_cast<std::uint32_t>((std::uint64_t{v} + origin_) % c_.members));
   }
   void attach_to_root(std::uint32_t v);
 
   const Collective& c_;
   TreeKind kind_;
-  std::uint32_t origin_;  // the position of number 0
+  MemberOrder order_;
+  std::uint32_t origin_;  // where in that order number 0 is
   std::uint32_t v_;       // the member's number in the tree
   TreeNode node_;
 };

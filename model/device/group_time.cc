@@ -80,17 +80,17 @@ WidePs walk_time(const std::vector<Edge>& edges, std::int64_t steps) {
   return most;
 }
 
-// Lanes that leave a member by one interface follow each other; those of a ring through whole nodes
-// leave a node by its members in turn.
-Time ring_time(const GroupTask& use) {
+// The steps of a ring or chain from each member to the next. Lanes that leave a member by one
+// interface follow each other; those of a ring through whole nodes leave a node by its members in
+// turn.
+struct RoundEdges {
+  std::vector<Edge> edges;  // by position
+  WidePs last = 0;          // what the last lane comes after the first
+};
+RoundEdges round_edges(const GroupTask& use, std::int64_t bytes) {
   const Collective& c = use.c;
-  const std::int64_t rounds =
-      (c.type == CollectiveType::ALL_REDUCE || c.type == CollectiveType::BARRIER ? 2 : 1) *
-      std::int64_t{c.members - 1};
-  const std::int64_t bytes = bytes_of(c, {.first = 0, .count = 1});
   const std::int64_t lanes = c.lanes, leave = (lanes + c.node_members - 1) / c.node_members;
-  std::vector<Edge> edges;
-  WidePs last = 0;  // what the last lane comes after the first
+  RoundEdges out;
   for (std::uint32_t p = 0; p < c.members; ++p) {
     const Tier tier = use.group.tier(p, next_in_ring(p, c.members));
     const Interface side = interface_of(tier);
@@ -99,10 +99,29 @@ Time ring_time(const GroupTask& use) {
                                   : side == Interface::node ? lanes - lanes / c.node_members
                                                             : leave;
     const WidePs wire_ps = wire.ps;
-    edges.push_back({wire_ps + use.travel(tier, wire).ps, together * wire_ps});
-    last = std::max(last, (together - 1) * wire_ps);
+    out.edges.push_back({wire_ps + use.travel(tier, wire).ps, together * wire_ps});
+    out.last = std::max(out.last, (together - 1) * wire_ps);
   }
-  return core::time_to_end(walk_time(edges, rounds) + last);
+  return out;
+}
+
+Time ring_time(const GroupTask& use) {
+  const Collective& c = use.c;
+  const std::int64_t rounds =
+      (c.type == CollectiveType::ALL_REDUCE || c.type == CollectiveType::BARRIER ? 2 : 1) *
+      std::int64_t{c.members - 1};
+  const RoundEdges round = round_edges(use, bytes_of(c, {.first = 0, .count = 1}));
+  return core::time_to_end(walk_time(round.edges, rounds) + round.last);
+}
+
+// From the root on, or back to it, once round: every step but the one into the root.
+Time chain_time(const GroupTask& use) {
+  const RoundEdges round = round_edges(use, lane_bytes(use.c));
+  WidePs way = 0;
+  for (std::uint32_t p = 0; p < use.c.members; ++p) {
+    if (next_in_ring(p, use.c.members) != use.c.root) way += round.edges[p].cost;
+  }
+  return core::time_to_end(way + round.last);
 }
 
 // ---- what is too large to be carried out
@@ -175,6 +194,7 @@ Time group_time(const Collective& c, const Choice& choice, std::uint32_t connect
   if (messages / c.members * period <= messages_max) {
     return runs_round(c) ? RingRun(use, period).last_end() : GroupRun(use, period).last_end();
   }
+  if (runs_on_chain(c)) return chain_time(use);
   if (runs_on_tree(c)) return time_on(use, group.span());
   return runs_round(c) ? ring_time(use) : exchange_time(use);
 }

@@ -66,16 +66,17 @@ TEST(CollectiveTables, InsideANodeAreAsMeasured) {
   }
 }
 
+const std::map<std::string, Machine> kTables{
+    {"nccl_a100", {"a100_sxm_80", "a100_hgx_hdr200"}},
+    {"nccl_h100", {"h100_sxm", "h100_hgx_ndr400"}},
+    {"nccl_b200", {"b200", "b200_hgx_roce400"}},
+    {"nccl_gb200_nvl72", {"gb200_nvl72", "gb200_nvl72_roce400"}}};
+
 // A ring at the rate of the interfaces moves no byte too many, so that nothing large is faster. A
 // group's size does not tell it from one inside a node.
 TEST(CollectiveTables, BetweenNodesAreNotFasterThanTheirInterfaces) {
   const Workspace workspace;
-  const std::map<std::string, Machine> tables{
-      {"nccl_a100", {"a100_sxm_80", "a100_hgx_hdr200"}},
-      {"nccl_h100", {"h100_sxm", "h100_hgx_ndr400"}},
-      {"nccl_b200", {"b200", "b200_hgx_roce400"}},
-      {"nccl_gb200_nvl72", {"gb200_nvl72", "gb200_nvl72_roce400"}}};
-  for (const auto& entry : tables) {
+  for (const auto& entry : kTables) {
     const std::string& table = entry.first;
     const Machine& machine = entry.second;
     const std::string node = machine.fabric.starts_with("gb200") ? "72" : "8";
@@ -91,6 +92,27 @@ TEST(CollectiveTables, BetweenNodesAreNotFasterThanTheirInterfaces) {
         EXPECT_GE(by(table_file(table)), 0.999 * by("{rules: [{algorithm: " + best + "}]}"))
             << table << ", " << type << " among " << nodes << " nodes";
       }
+    }
+  }
+}
+
+// All of a node's interfaces carry a part of what goes from node to node, so that it takes less
+// than one of them would need for all. Most of that is left where nodes have members enough.
+TEST(CollectiveTables, BroadcastsLeaveNodesByAllInterfaces) {
+  const Workspace workspace;
+  for (const auto& entry : kTables) {
+    const bool domain = entry.first == "nccl_gb200_nvl72";
+    const std::string node = domain ? "72" : "8";
+    const std::string devices = "mesh: {inner: " + node + ", outer: 4}, along: [inner, outer]";
+    for (const std::string type : {"broadcast", "reduce"}) {
+      constexpr std::int64_t kBytes = 1 << 30;
+      const auto by = [&](const std::string& rules, const std::string& of) {
+        return time_us(workspace, entry.second, rules, type, of, kBytes);
+      };
+      const double one = by("{rules: [{algorithm: direct}]}",
+                            "mesh: {inner: " + node + ", outer: 2}, along: [outer]");
+      EXPECT_LT(by(table_file(entry.first), devices), 0.4 * one) << entry.first << ", " << type;
+      EXPECT_GT(by(table_file(entry.first), devices), 0.125 * one) << entry.first << ", " << type;
     }
   }
 }

@@ -2,6 +2,7 @@
 // Reducing, block b sets out from b's successor and gains a share a step; gathering, it sets out
 // from b. Backwards, successor and predecessor change places.
 #include "model/collective/exchange.h"
+#include "model/collective/member_order.h"
 
 namespace exawarp::model {
 namespace {
@@ -11,33 +12,7 @@ using core::sum_to_end;
 using core::Time;
 using T = schema::CollectiveType;
 
-TreeKind chain(std::uint32_t) { return {.shape = TreeShape::chain}; }
-
-// The order in which a lane goes round the members of a node.
-class NodeOrder {
- public:
-  NodeOrder(const Collective& c, std::uint32_t lane)
-      : members_(c.node_members), is_power_(std::has_single_bit(members_)), turn_(inside(lane)) {}
-
-  [[nodiscard]] std::uint32_t number_of(std::uint32_t position) const {
-    const std::uint32_t at = inside(position);
-    return position - at + inside(at + members_ - turn_);
-  }
-  [[nodiscard]] std::uint32_t position_of(std::uint32_t number) const {
-    const std::uint32_t at = inside(number);
-    return number - at + inside(at + turn_);
-  }
-
- private:
-  // Modulo the members of a node, which are most often a power of two: each message asks.
-  [[nodiscard]] std::uint32_t inside(std::uint32_t n) const {
-    return is_power_ ? n & (members_ - 1) : n % members_;
-  }
-
-  std::uint32_t members_;
-  bool is_power_;
-  std::uint32_t turn_;
-};
+TreeKind chain(std::uint32_t lane) { return {.shape = TreeShape::chain, .turn = lane}; }
 
 std::uint32_t phases_of(const Collective& c, std::uint32_t, std::uint32_t) {
   return (gives_to_all(c.type) ? 2 : 1) * (c.members - 1);
@@ -45,7 +20,7 @@ std::uint32_t phases_of(const Collective& c, std::uint32_t, std::uint32_t) {
 
 Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t lane,
                      std::uint32_t phase, std::uint32_t) {
-  const NodeOrder order(c, lane);
+  const MemberOrder order(c, lane);
   const std::uint32_t n = c.members, round = phase < n - 1 ? phase : phase - (n - 1);
   const std::uint32_t p = order.number_of(position);
   const bool backwards = c.both_ways && lane % 2 == 1;

@@ -36,7 +36,7 @@ std::vector<Collective> all_collectives(std::uint32_t members, std::int64_t byte
       c.lanes = 6;
       all.push_back(c);
       c.both_ways = algorithm == Algorithm::ring;
-      c.node_members = algorithm == Algorithm::ring && members % 4 == 0 ? 4 : 1;
+      c.node_members = runs_round(c) && members % 4 == 0 ? 4 : 1;
       all.push_back(c);
     }
   }
@@ -158,6 +158,45 @@ TEST(Algorithms, ThatMeetPartnersNodeByNodeMeetEachOnceAndNoTwoAtATime) {
         met[partner] = true;
       }
     }
+  }
+}
+
+// Lanes of a chain go through a node in different orders, so that on equal links two may meet.
+TEST(Algorithms, ChainsThroughNodesGiveEveryMemberItsData) {
+  for (const auto& [members, in_node] :
+       {std::pair{8u, 2u}, {12u, 3u}, {12u, 12u}, {35u, 5u}, {64u, 8u}}) {
+    for (const CollectiveType type : {CollectiveType::BROADCAST, CollectiveType::REDUCE}) {
+      for (std::uint32_t root = 0; root < members; ++root) {
+        Collective c{.type = type,
+                     .algorithm = Algorithm::ring,
+                     .bytes = 5'000'011,
+                     .members = members,
+                     .root = root,
+                     .lanes = 2 * in_node,
+                     .node_members = in_node};
+        const CollectiveRun run = run_collective(c, kCost);
+        EXPECT_EQ(run.problem, "") << text(c) << ", root " << root;
+        EXPECT_EQ(run.messages, collective_messages(c)) << text(c);
+        EXPECT_GE(run.time, collective_time(c, kCost)) << text(c) << ", root " << root;
+        if (in_node == members) expect_right(c);
+      }
+    }
+  }
+}
+
+TEST(Algorithms, ChainsLeaveANodeByADifferentMemberOnEachLane) {
+  Collective c{.type = CollectiveType::BROADCAST, .members = 12, .root = 5};
+  c.lanes = c.node_members = 4;
+  for (const std::uint32_t node : {4u, 8u}) {
+    std::uint32_t leaving = 0;
+    for (std::uint32_t lane = 0; lane < 4; ++lane) {
+      for (std::uint32_t p = node; p < node + 4; ++p) {
+        const std::uint32_t last = phase_count(c, p, lane) - 1;
+        if (phase_of(c, p, lane, last).sends == 0) continue;
+        if (transfer_of(c, p, lane, last, 0).peer / 4 != p / 4) leaving |= 1u << (p - node);
+      }
+    }
+    EXPECT_EQ(leaving, 0xfu) << node;
   }
 }
 

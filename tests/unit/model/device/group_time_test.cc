@@ -205,6 +205,44 @@ TEST_F(GroupTime, EstimatesOfLargeGroupsAreNear) {
   }
 }
 
+// Along a chain lanes follow each other, and those through nodes leave each by its members in turn.
+TEST_F(GroupTime, EstimatesOfLongChainsAreNear) {
+  for (const std::uint32_t members : {64u, 96u}) {
+    const GroupNetwork network = group(members);
+    for (const std::int64_t bytes : {1'000, 400'003, 30'000'000}) {
+      for (const CollectiveType type : {CollectiveType::BROADCAST, CollectiveType::REDUCE}) {
+        for (const std::uint32_t root : {0u, 5u, 63u}) {
+          for (const std::uint32_t lanes : {1u, 4u, 16u, 128u}) {
+            for (const std::uint32_t in_node : {1u, 4u}) {
+              const Collective c{.type = type,
+                                 .bytes = bytes,
+                                 .members = members,
+                                 .root = root,
+                                 .lanes = lanes,
+                                 .node_members = in_node};
+              const GroupTask use{c, kPlain, 0, network};
+              const double ratio = picoseconds(group_time(c, kPlain, 0, network, 0)) /
+                                   picoseconds(GroupRun(use, members).last_end());
+              EXPECT_GE(ratio, 0.94) << text(c) << ", root " << root;
+              EXPECT_LE(ratio, 1) << text(c) << ", root " << root;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(GroupTime, ChainsLeaveNodesByAllMembers) {
+  const GroupNetwork network = group(64);
+  Collective c{.type = CollectiveType::BROADCAST, .bytes = 100'000'000, .members = 64};
+  c.lanes = 64;
+  const double one = picoseconds(GroupRun({c, kPlain, 0, network}, 64).last_end());
+  c.node_members = 4;
+  const double all = picoseconds(GroupRun({c, kPlain, 0, network}, 64).last_end());
+  EXPECT_LT(all, 0.6 * one);
+}
+
 // With a fourth and a sixteenth of the messages, so that levels and lanes are left out. Groups that
 // are larger than what is carried out have more of both, and come out nearer
 // (docs/decisions/0043).
