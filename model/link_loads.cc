@@ -74,6 +74,25 @@ class Demands {
   }
 
  private:
+  // A rank and its program. Tables of folded devices lead to their stand-ins, jobs to all devices.
+  struct Place {
+    const PlacedJob& job;
+    const ProgramTable& table;
+    DeviceId rank;
+
+    [[nodiscard]] DeviceId device() const { return job.device_of(rank); }
+    [[nodiscard]] DeviceId peer(const Task& task) const {
+      const auto offset = static_cast<std::uint32_t>(task.peer);
+      return job.device_of({task.peer_is_absolute ? offset : rank.value + offset});
+    }
+    [[nodiscard]] Membership membership(const Task& task) const {
+      return table.channels[task.channel].among.membership(*job.graph, rank);
+    }
+    [[nodiscard]] DeviceId member(const Task& task, std::uint32_t position) const {
+      return job.device_of(table.channels[task.channel].among.member(*job.graph, rank, position));
+    }
+  };
+
   void add(const PlacedJob& job, std::span<const ProgramTable> tables) {
     std::vector<std::vector<Repeated>> all;
     for (std::uint32_t p = 0; p < job.graph->program_count(); ++p) {
@@ -83,20 +102,19 @@ class Demands {
       const std::uint32_t p = job.graph->program_of(rank);
       for (const Repeated& each : all[p]) {
         if (too_many()) return;
-        add_task(tables[p], rank, each);
+        add_task({job, tables[p], rank}, each);
       }
     }
   }
-  void add_task(const ProgramTable& table, DeviceId rank, const Repeated& each) {
+  void add_task(const Place& place, const Repeated& each) {
     const Task& task = each.task;
     if (task.kind == TaskKind::send) {
-      const auto ps = static_cast<double>(task.wire[kAcross].ps);
-      return add_message(table.device_of(rank), table.peer_of(task, rank), each, ps);
+      return add_message(place.device(), place.peer(task), each,
+                         static_cast<double>(task.wire[kAcross].ps));
     }
-    const Channel& channel = table.channels[task.channel];
-    const Membership in = table.membership(channel, rank);
+    const Membership in = place.membership(task);
     if (in.size < 2) return;
-    if (task.kind == TaskKind::stepped) return add_steps(table, rank, each, in);
+    if (task.kind == TaskKind::stepped) return add_steps(place, each, in);
     core::Time chunk = task.wire[kAcross];
     std::uint32_t steps = task.steps;
     if (steps == kStepsVary) {
@@ -105,14 +123,12 @@ class Demands {
       steps = plan.steps;
       chunk = network_.wire_time(plan.chunk_bytes, Interface::scale_out);
     }
-    add_message(table.device_of(rank),
-                table.member(channel, rank, next_in_ring(in.position, in.size)), each,
+    add_message(place.device(), place.member(task, next_in_ring(in.position, in.size)), each,
                 static_cast<double>(chunk.ps) * steps);
   }
   // A collective's messages, lane by lane. Where it goes round, all phases are like the first.
-  void add_steps(const ProgramTable& table, DeviceId rank, const Repeated& each,
-                 const Membership& in) {
-    const SteppedTask& what = table.stepped[each.task.tag];
+  void add_steps(const Place& place, const Repeated& each, const Membership& in) {
+    const SteppedTask& what = place.table.stepped[each.task.tag];
     Collective c = what.collective;
     c.members = in.size;
     const bool alike = runs_round(c) && c.sizes.empty();
@@ -125,8 +141,7 @@ class Demands {
           if (t.peer == kNoMember || t.bytes == 0) continue;
           const core::Time wire = network_.wire_time(
               carried_bytes(what.choice.payload_ppm[kAcross], t.bytes), Interface::scale_out);
-          add_message(table.device_of(rank),
-                      table.member(table.channels[each.task.channel], rank, t.peer), each,
+          add_message(place.device(), place.member(each.task, t.peer), each,
                       static_cast<double>(wire.ps) * (alike ? phases : 1));
         }
       }

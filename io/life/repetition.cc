@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/check.h"
 #include "core/error.h"
 #include "io/life/agreement.h"
 #include "io/life/idle_share.h"
@@ -152,7 +153,7 @@ class RepeatedSteps {
     report_.period = period;
     report_.simulated_steps = steps;
     longer.repetition = report_;
-    extend(longer, *shorter.outcome);
+    extend(longer, shorter);
     return longer;
   }
 
@@ -180,10 +181,17 @@ class RepeatedSteps {
     return false;
   }
 
-  void extend(RunReport& longer, const model::Outcome& shorter) const {
-    agree(transport_, [&] {
-      in_file(study_.file, [&] { longer.outcome->repeat(shorter, steps_); });
-    });
+  void extend(RunReport& longer, const RunReport& shorter) const {
+    agree(transport_,
+          [&] { in_file(study_.file, [&] { longer.outcome->repeat(*shorter.outcome, steps_); }); });
+    const auto further = static_cast<double>(steps_ - report_.simulated_steps);
+    for (std::size_t i = 0; i < longer.link_loads.size(); ++i) {
+      EXAWARP_CHECK(i < shorter.link_loads.size(), i);
+      const model::LinkLoad& less = shorter.link_loads[i];
+      model::LinkLoad& load = longer.link_loads[i];
+      load.interface_s += further * (load.interface_s - less.interface_s);
+      load.link_s += further * (load.link_s - less.link_s);
+    }
     core::Hasher hash;
     hash.word(longer.result.digest.value);
     hash.word(static_cast<std::uint64_t>(steps_));

@@ -32,11 +32,14 @@ class EvenSpread {
     std::uint32_t port = 0;
     double load = 0;  // in what `cost` makes of an amount
   };
-  // The link with most, of loads times cost(kind of link); the first of several, all zeros: none.
+  // The link with most, of loads times cost(kind of link); of those that differ by no more than
+  // sums of parts do by rounding, the first. All zeros: none.
   template <class Cost>
   [[nodiscard]] PortLoad most(const Cost& cost) const;
 
  private:
+  static constexpr double kRounding = 1e-9;
+
   void send_to(VertexId end);
   void take_turn(VertexId end, Way way);
   void put(VertexId v, double amount);
@@ -57,7 +60,7 @@ EvenSpread::PortLoad EvenSpread::most(const Cost& cost) const {
       if (loads_[l] <= 0) continue;
       const auto port = static_cast<std::uint32_t>(l - first_link_[v]);
       const double load = loads_[l] * cost(topology_.link({v}, port).kind);
-      if (load > most.load) most = {{v}, port, load};
+      if (load > most.load * (1 + kRounding)) most = {{v}, port, load};
     }
   }
   return most;

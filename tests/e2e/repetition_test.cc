@@ -58,6 +58,7 @@ class RepetitionOfSteps : public testing::Test {
 TEST_F(RepetitionOfSteps, GivesTheFiguresOfAllSteps) {
   const std::pair<const char*, Words> studies[] = {
       {"llama2_7b_8", {"workload.transformer.steps=20"}},
+      {"llama2_7b_64_dragonfly", kFolded + Words{"workload.transformer.steps=20"}},
       {"llama3_8b_context_32", kFolded + Words{"workload.transformer.steps=18"}},
       {"llama3_8b_fsdp_64", kFolded + Words{"workload.transformer.steps=30"}},
       {"mixtral_8x7b_64", kFolded + Words{"workload.transformer.steps=18"}},
@@ -71,8 +72,9 @@ TEST_F(RepetitionOfSteps, GivesTheFiguresOfAllSteps) {
     EXPECT_EQ(repeated["repetition"]["simulated_steps"], 4);
     EXPECT_LT(repeated["committed_events"].get<int>() * 4, whole["committed_events"].get<int>());
     EXPECT_NE(repeated["digest"], whole["digest"]);
-    for (const char* part : {"simulated_time_ps", "iteration_time_ps", "tokens_per_s", "breakdown",
-                             "energy", "memory", "compute", "pedigree", "classes", "jobs"}) {
+    for (const char* part :
+         {"simulated_time_ps", "iteration_time_ps", "tokens_per_s", "breakdown", "statements",
+          "energy", "memory", "compute", "pedigree", "classes", "jobs"}) {
       EXPECT_EQ(first_difference(repeated[part], whole[part]), "") << part;
     }
   }

@@ -152,6 +152,24 @@ TEST(LinkLoads, AreToldOnlyWhereNothingElseCountsThem) {
   EXPECT_TRUE(loads_of(shifted(32, 0, 1'000'000), four_to_one()).empty());
 }
 
+TEST(LinkLoads, FoldedDevicesCountOneByOne) {
+  const WorkloadGraph graph = tests::small_llama({.tensor = 2, .pipeline = 4, .data = 4});
+  ClusterOptions options;
+  options.analytical_network = true;
+  const std::vector<LinkLoad> whole = loads_of(graph, four_to_one(), options);
+  options.folding = Folding::required;
+  const std::vector<LinkLoad> folded = loads_of(graph, four_to_one(), options);
+  ASSERT_EQ(whole.size(), 3u);
+  ASSERT_EQ(folded.size(), whole.size());
+  for (std::size_t k = 0; k < whole.size(); ++k) {
+    EXPECT_EQ(folded[k].kind, whole[k].kind);
+    EXPECT_EQ(folded[k].interface_s, whole[k].interface_s);
+    EXPECT_EQ(folded[k].link_s, whole[k].link_s);
+    EXPECT_EQ(folded[k].at, whole[k].at);
+  }
+  EXPECT_GT(whole[1].times() + whole[2].times(), 2.5);
+}
+
 TEST(EvenSpread, HandsOnInEqualParts) {
   const auto topology = make_topology(ring_of_links(), 8);
   EvenSpread spread(*topology);
