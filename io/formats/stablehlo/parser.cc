@@ -272,6 +272,7 @@ Operation Parser::parse_operation() {
     unexpected(name, "an operation");
   Operation op;
   op.name = plain_name(unquoted(name.text));
+  if (op.name.empty()) unexpected(name, "an operation");
   op.offset = name.offset;
   loop_arguments_.clear();
   loop_names_.clear();

@@ -208,6 +208,8 @@ struct Refused {
 
 TEST(StablehloText, SaysWhereAndWhatIsWrong) {
   const Refused kRefused[] = {
+      {"func.func @f() {\n  %0 = stablehlo.",
+       "m:2:8: \"stablehlo.\" is not expected here; expected an operation"},
       {"nothing", "m:1:1: \"nothing\" is not expected here; expected module, func.func or a mesh"},
       {function_of("%0 = stablehlo.add %a, %q : tensor<8x16xf32>"),
        "m:2:24: value \"%q\" is not defined"},
