@@ -2,6 +2,8 @@
 // an interface out of a node takes for them, in picoseconds, which is how tasks know sizes.
 #include "model/link_loads.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -12,6 +14,7 @@
 
 #include "model/collective/algorithm.h"
 #include "model/device/device_model.h"
+#include "model/network/faults/link_faults.h"
 #include "model/topology/even_spread.h"
 
 namespace exawarp::model {
@@ -82,8 +85,7 @@ class Demands {
 
     [[nodiscard]] DeviceId device() const { return job.device_of(rank); }
     [[nodiscard]] DeviceId peer(const Task& task) const {
-      const auto offset = static_cast<std::uint32_t>(task.peer);
-      return job.device_of({task.peer_is_absolute ? offset : rank.value + offset});
+      return job.device_of(task.peer_rank(rank));
     }
     [[nodiscard]] Membership membership(const Task& task) const {
       return table.channels[task.channel].among.membership(*job.graph, rank);
@@ -126,12 +128,12 @@ class Demands {
     add_message(place.device(), place.member(task, next_in_ring(in.position, in.size)), each,
                 static_cast<double>(chunk.ps) * steps);
   }
-  // A collective's messages, lane by lane. Where it goes round, all phases are like the first.
+  // A collective's messages, lane by lane.
   void add_steps(const Place& place, const Repeated& each, const Membership& in) {
     const SteppedTask& what = place.table.stepped[each.task.tag];
     Collective c = what.collective;
     c.members = in.size;
-    const bool alike = runs_round(c) && c.sizes.empty();
+    const bool alike = phases_are_alike(c);
     for (std::uint32_t lane = 0; lane < c.lanes; ++lane) {
       const std::uint32_t phases = phase_count(c, in.position, lane);
       for (std::uint32_t phase = 0; phase < (alike ? std::min(1u, phases) : phases); ++phase) {
@@ -217,8 +219,8 @@ std::vector<LinkLoad> link_loads(const Cluster& cluster) {
         {.kind = kind,
          .interface_s = busiest_interface(network, devices, demands.of(kind)) / kPsPerSecond,
          .link_s = most.load / kPsPerSecond,
-         .at = most.at,
-         .port = most.port});
+         .link = fmt::format("{} to {}", vertex_name(*topology, most.at),
+                             vertex_name(*topology, topology->link(most.at, most.port).peer))});
   }
   return out;
 }

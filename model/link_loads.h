@@ -7,11 +7,12 @@
 // programs, without simulating a link.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "model/cluster.h"
 #include "model/device/time_class.h"
-#include "model/topology/topology.h"
 
 namespace exawarp::model {
 
@@ -20,8 +21,7 @@ struct LinkLoad {
   TimeClass kind = TimeClass::other;
   double interface_s = 0;  // what the busiest interface is kept by them; > 0
   double link_s = 0;       // the busiest link, where ways share evenly (even_spread.h)
-  VertexId at;             // that link's
-  std::uint32_t port = 0;
+  std::string link;        // that one's ends, "s3 to s17"
 
   [[nodiscard]] double times() const { return link_s / interface_s; }
 };

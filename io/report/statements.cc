@@ -96,19 +96,19 @@ std::vector<std::pair<std::string, double>> exposed(const TimeShares& shares) {
   return list;
 }
 
-std::vector<FabricAsked> fabric_asked(const RunReport& r) {
-  std::vector<FabricAsked> out;
-  if (r.link_loads.empty()) return out;
-  const auto topology = model::make_topology(r.cluster->fabric(), r.cluster->device_count());
-  for (const model::LinkLoad& load : r.link_loads) {
-    const model::VertexId peer = topology->link(load.at, load.port).peer;
-    out.push_back({.kind = std::string(model::kTimeClassNames[model::index_of(load.kind)]),
-                   .interface_s = load.interface_s,
-                   .link_s = load.link_s,
-                   .link = fmt::format("{} to {}", vertex_name(*topology, load.at),
-                                       vertex_name(*topology, peer))});
+// Where the busiest link is asked for more than the busiest interface.
+std::string fabric_text(const std::vector<model::LinkLoad>& fabric) {
+  std::string list;
+  for (const model::LinkLoad& load : fabric) {
+    if (load.times() < kTimesLeast) continue;
+    append(list, "{}{} {:.1f} times ({})", list.empty() ? "" : ", ",
+           model::kTimeClassNames[model::index_of(load.kind)], load.times(), load.link);
   }
-  return out;
+  if (list.empty()) return "";
+  return fmt::format(
+      "Fabric      busiest link against busiest interface: {};\n"
+      "            analytical and message count interfaces alone, flow and packet links, too\n",
+      list);
 }
 
 }  // namespace
@@ -153,28 +153,9 @@ std::optional<Statements> statements_of(const RunReport& r) {
     s.ideal_bubble = ideal_bubble(*spec, passes_of(r));
   }
   s.loss = largest_loss(s.shares, spec);
-  s.fabric = fabric_asked(r);
+  s.fabric = r.link_loads;
   return s;
 }
-
-namespace {
-
-// Where the busiest link is asked for more than the busiest interface.
-std::string fabric_text(const std::vector<FabricAsked>& fabric) {
-  std::string list;
-  for (const FabricAsked& asked : fabric) {
-    const double times = asked.link_s / asked.interface_s;
-    if (times < kTimesLeast) continue;
-    append(list, "{}{} {:.1f} times ({})", list.empty() ? "" : ", ", asked.kind, times, asked.link);
-  }
-  if (list.empty()) return "";
-  return fmt::format(
-      "Fabric      busiest link against busiest interface: {};\n"
-      "            analytical and message count interfaces alone, flow and packet links, too\n",
-      list);
-}
-
-}  // namespace
 
 std::string statements_text(const Statements& s) {
   std::string out;
@@ -223,12 +204,12 @@ Json statements_json(const Statements& s) {
     json["largest_loss"] = {
         {"name", s.loss->name}, {"share", s.loss->share}, {"setting", s.loss->setting}};
   }
-  for (const FabricAsked& asked : s.fabric) {
-    json["fabric"].push_back({{"kind", asked.kind},
-                              {"times", asked.link_s / asked.interface_s},
-                              {"interface_s", asked.interface_s},
-                              {"link_s", asked.link_s},
-                              {"link", asked.link}});
+  for (const model::LinkLoad& load : s.fabric) {
+    json["fabric"].push_back({{"kind", model::kTimeClassNames[model::index_of(load.kind)]},
+                              {"times", load.times()},
+                              {"interface_s", load.interface_s},
+                              {"link_s", load.link_s},
+                              {"link", load.link}});
   }
   return json;
 }

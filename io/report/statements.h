@@ -11,6 +11,7 @@
 #include "io/report/results.h"
 #include "model/device/time_class.h"
 #include "model/generate/transformer_spec.h"
+#include "model/link_loads.h"
 
 namespace exawarp::io {
 
@@ -36,19 +37,12 @@ struct Loss {
 // where all are below 0.05 % of device time.
 std::optional<Loss> largest_loss(const TimeShares& shares, const model::TransformerSpec* spec);
 
-// What one kind of communication asks of the fabric's busiest link (model::LinkLoad).
-struct FabricAsked {
-  std::string kind;  // the name of a time class
-  double interface_s = 0, link_s = 0;
-  std::string link;  // "s3 to s17", as vertices are called
-};
-
 struct Statements {
   std::optional<model::TransformerSpec> layout;  // of a generated transformer
   std::optional<double> ideal_bubble;
   TimeShares shares{};
   std::optional<Loss> loss;
-  std::vector<FabricAsked> fabric;  // by kind; nothing where links are simulated
+  std::vector<model::LinkLoad> fabric;  // RunReport::link_loads
 };
 // Of a finished run of one job; nullopt of others.
 std::optional<Statements> statements_of(const RunReport& report);

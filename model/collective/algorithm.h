@@ -79,5 +79,8 @@ inline bool runs_round(const Collective& c) {
   const AlgorithmDescription& a = description_of(c.algorithm);
   return a.goes_round && !moves_on_tree(a, c);
 }
+// Whether in each phase a member's messages go to the same members as in the first, and are as
+// long.
+inline bool phases_are_alike(const Collective& c) { return runs_round(c) && c.sizes.empty(); }
 
 }  // namespace exawarp::model

@@ -29,9 +29,8 @@ std::uint64_t number_for(const Numbers&... numbers) {
   return out;
 }
 
-// Whom a member's messages go to, and what they weigh, does not change from phase to phase.
 std::uint32_t phases_that_differ(const Collective& c, std::uint32_t phases) {
-  return runs_round(c) && c.sizes.empty() ? std::min(phases, 1u) : phases;
+  return phases_are_alike(c) ? std::min(phases, 1u) : phases;
 }
 
 }  // namespace

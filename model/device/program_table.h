@@ -121,8 +121,7 @@ struct ProgramTable {
   }
   // The device at the other end of a send or receive that `rank` runs.
   [[nodiscard]] core::DeviceId peer_of(const Task& task, core::DeviceId rank) const {
-    const auto offset = static_cast<std::uint32_t>(task.peer);  // modulo 2^32, as ids are
-    return device_of({task.peer_is_absolute ? offset : rank.value + offset});
+    return device_of(task.peer_rank(rank));
   }
   // Of the channel's communicator that `rank` is in: its place there, and the device of a member.
   [[nodiscard]] Membership membership(const Channel& channel, core::DeviceId rank) const {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "core/ids.h"
 #include "core/time.h"
 #include "model/device/time_class.h"
 #include "model/network/message/network.h"
@@ -36,6 +37,12 @@ struct Task {
   std::uint8_t collective = 0;              // schema::CollectiveType
   bool peer_is_absolute = false;
   bool rendezvous = false;  // send: asks the receiver first
+
+  // send, receive: the rank at the other end of what `rank` runs.
+  [[nodiscard]] core::DeviceId peer_rank(core::DeviceId rank) const {
+    const auto offset = static_cast<std::uint32_t>(peer);  // modulo 2^32, as ids are
+    return {peer_is_absolute ? offset : rank.value + offset};
+  }
 };
 
 // The task at `position` of another stream has to be over.

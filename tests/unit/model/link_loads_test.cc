@@ -48,6 +48,13 @@ ClusterOptions by_flows() {
   return options;
 }
 
+ClusterOptions all_at_once() {
+  ClusterOptions options;
+  options.collectives.resize(1);
+  options.collectives[0].choice.algorithm = Algorithm::direct;
+  return options;
+}
+
 Time time_of(const WorkloadGraph& graph, const Fabric& fabric, const ClusterOptions& options) {
   const Cluster cluster(graph, tests::round_accelerator(), fabric, options);
   return tests::run_cluster(cluster).outcome.simulated_time();
@@ -100,23 +107,16 @@ TEST(LinkLoads, RingsCountAllSteps) {
 
 TEST(LinkLoads, AllPairsMeetOnLinksUp) {
   // Of 31 others 24 are in other leaves: 8 x 24 over two links, against 31 over one.
-  CollectiveRules direct(1);
-  direct[0].choice.algorithm = Algorithm::direct;
-  ClusterOptions options;
-  options.collectives = direct;
-  const std::vector<LinkLoad> loads = loads_of(
-      tests::collectives(CollectiveType::ALL_TO_ALL, 32, 32'000'000, 1), four_to_one(), options);
+  const std::vector<LinkLoad> loads =
+      loads_of(tests::collectives(CollectiveType::ALL_TO_ALL, 32, 32'000'000, 1), four_to_one(),
+               all_at_once());
   ASSERT_EQ(loads.size(), 1u);
   EXPECT_NEAR(loads[0].times(), 96.0 / 31, 1e-9);
 }
 
 TEST(LinkLoads, ReceiversAreInterfacesToo) {
-  CollectiveRules direct(1);
-  direct[0].choice.algorithm = Algorithm::direct;
-  ClusterOptions options;
-  options.collectives = direct;
-  const std::vector<LinkLoad> loads =
-      loads_of(tests::collectives(CollectiveType::GATHER, 8, 1'000'000, 1), four_to_one(), options);
+  const std::vector<LinkLoad> loads = loads_of(
+      tests::collectives(CollectiveType::GATHER, 8, 1'000'000, 1), four_to_one(), all_at_once());
   ASSERT_EQ(loads.size(), 1u);
   EXPECT_DOUBLE_EQ(loads[0].interface_s, 7 * 1e6 / kRate);
   EXPECT_DOUBLE_EQ(loads[0].times(), 1);
@@ -165,7 +165,7 @@ TEST(LinkLoads, FoldedDevicesCountOneByOne) {
     EXPECT_EQ(folded[k].kind, whole[k].kind);
     EXPECT_EQ(folded[k].interface_s, whole[k].interface_s);
     EXPECT_EQ(folded[k].link_s, whole[k].link_s);
-    EXPECT_EQ(folded[k].at, whole[k].at);
+    EXPECT_EQ(folded[k].link, whole[k].link);
   }
   EXPECT_GT(whole[1].times() + whole[2].times(), 2.5);
 }

@@ -101,9 +101,9 @@ TEST(Statements, TextAndJsonSayTheSame) {
                                        {TimeClass::data, 0.07},
                                        {TimeClass::waiting, 0.16}}),
                      .loss = Loss{"bubble", 0.16, "global_batch_sequences"},
-                     .fabric = {{"tensor", 0.5, 0.5, "d0 to s0"},
-                                {"data", 0.25, 1.0, "s8 to s9"},
-                                {"pipeline", 0.125, 0.25, "s2 to s9"}}};
+                     .fabric = {{TimeClass::tensor, 0.5, 0.5, "d0 to s0"},
+                                {TimeClass::data, 0.25, 1.0, "s8 to s9"},
+                                {TimeClass::pipeline, 0.125, 0.25, "s2 to s9"}}};
   EXPECT_EQ(statements_text(s),
             "Layout      TP 8, PP 16, DP 4, CP 2, EP 1; chunks a stage 1, micro-batches 16\n"
             "Bubble      16.0 % of device time; the schedule's own 10.5 %\n"
