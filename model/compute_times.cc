@@ -23,7 +23,34 @@ void add_program(const ProgramTable& table, double weight, std::map<Kind, Comput
   }
 }
 
+// Of all steps.
+double host_seconds_of(const Program& program) {
+  double seconds = 0;
+  for (std::uint32_t s = 0; s < program.stream_count(); ++s) {
+    if (program.stream(s).getKind() != schema::StreamKind::HOST) continue;
+    for (std::uint32_t i = 0; i < program.stream_length(s); ++i) {
+      const schema::Node::Reader node = program.node(program.node_at(s, i));
+      if (node.getKind() != schema::NodeKind::COMPUTE) continue;
+      seconds += static_cast<double>(node.getDurationPs()) * 1e-12;
+    }
+  }
+  return seconds;
+}
+
 }  // namespace
+
+double host_seconds(const Cluster& cluster, const Outcome& outcome) {
+  double most = 0;
+  for (const PlacedJob& job : cluster.jobs()) {
+    if (!job.runs) continue;
+    const double steps = std::max<double>(1, job.graph->training().getSteps());
+    for (std::uint32_t p = 0; p < job.graph->program_count(); ++p) {
+      if (outcome.classes()[job.first_program + p].devices == 0) continue;
+      most = std::max(most, host_seconds_of(job.graph->program(p)) / steps);
+    }
+  }
+  return most;
+}
 
 std::vector<ComputeTime> compute_times(const Cluster& cluster, const Outcome& outcome) {
   std::map<Kind, ComputeTime> sums;

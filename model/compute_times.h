@@ -20,6 +20,10 @@ struct ComputeTime {
 // compute model's: without jitter, slow devices and what collectives beside them take away.
 std::vector<ComputeTime> compute_times(const Cluster& cluster, const Outcome& outcome);
 
+// What the busiest device's host takes in a step to launch what the device does; 0 where no program
+// says so.
+double host_seconds(const Cluster& cluster, const Outcome& outcome);
+
 // What a device and step spent in a pass, on average: how long it took, waits for other devices and
 // for messages of the pipeline left out.
 struct PassTime {

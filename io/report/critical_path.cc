@@ -20,10 +20,14 @@ using Json = nlohmann::ordered_json;
 using Unit = TimedWorkload::Unit;
 namespace schema = model::schema;
 
+// Of what devices compute: those of a host are always recorded.
 bool has_durations(const model::WorkloadGraph& graph) {
   for (std::uint32_t p = 0; p < graph.program_count(); ++p) {
-    for (std::uint32_t i = 0; i < graph.program(p).node_count(); ++i) {
-      if (graph.program(p).node(i).getDurationPs() != schema::NO_DURATION) return true;
+    const model::Program program = graph.program(p);
+    for (std::uint32_t i = 0; i < program.node_count(); ++i) {
+      const schema::Node::Reader node = program.node(i);
+      if (node.getDurationPs() == schema::NO_DURATION) continue;
+      if (program.stream(node.getStream()).getKind() != schema::StreamKind::HOST) return true;
     }
   }
   return false;

@@ -154,6 +154,8 @@ std::optional<Statements> statements_of(const RunReport& r) {
   }
   s.loss = largest_loss(s.shares, spec);
   s.fabric = r.link_loads;
+  s.host_s = model::host_seconds(*r.cluster, *r.outcome);
+  s.step_s = core::to_seconds(r.outcome->iteration_time());
   return s;
 }
 
@@ -180,6 +182,10 @@ std::string statements_text(const Statements& s) {
     if (!s.loss->setting.empty()) append(out, "; moved by {}", s.loss->setting);
     out += "\n";
   }
+  if (s.host_s > 0 && s.step_s > 0) {
+    append(out, "Launches    take {:.1f} % of the step, where a device's host has most to do\n",
+           100 * s.host_s / s.step_s);
+  }
   out += fabric_text(s.fabric);
   return out;
 }
@@ -203,6 +209,9 @@ Json statements_json(const Statements& s) {
   if (s.loss) {
     json["largest_loss"] = {
         {"name", s.loss->name}, {"share", s.loss->share}, {"setting", s.loss->setting}};
+  }
+  if (s.host_s > 0 && s.step_s > 0) {
+    json["launches"] = {{"host_s", s.host_s}, {"share", s.host_s / s.step_s}};
   }
   for (const model::LinkLoad& load : s.fabric) {
     json["fabric"].push_back({{"kind", model::kTimeClassNames[model::index_of(load.kind)]},

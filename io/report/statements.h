@@ -43,15 +43,19 @@ struct Statements {
   TimeShares shares{};
   std::optional<Loss> loss;
   std::vector<model::LinkLoad> fabric;  // RunReport::link_loads
+  // Of the busiest device's host, which launches kernels, in a step that takes step_s. 0: no study
+  // of that.
+  double host_s = 0, step_s = 0;
 };
 // Of a finished run of one job; nullopt of others.
 std::optional<Statements> statements_of(const RunReport& report);
 
-// Lines "Layout", "Bubble", "Exposed", "Loss" and "Fabric", each where there is something to say.
+// Lines "Layout", "Bubble", "Exposed", "Loss", "Launches" and "Fabric", each where there is
+// something to say.
 std::string statements_text(const Statements& statements);
 // {"layout": {...}, "bubble": {"ideal", "measured"}, "largest_loss": {"name", "share", "setting"},
-// "fabric": [{"kind", "times", "interface_s", "link_s", "link"}]}; parts that are not known are
-// left out.
+// "launches": {"host_s", "share"}, "fabric": [{"kind", "times", "interface_s", "link_s", "link"}]};
+// parts that are not known are left out.
 nlohmann::ordered_json statements_json(const Statements& statements);
 
 }  // namespace exawarp::io

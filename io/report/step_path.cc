@@ -28,7 +28,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kLongestMax = 20, kLongestPrinted = 5;
 
 constexpr std::array<std::string_view, model::kPathPartCount> kPartNames{
-    "compute", "launch", "rank noise", "variation", "latency", "bandwidth", "queue"};
+    "compute", "launch", "rank noise", "variation", "latency", "bandwidth", "queue", "host"};
 
 bool computes(PathPart part) { return part <= PathPart::variation; }
 
@@ -54,10 +54,11 @@ class PathText {
                            ? core::name_of(node(e).getOperation())
                            : core::name_of(node(e).getKind()));
   }
-  // "gemm", "launch", "tensor latency".
+  // "gemm", "launch", "tensor latency", "host launch".
   [[nodiscard]] std::string cause(const PathElement& e) const {
     const std::string part(part_name(e));
     if (e.part == PathPart::work) return kind(e);
+    if (e.part == PathPart::host) return "host launch";
     return computes(e.part) ? part : kind(e) + " " + part;
   }
   [[nodiscard]] static std::string_view part_name(const PathElement& e) {

@@ -191,6 +191,20 @@ const Keys<model::StorageSpec>& storage_keys() {
   return keys;
 }
 
+const Keys<model::HostSpec>& host_keys() {
+  using S = model::HostSpec;
+  using K = Keys<S>;
+  static const K keys(
+      "host", "The host of a device, which launches what it does, one after the other.",
+      {K::latency("launch", &S::launch, 0,
+                  "its time for each kernel, collective and message; 0: all is launched ahead"),
+       K::integer("pending", &S::pending, kPositive,
+                  "launches that may wait for the device's computations before the host does"),
+       K::flag("counts", &S::counts,
+               "with `kernels.separate_experts`: it waits for the router's counts")});
+  return keys;
+}
+
 const Keys<model::ReserveSpec>& reserves_keys() {
   using S = model::ReserveSpec;
   using K = Keys<S>;
@@ -417,6 +431,7 @@ const TransformerKeys& transformer_keys() {
        kernels_key(),
        K::latency("host_time", &S::host_time, 0,
                   "once a step: devices wait for the host, its data and its loop"),
+       K::section("host", &S::host, host_keys(), "what launches it"),
        K::section("overlap", &S::overlap, overlap_keys(), "what goes on at the same time"),
        K::section("routing", &S::routing, routing_keys(), "how tokens come to experts"),
        K::section("storage", &S::storage, storage_keys(), "reading input, writing checkpoints"),

@@ -321,12 +321,14 @@ bool Device<Source, Port>::start_compute(std::uint32_t stream, const Task& task)
   const DeviceModel& model = frame_.model;
   const std::uint32_t self = frame_.self().value;
   core::Time duration = task.wire[0];
-  if (!model.jitter.off()) duration = model.jitter.apply(duration, self, task.node);
-  if (!model.slow_devices.empty()) {
-    duration = slowed(model.slow_devices, self, frame_.now(), duration);
-  }
-  if (model.overlapped_ppm != kUsualPace && streams_.communicates()) {
-    duration = overlapped(duration, model.overlapped_ppm);
+  if (task.time_class == TimeClass::compute) [[likely]] {
+    if (!model.jitter.off()) duration = model.jitter.apply(duration, self, task.node);
+    if (!model.slow_devices.empty()) {
+      duration = slowed(model.slow_devices, self, frame_.now(), duration);
+    }
+    if (model.overlapped_ppm != kUsualPace && streams_.communicates()) {
+      duration = overlapped(duration, model.overlapped_ppm);
+    }
   }
   if (duration.ps == 0) return true;
   if (model.traces) [[unlikely]]

@@ -104,8 +104,13 @@ class Builder {
       case schema::NodeKind::COMPUTE:
       case schema::NodeKind::MEMORY:
         task.kind = TaskKind::compute;
-        task.time_class = TimeClass::compute;
-        task.wire[0] = duration_of(node, node_index);
+        if (program_->stream(stream).getKind() == schema::StreamKind::HOST) {
+          task.time_class = TimeClass::waiting;
+          task.wire[0] = core::Time{static_cast<std::int64_t>(node.getDurationPs())};
+        } else {
+          task.time_class = TimeClass::compute;
+          task.wire[0] = duration_of(node, node_index);
+        }
         table_.events += task.wire[0].ps > 0 ? 1 : 0;
         takes_at_least(node_index, task.wire[0],
                        [&] { return "computes for " + core::format_time(task.wire[0]); });

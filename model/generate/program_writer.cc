@@ -35,7 +35,13 @@ constexpr std::array<const char*, kStreamRoles> kStreamNames{"compute",
                                                              "send forward far",
                                                              "receive gradient far",
                                                              "send gradient far",
-                                                             "storage"};
+                                                             "storage",
+                                                             "host"};
+
+schema::StreamKind kind_of(StreamRole role) {
+  if (role == kHost) return schema::StreamKind::HOST;
+  return role == kCompute ? schema::StreamKind::COMPUTE : schema::StreamKind::COMMUNICATION;
+}
 
 }  // namespace
 
@@ -52,7 +58,7 @@ std::uint32_t ProgramWriter::compute(const OperationCost& cost, std::initializer
   fields.bytes_written = cost.bytes_written;
   if (cost.data_type != schema::DataType::NONE) fields.data_type = cost.data_type;
   fields.shape = shape(cost);
-  const std::uint32_t node = add(fields, after);
+  const std::uint32_t node = add_launched(fields, after, cost.launches);
   last_compute_ = node;
   return node;
 }
@@ -80,7 +86,7 @@ std::uint32_t ProgramWriter::storage(const char* text, std::uint64_t read, std::
   fields.name = name(text);
   fields.bytes_read = read;
   fields.bytes_written = written;
-  return add(fields, after);
+  return add_launched(fields, after, 0);
 }
 
 std::uint32_t ProgramWriter::marker(const char* text, std::initializer_list<Node> after) {
@@ -89,7 +95,7 @@ std::uint32_t ProgramWriter::marker(const char* text, std::initializer_list<Node
   fields.data_type = schema::DataType::NONE;
   fields.stream = stream(kCompute);
   fields.name = name(text);
-  return add(fields, after);
+  return add_launched(fields, after, 0);
 }
 
 std::uint32_t ProgramWriter::host_wait(const char* text, std::uint64_t picoseconds,
@@ -98,42 +104,84 @@ std::uint32_t ProgramWriter::host_wait(const char* text, std::uint64_t picosecon
   fields.stream = stream(kCompute);
   fields.name = name(text);
   fields.duration_ps = picoseconds;
-  return add(fields, after);
+  return add_launched(fields, after, 0);
 }
 
-std::uint32_t ProgramWriter::add(NodeFields fields, std::initializer_list<Node> after) {
+void ProgramWriter::launch(core::Time each, std::uint64_t pending) {
+  each_launch_ = each;
+  pending_max_ = pending;
+}
+
+void ProgramWriter::host_waits(std::uint32_t node) {
+  if (each_launch_.ps > 0) by_host_.push_back(node);
+}
+
+std::uint32_t ProgramWriter::add(const NodeFields& fields, std::initializer_list<Node> after) {
+  return add_launched(fields, after, 1);
+}
+
+std::uint32_t ProgramWriter::add_launched(const NodeFields& fields,
+                                          std::initializer_list<Node> after,
+                                          std::uint32_t launches) {
   std::array<std::uint32_t, 16> nodes{};
   EXAWARP_CHECK(after.size() <= nodes.size(), after.size());
   std::size_t count = 0;
   for (const Node& node : after) {
     if (node) nodes[count++] = *node;
   }
-  const std::span<const std::uint32_t> said(nodes.data(), count);
-  const std::vector<std::uint32_t> awaited = fields.kind == schema::NodeKind::COMPUTE
-                                                 ? std::exchange(awaited_, {})
-                                                 : std::vector<std::uint32_t>{};
-  if (held_ == nullptr) return put(fields, said, awaited);
-  held_->nodes.push_back({fields, {said.begin(), said.end()}, awaited});
+  Held node{fields, {nodes.begin(), nodes.begin() + count}, {}};
+  if (fields.kind == schema::NodeKind::COMPUTE) node.awaited = std::exchange(awaited_, {});
+  if (each_launch_.ps > 0 && launches > 0) {
+    node.launches = launches;
+    node.by_host = std::exchange(by_host_, {});
+  }
+  if (held_ == nullptr) return put(node);
+  held_->nodes.push_back(std::move(node));
   placed_.push_back(kHeld);  // until it is
   return kHeld + static_cast<std::uint32_t>(placed_.size() - 1);
 }
 
 // Dependencies on the node's own stream are left out: its order says the same.
-std::uint32_t ProgramWriter::put(const NodeFields& fields, std::span<const std::uint32_t> after,
-                                 std::span<const std::uint32_t> awaited) {
-  std::array<std::uint32_t, 16> nodes{};
+std::uint32_t ProgramWriter::put(const Held& held) {
+  const NodeFields& fields = held.fields;
+  std::array<std::uint32_t, 17> nodes{};
   std::size_t count = 0;
-  for (const std::uint32_t node : after) {
+  if (held.launches > 0) nodes[count++] = put_launch(held);
+  for (const std::uint32_t node : held.after) {
     if (program_.stream_of(placed(node)) != fields.stream) nodes.at(count++) = placed(node);
   }
-  for (const std::uint32_t each : awaited) {
+  for (const std::uint32_t each : held.awaited) {
     const std::uint32_t node = placed(each);
     const auto known = nodes.begin() + count;
     if (std::find(nodes.begin(), known, node) != known) continue;  // said twice
     if (program_.stream_of(node) == fields.stream) continue;
     nodes.at(count++) = node;
   }
-  return program_.add_node(fields, std::span(nodes.data(), count));
+  const std::uint32_t added = program_.add_node(fields, std::span(nodes.data(), count));
+  if (held.launches > 0 && fields.stream == stream(kCompute)) {
+    launches_ += held.launches;
+    pending_.push_back({added, held.launches});
+  }
+  return added;
+}
+
+// What the host does for `held`: it waits until there is room for one launch more.
+std::uint32_t ProgramWriter::put_launch(const Held& held) {
+  std::vector<std::uint32_t> after;
+  for (const std::uint32_t node : held.by_host) after.push_back(placed(node));
+  Node over;
+  while (launches_ >= pending_max_) {
+    over = pending_.front().node;
+    launches_ -= pending_.front().launches;
+    pending_.pop_front();
+  }
+  if (over) after.push_back(*over);
+  NodeFields fields{.stream = stream(kHost), .phase = held.fields.phase};
+  fields.micro_batch = held.fields.micro_batch;
+  fields.layer = held.fields.layer;
+  fields.name = name("launch");
+  fields.duration_ps = static_cast<std::uint64_t>(each_launch_.ps) * held.launches;
+  return program_.add_node(fields, after);
 }
 
 // ---- two parts in turn
@@ -159,6 +207,7 @@ void ProgramWriter::together(const std::function<void()>& first,
     if (part.last_compute)
       last_compute_ = std::max(last_compute_, Node(placed(*part.last_compute)));
     for (const std::uint32_t node : part.awaited) awaited_.push_back(placed(node));
+    for (const std::uint32_t node : part.by_host) by_host_.push_back(placed(node));
   }
 }
 
@@ -170,6 +219,7 @@ ProgramWriter::Part ProgramWriter::hold(const std::function<void()>& write, Node
   held_ = nullptr;
   part.last_compute = last_compute_;
   part.awaited = std::exchange(awaited_, {});
+  part.by_host = std::exchange(by_host_, {});
   const auto communicates = [&](std::uint32_t node) {
     if (node < kHeld + part.first) return false;
     return part.nodes[node - kHeld - part.first].fields.kind != schema::NodeKind::COMPUTE;
@@ -189,16 +239,14 @@ void ProgramWriter::place(const Part& part, std::size_t piece) {
   const std::size_t end = is_last ? part.nodes.size() : part.pieces[piece + 1];
   for (std::size_t i = part.pieces[piece]; i < end; ++i) {
     const Held& node = part.nodes[i];
-    placed_[part.first + i] = put(node.fields, node.after, node.awaited);
+    placed_[part.first + i] = put(node);
   }
 }
 
 std::uint8_t ProgramWriter::stream(StreamRole role) {
   std::optional<std::uint8_t>& index = streams_[role];
   if (!index) {
-    index = program_.add_stream(kStreamNames[role], role == kCompute
-                                                        ? schema::StreamKind::COMPUTE
-                                                        : schema::StreamKind::COMMUNICATION);
+    index = program_.add_stream(kStreamNames[role], kind_of(role));
   }
   return *index;
 }

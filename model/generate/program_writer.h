@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/time.h"
 #include "model/generate/transformer_costs.h"
 #include "model/workload/builder.h"
 
@@ -43,6 +45,7 @@ enum StreamRole {
   kReceiveGradientFar,
   kSendGradientFar,
   kStorage,
+  kHost,
   kStreamRoles
 };
 
@@ -72,10 +75,16 @@ class ProgramWriter {
   std::uint32_t storage(const char* name, std::uint64_t read, std::uint64_t written,
                         std::initializer_list<Node> after);
   std::uint32_t marker(const char* text, std::initializer_list<Node> after);
-  std::uint32_t add(NodeFields fields, std::initializer_list<Node> after);
+  std::uint32_t add(const NodeFields& fields, std::initializer_list<Node> after);
   // The compute stream waits for the host, a time that no accelerator changes.
   std::uint32_t host_wait(const char* name, std::uint64_t picoseconds,
                           std::initializer_list<Node> after);
+  // From here on the host launches computations, collectives and messages in the order in which
+  // they are added, each in the time `each`, and at most `pending` ahead of the compute stream.
+  // Time{}: all has been launched before.
+  void launch(core::Time each, std::uint64_t pending);
+  // The host launches nothing more before `node` is over.
+  void host_waits(std::uint32_t node);
   // Two parts of the program, which may be passes of different micro-batches, in turn: where one
   // would wait for communication, the other goes on, and its communication runs meanwhile. Numbers
   // of nodes that a part got while it was written stay valid. Not nested.
@@ -105,6 +114,8 @@ class ProgramWriter {
   struct Held {
     NodeFields fields;
     std::vector<std::uint32_t> after, awaited;
+    std::uint32_t launches = 0;            // 0: the host has no part in it
+    std::vector<std::uint32_t> by_host{};  // that the host waits for before
   };
   // A part of a program; nodes have the numbers kHeld + index into placed_ until they are in it.
   struct Part {
@@ -113,12 +124,20 @@ class ProgramWriter {
     std::vector<std::size_t> pieces = {};  // where they begin: computations that wait
     Node last_compute = {};
     std::vector<std::uint32_t> awaited = {};  // by the computation after the part
+    std::vector<std::uint32_t> by_host = {};  // before what is launched after it
+  };
+  // On the compute stream.
+  struct Launched {
+    std::uint32_t node;
+    std::uint64_t launches;
   };
   static constexpr std::uint32_t kHeld = 1u << 31;
 
   std::uint16_t shape(const OperationCost& cost);
-  std::uint32_t put(const NodeFields& fields, std::span<const std::uint32_t> after,
-                    std::span<const std::uint32_t> awaited);
+  std::uint32_t add_launched(const NodeFields& fields, std::initializer_list<Node> after,
+                             std::uint32_t launches);
+  std::uint32_t put(const Held& node);
+  std::uint32_t put_launch(const Held& node);
   [[nodiscard]] Part hold(const std::function<void()>& write, Node after);
   void place(const Part& part, std::size_t piece);
   [[nodiscard]] std::uint32_t placed(std::uint32_t node) const {
@@ -132,6 +151,11 @@ class ProgramWriter {
   std::array<std::pair<const char*, std::uint32_t>, 256> names_{};
   std::vector<KnownShape> shapes_;
   std::vector<std::uint32_t> awaited_;
+  core::Time each_launch_ = {};
+  std::uint64_t pending_max_ = 0;
+  std::deque<Launched> pending_;
+  std::uint64_t launches_ = 0;          // of what `pending_` has
+  std::vector<std::uint32_t> by_host_;  // that the host waits for before it launches more
   Part* held_ = nullptr;               // the part that is being written
   std::vector<std::uint32_t> placed_;  // numbers in the program of nodes that were held
   NodeFields context_;

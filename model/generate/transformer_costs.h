@@ -100,6 +100,7 @@ struct OperationCost {
   std::uint64_t bytes_written = 0;
   schema::DataType data_type = schema::DataType::NONE;  // NONE: that of the nodes around it
   Shape shape = {};                                     // of matrix products and attention
+  std::uint32_t launches = 1;                           // kernels that the host launches for it
 };
 
 // A matrix product of the forward pass and the two of its backward pass.

@@ -59,6 +59,7 @@ FfnCosts ffn_of(const FfnNames& names, const FfnShape& f, const Table& table) {
 }
 
 // Products of the rows of one expert: a node has the FLOPs of as many as the device has experts.
+// So have what converts their operands.
 void set_separate_shapes(FfnCosts& ffn, const TransformerSpec& spec, Wide rows) {
   const Wide experts = wide(spec.model.moe.experts / spec.parallel.expert);
   const std::uint64_t each = to_count((rows + experts - 1) / experts);
@@ -66,6 +67,11 @@ void set_separate_shapes(FfnCosts& ffn, const TransformerSpec& spec, Wide rows) 
     std::get<GemmShape>(gemm->forward.shape).m = each;
     std::get<GemmShape>(gemm->input_gradient.shape).m = each;
     std::get<GemmShape>(gemm->weight_gradient.shape).k = each;
+    for (OperationCost* cost : {&gemm->forward, &gemm->input_gradient, &gemm->weight_gradient,
+                                gemm->cast ? &*gemm->cast : nullptr,
+                                gemm->gradient_cast ? &*gemm->gradient_cast : nullptr}) {
+      if (cost != nullptr) cost->launches = static_cast<std::uint32_t>(experts);
+    }
   }
 }
 

@@ -318,9 +318,11 @@ LayerWriter::Node LayerWriter::ffn_backward(const FfnCosts& ffn, const LayerCost
 LayerWriter::Node LayerWriter::experts_forward(const LayerCosts& layer, Node normed) {
   const ExpertCosts& moe = *layer.moe;
   out_.compute(moe.router.forward);
-  out_.compute(moe.top_k.forward);
+  const std::uint32_t chosen = out_.compute(moe.top_k.forward);
   if (moe.narrow) product(*moe.narrow);
-  const Exchange dispatched = exchange(moe, true, out_.compute(moe.permute.forward));
+  const std::uint32_t permuted = out_.compute(moe.permute.forward);
+  if (plan_.spec.host.counts && plan_.spec.kernels.separate_experts) out_.host_waits(chosen);
+  const Exchange dispatched = exchange(moe, true, permuted);
   Node shared;
   if (layer.ffn) shared = ffn_forward(*layer.ffn, layer, normed);
   const FfnCosts& ffn = moe.experts;

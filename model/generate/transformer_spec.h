@@ -419,6 +419,19 @@ struct StorageSpec {
   bool checkpoint_wait = true;          // storage.checkpoint_wait: the next step waits for it
 };
 
+// The host of a device, which launches what it does, one after the other. Keys: host.NAME.
+struct HostSpec {
+  // host.launch: its time for each kernel, collective and message; PyTorch takes 5 to 25 us an
+  // operation. 0: all is launched ahead of time, as graphs are.
+  core::Time launch = {};
+  // host.pending: so many launches may wait for the device's computations, then the host does. A
+  // stream of CUDA's holds about a thousand (NVIDIA's developer forum, topic 68937).
+  std::int64_t pending = 1000;
+  // host.counts: it waits for the router's counts in every layer of separate experts, whose
+  // exchange and products it sizes (Megatron-Core, MoEAlltoAllTokenDispatcher).
+  bool counts = true;
+};
+
 // Device memory beside tensors. Keys: reserves.NAME.
 struct ReserveSpec {
   std::int64_t framework = 0;     // reserves.framework: the driver's context, libraries' workspaces
@@ -481,6 +494,7 @@ struct TransformerSpec {
   // host_time: once a step devices wait so long for the host: its data, its optimizer's loop, what
   // it reads back and logs.
   core::Time host_time = {};
+  HostSpec host = {};
   OverlapSpec overlap = {};
   RoutingSpec routing = {};
   StorageSpec storage = {};

@@ -36,6 +36,8 @@ StageWriter::StageWriter(const TransformerPlan& plan, const TransformerCosts& co
       losses_(plan.shape.micro_batches) {}
 
 void StageWriter::write() {
+  const HostSpec& host = plan_.spec.host;
+  out_.launch(host.launch, static_cast<std::uint64_t>(host.pending));
   state_.begin_program();
   for (std::int64_t i = 0; i < plan_.spec.steps; ++i) step(i);
   out_.program().set_memory(memory_.take());

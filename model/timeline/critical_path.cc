@@ -418,6 +418,11 @@ std::optional<At> Walk::of_compute(At at, const Span& span) {
   const PathDevice& here = device(at.lp);
   const Task& task = here.task(at.task);
   const Time took = span.until - span.from, usual = task.wire[0];
+  if (task.time_class == TimeClass::waiting) {
+    Time until = span.until;
+    add(at, PathPart::host, until, took);
+    return at;
+  }
   constexpr std::int64_t kBillion = 1'000'000'000;
   const std::int64_t lag = here.table().lag_ppb;
   const Time even{static_cast<std::int64_t>(core::WidePs{usual.ps} * kBillion / (kBillion + lag))};

@@ -43,8 +43,9 @@ enum class PathPart : std::uint8_t {
   latency,    // of a message or collective, software overheads included
   bandwidth,  // its time on interfaces
   queue,      // where it waited for busy links
+  host,       // that launches what a device does
 };
-constexpr std::size_t kPathPartCount = 7;
+constexpr std::size_t kPathPartCount = 8;
 
 // Without gaps: each begins where the one before it ends. None takes no time.
 struct PathElement {

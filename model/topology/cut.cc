@@ -4,6 +4,8 @@
 #include <deque>
 #include <limits>
 
+#include "model/topology/link_numbers.h"
+
 namespace exawarp::model {
 namespace {
 
@@ -11,9 +13,9 @@ namespace {
 class Flow {
  public:
   Flow(const Topology& topology, const std::function<bool(core::DeviceId)>& is_source)
-      : topology_(topology), vertices_(topology.devices() + topology.switches()) {
+      : topology_(topology), vertices_(topology.devices() + topology.switches()), links_(topology) {
+    left_.reserve(links_.count());
     for (std::uint32_t v = 0; v < vertices_; ++v) {
-      first_.push_back(left_.size());
       for (std::uint32_t p = 0; p < topology.ports({v}); ++p) {
         left_.push_back(topology.link_kinds()[topology.link({v}, p).kind].bandwidth_bytes_per_s);
       }
@@ -51,7 +53,7 @@ class Flow {
   [[nodiscard]] bool is_device(VertexId v) const { return topology_.is_device(v); }
   [[nodiscard]] bool is_sink(VertexId v) const { return is_device(v) && !source_[v.value]; }
   [[nodiscard]] bool is_source(VertexId v) const { return is_device(v) && source_[v.value]; }
-  WideRate& left(VertexId v, std::uint32_t port) { return left_[first_[v.value] + port]; }
+  WideRate& left(VertexId v, std::uint32_t port) { return left_[links_.of(v, port)]; }
 
   WideRate send_along(const std::vector<Link>& from, VertexId sink) {
     WideRate amount = std::numeric_limits<std::int64_t>::max();
@@ -69,7 +71,7 @@ class Flow {
 
   const Topology& topology_;
   std::uint32_t vertices_;
-  std::vector<std::size_t> first_;  // of a vertex's ports
+  LinkNumbers links_;
   std::vector<WideRate> left_;
   std::vector<bool> source_;
 };

@@ -8,16 +8,13 @@
 
 namespace exawarp::model {
 
-EvenSpread::EvenSpread(const Topology& topology) : topology_(topology) {
-  const std::uint32_t vertices = topology.devices() + topology.switches();
-  first_link_.push_back(0);
-  for (std::uint32_t v = 0; v < vertices; ++v) {
-    first_link_.push_back(first_link_.back() + topology.ports({v}));
-  }
-  loads_.resize(first_link_.back());
-  here_.resize(vertices);
-  next_.resize(vertices);
-}
+EvenSpread::EvenSpread(const Topology& topology)
+    : topology_(topology),
+      vertices_(topology.devices() + topology.switches()),
+      links_(topology),
+      loads_(links_.count()),
+      here_(vertices_),
+      next_(vertices_) {}
 
 void EvenSpread::clear() { std::ranges::fill(loads_, 0.0); }
 
@@ -56,7 +53,7 @@ void EvenSpread::take_turn(VertexId end, Way way) {
     const double part = amount / std::max(1u, ports.size());
     for (const PortChoices::Range& range : ports.ranges()) {
       for (std::uint32_t p = range.first; p < range.first + range.count; ++p) {
-        loads_[first_link_[v.value] + p] += part;
+        loads_[links_.of(v, p)] += part;
         put(topology_.link(v, p).peer, part);
       }
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "model/topology/link_numbers.h"
 #include "model/topology/topology.h"
 
 namespace exawarp::model {
@@ -16,7 +17,6 @@ struct Demand {
   double amount = 0;        // > 0, in any unit
 };
 
-// By directed link: port `port` of vertex v is number first_link(v) + port.
 class EvenSpread {
  public:
   // `topology` outlives it. Memory: 8 bytes a link and 24 a vertex.
@@ -45,8 +45,9 @@ class EvenSpread {
   void put(VertexId v, double amount);
 
   const Topology& topology_;
-  std::vector<std::uint64_t> first_link_;  // by vertex, with one more for the end
-  std::vector<double> loads_;              // by link
+  std::uint32_t vertices_;
+  LinkNumbers links_;
+  std::vector<double> loads_;  // by link
   // Of one receiver: what is at each vertex now, and where there is any.
   std::vector<double> here_, next_;
   std::vector<VertexId> at_, next_at_;
@@ -55,11 +56,11 @@ class EvenSpread {
 template <class Cost>
 EvenSpread::PortLoad EvenSpread::most(const Cost& cost) const {
   PortLoad most;
-  for (std::uint32_t v = 0; v + 1 < first_link_.size(); ++v) {
-    for (std::uint64_t l = first_link_[v]; l < first_link_[v + 1]; ++l) {
-      if (loads_[l] <= 0) continue;
-      const auto port = static_cast<std::uint32_t>(l - first_link_[v]);
-      const double load = loads_[l] * cost(topology_.link({v}, port).kind);
+  for (std::uint32_t v = 0; v < vertices_; ++v) {
+    for (std::uint32_t port = 0; port < topology_.ports({v}); ++port) {
+      const double asked = loads_[links_.of({v}, port)];
+      if (asked <= 0) continue;
+      const double load = asked * cost(topology_.link({v}, port).kind);
       if (load > most.load * (1 + kRounding)) most = {{v}, port, load};
     }
   }

@@ -8,6 +8,12 @@
 
 namespace exawarp::model::schema {
 
+inline constexpr core::Named<StreamKind> kStreamKindNames[] = {
+    {"compute", StreamKind::COMPUTE},
+    {"communication", StreamKind::COMMUNICATION},
+    {"host", StreamKind::HOST}};
+static_assert(core::names_each(kStreamKindNames));
+
 inline constexpr core::Named<NodeKind> kNodeKindNames[] = {
     {"compute", NodeKind::COMPUTE},       {"memory", NodeKind::MEMORY},
     {"collective", NodeKind::COLLECTIVE}, {"send", NodeKind::SEND},
@@ -61,6 +67,10 @@ namespace capnp::schemas {
 
 namespace workload_names = exawarp::model::schema;
 
+constexpr std::span<const exawarp::core::Named<workload_names::StreamKind>> names_of(
+    workload_names::StreamKind) {
+  return workload_names::kStreamKindNames;
+}
 constexpr std::span<const exawarp::core::Named<workload_names::NodeKind>> names_of(
     workload_names::NodeKind) {
   return workload_names::kNodeKindNames;

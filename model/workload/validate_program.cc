@@ -21,7 +21,7 @@ namespace exawarp::model {
 namespace {
 
 // Enumerators are 0 to these; a file may hold any 16 bits.
-constexpr auto kStreamKindLast = schema::StreamKind::COMMUNICATION;
+constexpr auto kStreamKindLast = schema::StreamKind::HOST;
 constexpr auto kNodeKindLast = schema::NodeKind::MARKER;
 constexpr auto kOperationLast = schema::Operation::SCAN;
 constexpr auto kCollectiveLast = schema::CollectiveType::PERMUTE;
@@ -87,6 +87,7 @@ class ProgramCheck {
   void check_dependencies(const schema::Node::Reader& node);
   void check_sizes(const schema::Node::Reader& node);
   void check_shape(const schema::Node::Reader& node) const;
+  void check_host(const schema::Node::Reader& node) const;
   void check_peer(const schema::Node::Reader& node) const;
   void check_offset(std::int64_t peer, std::uint8_t axis) const;
   void check_collective(const schema::Node::Reader& node) const;
@@ -202,6 +203,7 @@ void ProgramCheck::check_node(const schema::Node::Reader& node) {
     check_no_collective(node);
   }
   check_peer(node);
+  check_host(node);
 }
 
 // With as many places as nodes (check_streams), a place for each node means a node for each place.
@@ -274,6 +276,16 @@ void ProgramCheck::check_shape(const schema::Node::Reader& node) const {
   if (node.getShape() > graph_.shapes().size()) {
     refuse_node("shape: no such shape: {}; expected at most {}", node.getShape(),
                 graph_.shapes().size());
+  }
+}
+
+void ProgramCheck::check_host(const schema::Node::Reader& node) const {
+  if (program_.stream(node.getStream()).getKind() != schema::StreamKind::HOST) return;
+  if (node.getKind() == schema::NodeKind::MARKER) return;
+  if (node.getKind() != schema::NodeKind::COMPUTE || node.getDurationPs() == schema::NO_DURATION) {
+    refuse_node("kind: of another kind than stream {}, a host's, has; expected a computation of a "
+                "recorded duration, or a marker",
+                node.getStream());
   }
 }
 

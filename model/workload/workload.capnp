@@ -100,7 +100,9 @@ struct Stream {
   count @3 :UInt32;
 }
 
-enum StreamKind { compute @0; communication @1; }
+# host: of computations that take a recorded time of the host's, none of the device: it launches what
+# the other streams do.
+enum StreamKind { compute @0; communication @1; host @2; }
 
 enum NodeKind { compute @0; memory @1; collective @2; send @3; receive @4; marker @5; }
 

@@ -56,6 +56,7 @@ const Words kStudies[] = {
     {"--set", "network.fidelity=analytical", "--set", "fold=auto"},
     {"--set", "network.fidelity=packet"},
     {"--set", "point_to_point.eager_max=1 KB"},
+    {"--set", "workload.transformer.host.launch=5 us", "--set", "compute.jitter=0.1"},
 };
 
 TEST_F(CriticalPathOfARun, AddsUpToTheStepToThePicosecond) {

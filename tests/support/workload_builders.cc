@@ -99,6 +99,8 @@ void draw_options(TransformerSpec& spec, const Below& below) {
   if (experts) spec.model.moe.latent = 16 * below(2);
   spec.model.predictions = below(3);
   if (below(2) == 0) draw_pattern(spec.model, below);
+  spec.host.launch = {below(2) * 300'000};
+  spec.host.pending = 1 + below(40);
 }
 
 }  // namespace

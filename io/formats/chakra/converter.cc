@@ -16,6 +16,7 @@
 #include "io/formats/chakra/attributes.h"
 #include "io/formats/chakra/mesh.h"
 #include "io/formats/chakra/utf8.h"
+#include "model/workload/names.h"
 
 namespace exawarp::io {
 namespace {
@@ -255,10 +256,8 @@ chakra::GlobalMetadata Converter::metadata(std::uint32_t index) const {
   chakra::Attribute& streams = *metadata.add_attr();
   streams.set_name(kStreamsAttribute);
   for (std::uint32_t s = 0; s < program.stream_count(); ++s) {
-    const bool compute = program.stream(s).getKind() == schema::StreamKind::COMPUTE;
-    streams.mutable_string_list()->add_values(
-        fmt::format("{}:{}", compute ? "compute" : "communication",
-                    as_utf8(program.stream_name(s))));
+    streams.mutable_string_list()->add_values(fmt::format(
+        "{}:{}", core::name_of(program.stream(s).getKind()), as_utf8(program.stream_name(s))));
   }
   chakra::Attribute& number = *metadata.add_attr();
   number.set_name(kProgramAttribute);

@@ -12,6 +12,7 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "io/formats/chakra/attributes.h"
+#include "model/workload/names.h"
 
 namespace exawarp::io {
 namespace {
@@ -141,10 +142,9 @@ class RankReader {
  private:
   void add_streams(const chakra::Attribute& attribute) {
     for (const std::string& text : attribute.string_list().values()) {
-      const bool communication = text.starts_with("communication:");
-      out_.streams.push_back({text.substr(text.find(':') + 1),
-                              communication ? schema::StreamKind::COMMUNICATION
-                                            : schema::StreamKind::COMPUTE});
+      const std::size_t colon = text.find(':');
+      const auto kind = core::value_of<schema::StreamKind>(text.substr(0, colon));
+      out_.streams.push_back({text.substr(colon + 1), kind.value_or(schema::StreamKind::COMPUTE)});
     }
   }
 

@@ -51,37 +51,35 @@ Time flow_notice(Time least_latency) {
   return std::max(Time{1}, Time{least_latency.ps / kNoticesInLatency});
 }
 
-FlowNetwork::FlowNetwork(const Topology& topology, const PacketOptions& packets,
-                         core::LpId region, Time notice, const FasterLinks& faster)
+FlowNetwork::FlowNetwork(const Topology& topology, const PacketOptions& packets, core::LpId region,
+                         Time notice, const FasterLinks& faster)
     : packets_(topology, routing_of(packets), 0),
       region_(region),
       notice_(notice),
       faster_(faster),
+      links_(topology),
       scratch_(std::make_unique<Scratch>()) {
   require_option(packets_.routing_traits().keeps_order, "routing",
                  fmt::format("\"{}\" chooses a way for each packet, and a flow has one; expected "
                              "one of: {}, or fidelity: packet",
                              packets.routing.policy, routings_that_keep_order()));
-  number_links();
+  check_links();
+  hop_shift_ = find_hop_shift();
   shares_ = std::make_unique<FairShares>(capacities());
   scratch_->way.resize(std::size_t{1} << hop_shift_);
 }
 
-void FlowNetwork::number_links() {
+void FlowNetwork::check_links() const {
+  if (links_.count() < kNoLink) return;
+  throw core::InputError(
+      fmt::format("network: more than {} ports; expected fewer at fidelity flow", kNoLink));
+}
+
+std::uint32_t FlowNetwork::find_hop_shift() const {
   const Topology& t = topology();
-  std::uint64_t links = 0;
-  first_link_.push_back(0);
-  for (std::uint32_t v = 0; v < t.devices() + t.switches(); ++v) {
-    links += t.ports({v});
-    if (links >= kNoLink) {
-      throw core::InputError(
-          fmt::format("network: more than {} ports; expected fewer at fidelity flow", kNoLink));
-    }
-    first_link_.push_back(static_cast<std::uint32_t>(links));
-  }
   std::uint32_t most = std::max(1u, t.counts().diameter_links);
   for (const Distance& d : t.distances()) most = std::max(most, d.links);
-  hop_shift_ = static_cast<std::uint32_t>(std::bit_width(most - 1));
+  return static_cast<std::uint32_t>(std::bit_width(most - 1));
 }
 
 // In units that all links have a whole number of and the fastest has room for.
@@ -107,12 +105,6 @@ std::vector<std::uint64_t> FlowNetwork::capacities() {
     }
   }
   return out;
-}
-
-std::pair<VertexId, std::uint32_t> FlowNetwork::port_of(std::uint32_t link) const {
-  const auto next = std::upper_bound(first_link_.begin(), first_link_.end(), link);
-  const auto vertex = static_cast<std::uint32_t>(next - first_link_.begin() - 1);
-  return {VertexId{vertex}, link - first_link_[vertex]};
 }
 
 std::uint32_t FlowNetwork::find_way(DeviceId from, DeviceId to, std::uint32_t label,

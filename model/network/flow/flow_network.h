@@ -21,6 +21,7 @@
 #include "core/time.h"
 #include "model/network/flow/fair_shares.h"
 #include "model/network/packet/packet_network.h"
+#include "model/topology/link_numbers.h"
 #include "model/topology/topology.h"
 #include "pdes/context.h"
 
@@ -47,11 +48,13 @@ class FlowNetwork {
   [[nodiscard]] core::Time notice() const { return notice_; }
 
   // A directed link: a port of a vertex, numbered through.
-  [[nodiscard]] std::uint32_t links() const { return first_link_.back(); }
+  [[nodiscard]] std::uint32_t links() const { return static_cast<std::uint32_t>(links_.count()); }
   [[nodiscard]] std::uint32_t link_at(VertexId v, std::uint32_t port) const {
-    return first_link_[v.value] + port;
+    return static_cast<std::uint32_t>(links_.of(v, port));
   }
-  [[nodiscard]] std::pair<VertexId, std::uint32_t> port_of(std::uint32_t link) const;
+  [[nodiscard]] std::pair<VertexId, std::uint32_t> port_of(std::uint32_t link) const {
+    return links_.port_of(link);
+  }
   // A flow has room for 1 << hop_shift() links, as many as any way has.
   [[nodiscard]] std::uint32_t hop_shift() const { return hop_shift_; }
   // The links of the way between two devices, in order; of which there are as many as `way` has
@@ -83,14 +86,15 @@ class FlowNetwork {
   [[nodiscard]] Scratch& scratch() const { return *scratch_; }
 
  private:
-  void number_links();
+  void check_links() const;
+  [[nodiscard]] std::uint32_t find_hop_shift() const;
   [[nodiscard]] std::vector<std::uint64_t> capacities();
 
   PacketNetwork packets_;  // its topology and routing
   core::LpId region_;
   core::Time notice_;
   FasterLinks faster_;
-  std::vector<std::uint32_t> first_link_;  // by vertex, with one more for the end
+  LinkNumbers links_;
   std::uint32_t hop_shift_ = 0;
   std::uint64_t rate_divisor_ = 1;  // a unit of rate is so many bytes a second
   std::uint32_t rate_shift_ = 0;    // over 2 to the power of that

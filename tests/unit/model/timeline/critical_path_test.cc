@@ -126,6 +126,17 @@ TEST(CriticalPathOf, TwoBranchesIsTheLongerOneAlsoThroughTasksThatTakeNoTime) {
   EXPECT_EQ(f.path.elements[0].until, Time{7 * kUs});
 }
 
+// Launches of 6 us each, of kernels of 2, 9 and 1 us: the second one is why the third waits.
+TEST(CriticalPathOf, AHostIsThatOfLaunchesThatKernelsWaitFor) {
+  const Found f = found(each(1, [](ProgramBuilder& p, std::uint32_t) {
+    const std::uint8_t host = p.add_stream("host", StreamKind::HOST);
+    const std::uint8_t s = p.add_stream("compute", StreamKind::COMPUTE);
+    for (const std::int64_t us : {2, 9, 1}) p.add_node(work(s, us), {p.add_node(work(host, 6))});
+  }));
+  EXPECT_EQ(f.in(PathPart::host), 12 * kUs);
+  EXPECT_EQ(f.in(PathPart::work), 10 * kUs);
+}
+
 TEST(CriticalPathOf, APipelineGoesFromStageToStageAndBack) {
   const Found f = found(two_stage_pipeline(
       {.micro_batches = 4, .forward = Time{10 * kUs}, .backward = Time{20 * kUs}, .bytes = 1'000}));

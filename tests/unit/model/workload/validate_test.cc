@@ -370,6 +370,27 @@ TEST(Validate, RefusesCollectivesOfGroupsWithoutMembers) {
   }
 }
 
+TEST(Validate, RefusesOfAHostAllButComputationsOfARecordedDuration) {
+  const auto with = [](const NodeFields& node) {
+    WorkloadBuilder workload("hosted");
+    const std::uint8_t axis = workload.add_axis("device", 2);
+    workload.add_group("all", {axis});
+    ProgramBuilder& program = workload.add_program("program");
+    program.add_stream("host", schema::StreamKind::HOST);
+    program.add_node(node);
+    workload.bind_range(0, {.axis = axis, .first = 0, .count = 2});
+    return error_of(workload.build());
+  };
+  const std::string refusal =
+      "generated workload: programs[0] \"program\" nodes[0]: kind: of another kind than stream 0, "
+      "a host's, has; expected a computation of a recorded duration, or a marker";
+  EXPECT_EQ(with({.duration_ps = 5}), "accepted");
+  EXPECT_EQ(with({.kind = schema::NodeKind::MARKER}), "accepted");
+  EXPECT_EQ(with({}), refusal);
+  EXPECT_EQ(with({.kind = schema::NodeKind::COLLECTIVE}), refusal);
+  EXPECT_EQ(with({.kind = schema::NodeKind::MEMORY, .duration_ps = 5}), refusal);
+}
+
 TEST(Validate, AcceptsOneDeviceThatDoesNothing) {
   WorkloadBuilder workload("nothing");
   workload.add_axis("device", 1);
