@@ -96,6 +96,10 @@ def drawn_study(random):
     study = {"study": "drawn", "workload": {"transformer": transformer},
              "system": str(campaign.ROOT / "configs" / "systems" / f"{system}.yaml"),
              "memory": {"ignore": True}}
+    if random.random() < 0.3:
+        transformer["host"] = {"launch": random.choice(["5 us", "30 us", "200 us"]),
+                               "pending": random.choice([1, 7, 1000])}
+        transformer["kernels"] = {"separate_experts": random.random() < 0.5}
     if random.random() < 0.25:
         study["job_placement"] = random.choice([
             {"kind": "random"}, {"kind": "nodes", "order": "random"},
