@@ -66,7 +66,8 @@ endif()
 
 # Sources that lie in `folders` (all, where none is given) compile as one file for each folder,
 # because half of the compiler's time goes to headers. Names in unnamed namespaces are then shared
-# by a folder.
+# by a folder. Folders of many sources are several files, none of which is compiled alone when all
+# others are done.
 function(exawarp_compile_by_folder target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
@@ -76,7 +77,19 @@ function(exawarp_compile_by_folder target)
       continue()
     endif()
     string(MAKE_C_IDENTIFIER "all_${folder}" group)
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group})
+    list(APPEND groups ${group})
+    list(APPEND ${group} ${source})
+  endforeach()
+  list(REMOVE_DUPLICATES groups)
+  foreach(group ${groups})
+    list(LENGTH ${group} count)
+    math(EXPR files "1 + ${count} / 25")
+    set(place 0)
+    foreach(source ${${group}})
+      math(EXPR file "${place} * ${files} / ${count}")
+      math(EXPR place "${place} + 1")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group}_${file})
+    endforeach()
   endforeach()
 endfunction()
 

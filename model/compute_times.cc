@@ -23,48 +23,46 @@ void add_program(const ProgramTable& table, double weight, std::map<Kind, Comput
   }
 }
 
-// Of all steps.
-double host_seconds_of(const Program& program) {
-  double seconds = 0;
-  for (std::uint32_t s = 0; s < program.stream_count(); ++s) {
-    if (program.stream(s).getKind() != schema::StreamKind::HOST) continue;
-    for (std::uint32_t i = 0; i < program.stream_length(s); ++i) {
-      const schema::Node::Reader node = program.node(program.node_at(s, i));
-      if (node.getKind() != schema::NodeKind::COMPUTE) continue;
-      seconds += static_cast<double>(node.getDurationPs()) * 1e-12;
-    }
-  }
-  return seconds;
-}
-
-}  // namespace
-
-double host_seconds(const Cluster& cluster, const Outcome& outcome) {
-  double most = 0;
-  for (const PlacedJob& job : cluster.jobs()) {
-    if (!job.runs) continue;
-    const double steps = std::max<double>(1, job.graph->training().getSteps());
-    for (std::uint32_t p = 0; p < job.graph->program_count(); ++p) {
-      if (outcome.classes()[job.first_program + p].devices == 0) continue;
-      most = std::max(most, host_seconds_of(job.graph->program(p)) / steps);
-    }
-  }
-  return most;
-}
-
-std::vector<ComputeTime> compute_times(const Cluster& cluster, const Outcome& outcome) {
-  std::map<Kind, ComputeTime> sums;
-  double devices = 0;
+// Calls see(program, devices that run it, steps that it has) for each of the jobs that run.
+template <class See>
+void for_each_program(const Cluster& cluster, const Outcome& outcome, const See& see) {
   for (const PlacedJob& job : cluster.jobs()) {
     if (!job.runs) continue;
     const double steps = std::max<double>(1, job.graph->training().getSteps());
     for (std::uint32_t p = 0; p < job.graph->program_count(); ++p) {
       const std::uint32_t index = job.first_program + p;
       const auto count = static_cast<double>(outcome.classes()[index].devices);
-      devices += count;
-      add_program(cluster.devices().programs[index], count / steps, sums);
+      see(cluster.devices().programs[index], count, steps);
     }
   }
+}
+
+// Of all steps.
+double host_seconds_of(const ProgramTable& table) {
+  std::int64_t ps = 0;
+  for (const Task& task : table.tasks) ps += task.is_of_host() ? task.wire[0].ps : 0;
+  return core::to_seconds(core::Time{ps});
+}
+
+}  // namespace
+
+double host_seconds(const Cluster& cluster, const Outcome& outcome) {
+  double most = 0;
+  const auto see = [&](const ProgramTable& table, double devices, double steps) {
+    if (devices > 0) most = std::max(most, host_seconds_of(table) / steps);
+  };
+  for_each_program(cluster, outcome, see);
+  return most;
+}
+
+std::vector<ComputeTime> compute_times(const Cluster& cluster, const Outcome& outcome) {
+  std::map<Kind, ComputeTime> sums;
+  double devices = 0;
+  const auto see = [&](const ProgramTable& table, double count, double steps) {
+    devices += count;
+    add_program(table, count / steps, sums);
+  };
+  for_each_program(cluster, outcome, see);
   std::vector<ComputeTime> result;
   for (auto& [kind, sum] : sums) {
     for (double* part : {&sum.nodes, &sum.seconds, &sum.flops, &sum.bytes}) {

@@ -321,7 +321,7 @@ bool Device<Source, Port>::start_compute(std::uint32_t stream, const Task& task)
   const DeviceModel& model = frame_.model;
   const std::uint32_t self = frame_.self().value;
   core::Time duration = task.wire[0];
-  if (task.time_class == TimeClass::compute) [[likely]] {
+  if (!task.is_of_host()) [[likely]] {
     if (!model.jitter.off()) duration = model.jitter.apply(duration, self, task.node);
     if (!model.slow_devices.empty()) {
       duration = slowed(model.slow_devices, self, frame_.now(), duration);

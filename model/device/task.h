@@ -20,9 +20,9 @@ constexpr std::uint32_t kStepsVary = 0xffffffff;
 enum class TaskKind : std::uint8_t { instant, compute, collective, stepped, send, receive, mark };
 
 struct Task {
-  // compute: [0] is the duration; one of the host's is of the class `waiting`. collective, send: a
-  // chunk's or the message's time on each interface, or its bytes where that one sends packet by
-  // packet; a collective whose `steps` is kStepsVary: [0] is its bytes.
+  // compute: [0] is the duration. collective, send: a chunk's or the message's time on each
+  // interface, or its bytes where that one sends packet by packet; a collective whose `steps` is
+  // kStepsVary: [0] is its bytes.
   std::array<core::Time, kInterfaceCount> wire;
   std::uint32_t node = 0;              // index in the program
   std::uint32_t first_dependency = 0;  // into ProgramTable::dependencies
@@ -38,6 +38,9 @@ struct Task {
   bool peer_is_absolute = false;
   bool rendezvous = false;  // send: asks the receiver first
 
+  // compute: of the host that launches the device's work. The device itself waits meanwhile, as it
+  // does in no other task.
+  [[nodiscard]] bool is_of_host() const { return time_class == TimeClass::waiting; }
   // send, receive: the rank at the other end of what `rank` runs.
   [[nodiscard]] core::DeviceId peer_rank(core::DeviceId rank) const {
     const auto offset = static_cast<std::uint32_t>(peer);  // modulo 2^32, as ids are

@@ -107,15 +107,6 @@ std::uint32_t ProgramWriter::host_wait(const char* text, std::uint64_t picosecon
   return add_launched(fields, after, 0);
 }
 
-void ProgramWriter::launch(core::Time each, std::uint64_t pending) {
-  each_launch_ = each;
-  pending_max_ = pending;
-}
-
-void ProgramWriter::host_waits(std::uint32_t node) {
-  if (each_launch_.ps > 0) by_host_.push_back(node);
-}
-
 std::uint32_t ProgramWriter::add(const NodeFields& fields, std::initializer_list<Node> after) {
   return add_launched(fields, after, 1);
 }
@@ -129,28 +120,35 @@ std::uint32_t ProgramWriter::add_launched(const NodeFields& fields,
   for (const Node& node : after) {
     if (node) nodes[count++] = *node;
   }
-  Held node{fields, {nodes.begin(), nodes.begin() + count}, {}};
-  if (fields.kind == schema::NodeKind::COMPUTE) node.awaited = std::exchange(awaited_, {});
-  if (each_launch_.ps > 0 && launches > 0) {
-    node.launches = launches;
-    node.by_host = std::exchange(by_host_, {});
+  Before before{.after = {nodes.data(), count}, .awaited = {}, .by_host = {}};
+  if (fields.kind == schema::NodeKind::COMPUTE) before.awaited = awaited_;
+  if (launched_.is_used() && launches > 0) {
+    before.launches = launches;
+    before.by_host = by_host_;
   }
-  if (held_ == nullptr) return put(node);
-  held_->nodes.push_back(std::move(node));
+  const std::uint32_t node = held_ == nullptr ? put(fields, before) : hold(fields, before);
+  if (fields.kind == schema::NodeKind::COMPUTE) awaited_.clear();
+  if (before.launches > 0) by_host_.clear();
+  return node;
+}
+
+std::uint32_t ProgramWriter::hold(const NodeFields& fields, const Before& before) {
+  const auto kept = [](Nodes nodes) { return std::vector(nodes.begin(), nodes.end()); };
+  held_->nodes.push_back(
+      {fields, kept(before.after), kept(before.awaited), kept(before.by_host), before.launches});
   placed_.push_back(kHeld);  // until it is
   return kHeld + static_cast<std::uint32_t>(placed_.size() - 1);
 }
 
 // Dependencies on the node's own stream are left out: its order says the same.
-std::uint32_t ProgramWriter::put(const Held& held) {
-  const NodeFields& fields = held.fields;
+std::uint32_t ProgramWriter::put(const NodeFields& fields, const Before& before) {
   std::array<std::uint32_t, 17> nodes{};
   std::size_t count = 0;
-  if (held.launches > 0) nodes[count++] = put_launch(held);
-  for (const std::uint32_t node : held.after) {
+  if (before.launches > 0) nodes[count++] = put_launch(fields, before);
+  for (const std::uint32_t node : before.after) {
     if (program_.stream_of(placed(node)) != fields.stream) nodes.at(count++) = placed(node);
   }
-  for (const std::uint32_t each : held.awaited) {
+  for (const std::uint32_t each : before.awaited) {
     const std::uint32_t node = placed(each);
     const auto known = nodes.begin() + count;
     if (std::find(nodes.begin(), known, node) != known) continue;  // said twice
@@ -158,29 +156,22 @@ std::uint32_t ProgramWriter::put(const Held& held) {
     nodes.at(count++) = node;
   }
   const std::uint32_t added = program_.add_node(fields, std::span(nodes.data(), count));
-  if (held.launches > 0 && fields.stream == stream(kCompute)) {
-    launches_ += held.launches;
-    pending_.push_back({added, held.launches});
+  if (before.launches > 0 && fields.stream == stream(kCompute)) {
+    launched_.add(added, before.launches);
   }
   return added;
 }
 
-// What the host does for `held`: it waits until there is room for one launch more.
-std::uint32_t ProgramWriter::put_launch(const Held& held) {
+// What the host does for the node `of`: it waits until there is room for one launch more.
+std::uint32_t ProgramWriter::put_launch(const NodeFields& of, const Before& before) {
   std::vector<std::uint32_t> after;
-  for (const std::uint32_t node : held.by_host) after.push_back(placed(node));
-  Node over;
-  while (launches_ >= pending_max_) {
-    over = pending_.front().node;
-    launches_ -= pending_.front().launches;
-    pending_.pop_front();
-  }
-  if (over) after.push_back(*over);
-  NodeFields fields{.stream = stream(kHost), .phase = held.fields.phase};
-  fields.micro_batch = held.fields.micro_batch;
-  fields.layer = held.fields.layer;
+  for (const std::uint32_t node : before.by_host) after.push_back(placed(node));
+  if (const Node over = launched_.make_room()) after.push_back(*over);
+  NodeFields fields{.stream = stream(kHost), .phase = of.phase};
+  fields.micro_batch = of.micro_batch;
+  fields.layer = of.layer;
   fields.name = name("launch");
-  fields.duration_ps = static_cast<std::uint64_t>(each_launch_.ps) * held.launches;
+  fields.duration_ps = static_cast<std::uint64_t>(launched_.each().ps) * before.launches;
   return program_.add_node(fields, after);
 }
 
@@ -193,7 +184,7 @@ void ProgramWriter::together(const std::function<void()>& first,
                              const std::function<void()>& second) {
   EXAWARP_CHECK(held_ == nullptr, "parts inside of a part");
   const Node before = last_compute_;
-  const std::array<Part, 2> parts{hold(first, before), hold(second, before)};
+  const std::array<Part, 2> parts{written(first, before), written(second, before)};
   std::array<std::size_t, 2> next{};
   const auto left = [&](std::size_t p) { return next[p] < parts[p].pieces.size(); };
   while (left(0) || left(1)) {
@@ -211,7 +202,7 @@ void ProgramWriter::together(const std::function<void()>& first,
   }
 }
 
-ProgramWriter::Part ProgramWriter::hold(const std::function<void()>& write, Node after) {
+ProgramWriter::Part ProgramWriter::written(const std::function<void()>& write, Node after) {
   Part part{.nodes = {}, .first = static_cast<std::uint32_t>(placed_.size())};
   last_compute_ = after;
   held_ = &part;
@@ -239,7 +230,8 @@ void ProgramWriter::place(const Part& part, std::size_t piece) {
   const std::size_t end = is_last ? part.nodes.size() : part.pieces[piece + 1];
   for (std::size_t i = part.pieces[piece]; i < end; ++i) {
     const Held& node = part.nodes[i];
-    placed_[part.first + i] = put(node);
+    placed_[part.first + i] =
+        put(node.fields, {node.after, node.awaited, node.by_host, node.launches});
   }
 }
 

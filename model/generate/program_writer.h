@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "core/time.h"
+#include "model/generate/launch_queue.h"
 #include "model/generate/transformer_costs.h"
 #include "model/workload/builder.h"
 
@@ -82,9 +82,11 @@ class ProgramWriter {
   // From here on the host launches computations, collectives and messages in the order in which
   // they are added, each in the time `each`, and at most `pending` ahead of the compute stream.
   // Time{}: all has been launched before.
-  void launch(core::Time each, std::uint64_t pending);
+  void launch(core::Time each, std::uint64_t pending) { launched_ = {each, pending}; }
   // The host launches nothing more before `node` is over.
-  void host_waits(std::uint32_t node);
+  void host_waits_for(std::uint32_t node) {
+    if (launched_.is_used()) by_host_.push_back(node);
+  }
   // Two parts of the program, which may be passes of different micro-batches, in turn: where one
   // would wait for communication, the other goes on, and its communication runs meanwhile. Numbers
   // of nodes that a part got while it was written stay valid. Not nested.
@@ -109,13 +111,18 @@ class ProgramWriter {
     Shape shape;
     std::uint16_t index;
   };
-  // A node that is not in the program yet, with what it waits for: as its caller said, and as
-  // wait_for() did.
+  using Nodes = std::span<const std::uint32_t>;
+  // What a node waits for, as its caller said and as wait_for() did, and what the host launches of
+  // it and waits for before. No launches: the host has no part in it.
+  struct Before {
+    Nodes after, awaited, by_host;
+    std::uint32_t launches = 0;
+  };
+  // A node that is not in the program yet.
   struct Held {
     NodeFields fields;
-    std::vector<std::uint32_t> after, awaited;
-    std::uint32_t launches = 0;            // 0: the host has no part in it
-    std::vector<std::uint32_t> by_host{};  // that the host waits for before
+    std::vector<std::uint32_t> after, awaited, by_host;
+    std::uint32_t launches = 0;
   };
   // A part of a program; nodes have the numbers kHeld + index into placed_ until they are in it.
   struct Part {
@@ -126,19 +133,15 @@ class ProgramWriter {
     std::vector<std::uint32_t> awaited = {};  // by the computation after the part
     std::vector<std::uint32_t> by_host = {};  // before what is launched after it
   };
-  // On the compute stream.
-  struct Launched {
-    std::uint32_t node;
-    std::uint64_t launches;
-  };
   static constexpr std::uint32_t kHeld = 1u << 31;
 
   std::uint16_t shape(const OperationCost& cost);
   std::uint32_t add_launched(const NodeFields& fields, std::initializer_list<Node> after,
                              std::uint32_t launches);
-  std::uint32_t put(const Held& node);
-  std::uint32_t put_launch(const Held& node);
-  [[nodiscard]] Part hold(const std::function<void()>& write, Node after);
+  std::uint32_t put(const NodeFields& fields, const Before& before);
+  std::uint32_t put_launch(const NodeFields& fields, const Before& before);
+  std::uint32_t hold(const NodeFields& fields, const Before& before);
+  [[nodiscard]] Part written(const std::function<void()>& write, Node after);
   void place(const Part& part, std::size_t piece);
   [[nodiscard]] std::uint32_t placed(std::uint32_t node) const {
     return node < kHeld ? node : placed_[node - kHeld];
@@ -151,10 +154,7 @@ class ProgramWriter {
   std::array<std::pair<const char*, std::uint32_t>, 256> names_{};
   std::vector<KnownShape> shapes_;
   std::vector<std::uint32_t> awaited_;
-  core::Time each_launch_ = {};
-  std::uint64_t pending_max_ = 0;
-  std::deque<Launched> pending_;
-  std::uint64_t launches_ = 0;          // of what `pending_` has
+  LaunchQueue launched_;
   std::vector<std::uint32_t> by_host_;  // that the host waits for before it launches more
   Part* held_ = nullptr;               // the part that is being written
   std::vector<std::uint32_t> placed_;  // numbers in the program of nodes that were held

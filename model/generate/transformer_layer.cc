@@ -321,7 +321,7 @@ LayerWriter::Node LayerWriter::experts_forward(const LayerCosts& layer, Node nor
   const std::uint32_t chosen = out_.compute(moe.top_k.forward);
   if (moe.narrow) product(*moe.narrow);
   const std::uint32_t permuted = out_.compute(moe.permute.forward);
-  if (plan_.spec.host.counts && plan_.spec.kernels.separate_experts) out_.host_waits(chosen);
+  if (plan_.spec.host.counts && plan_.spec.kernels.separate_experts) out_.host_waits_for(chosen);
   const Exchange dispatched = exchange(moe, true, permuted);
   Node shared;
   if (layer.ffn) shared = ffn_forward(*layer.ffn, layer, normed);

@@ -474,7 +474,7 @@ void StateWriter::finish_step() {
     out_.host_wait("host", static_cast<std::uint64_t>(spec.host_time.ps), {});
   }
   step_end_ = out_.marker("step.end", {gathered[0], gathered[1]});
-  out_.host_waits(*step_end_);
+  out_.host_waits_for(*step_end_);
 }
 
 // Every rank writes its share of master weights, optimizer state and weights, so that all of them

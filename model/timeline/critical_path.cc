@@ -418,7 +418,7 @@ std::optional<At> Walk::of_compute(At at, const Span& span) {
   const PathDevice& here = device(at.lp);
   const Task& task = here.task(at.task);
   const Time took = span.until - span.from, usual = task.wire[0];
-  if (task.time_class == TimeClass::waiting) {
+  if (task.is_of_host()) {
     Time until = span.until;
     add(at, PathPart::host, until, took);
     return at;

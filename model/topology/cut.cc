@@ -13,9 +13,9 @@ namespace {
 class Flow {
  public:
   Flow(const Topology& topology, const std::function<bool(core::DeviceId)>& is_source)
-      : topology_(topology), vertices_(topology.devices() + topology.switches()), links_(topology) {
+      : topology_(topology), links_(topology) {
     left_.reserve(links_.count());
-    for (std::uint32_t v = 0; v < vertices_; ++v) {
+    for (std::uint32_t v = 0; v < links_.vertices(); ++v) {
       for (std::uint32_t p = 0; p < topology.ports({v}); ++p) {
         left_.push_back(topology.link_kinds()[topology.link({v}, p).kind].bandwidth_bytes_per_s);
       }
@@ -27,8 +27,8 @@ class Flow {
 
   // Sends what one more shortest path can take; 0: there is none.
   WideRate augment() {
-    std::vector<Link> from(vertices_);
-    std::vector<bool> seen(vertices_, false);
+    std::vector<Link> from(links_.vertices());
+    std::vector<bool> seen(links_.vertices(), false);
     std::deque<VertexId> queue;
     for (std::uint32_t d = 0; d < source_.size(); ++d) {
       if (!source_[d]) continue;
@@ -70,7 +70,6 @@ class Flow {
   }
 
   const Topology& topology_;
-  std::uint32_t vertices_;
   LinkNumbers links_;
   std::vector<WideRate> left_;
   std::vector<bool> source_;

@@ -10,11 +10,10 @@ namespace exawarp::model {
 
 EvenSpread::EvenSpread(const Topology& topology)
     : topology_(topology),
-      vertices_(topology.devices() + topology.switches()),
       links_(topology),
       loads_(links_.count()),
-      here_(vertices_),
-      next_(vertices_) {}
+      here_(links_.vertices()),
+      next_(links_.vertices()) {}
 
 void EvenSpread::clear() { std::ranges::fill(loads_, 0.0); }
 

@@ -45,7 +45,6 @@ class EvenSpread {
   void put(VertexId v, double amount);
 
   const Topology& topology_;
-  std::uint32_t vertices_;
   LinkNumbers links_;
   std::vector<double> loads_;  // by link
   // Of one receiver: what is at each vertex now, and where there is any.
@@ -56,7 +55,7 @@ class EvenSpread {
 template <class Cost>
 EvenSpread::PortLoad EvenSpread::most(const Cost& cost) const {
   PortLoad most;
-  for (std::uint32_t v = 0; v < vertices_; ++v) {
+  for (std::uint32_t v = 0; v < links_.vertices(); ++v) {
     for (std::uint32_t port = 0; port < topology_.ports({v}); ++port) {
       const double asked = loads_[links_.of({v}, port)];
       if (asked <= 0) continue;

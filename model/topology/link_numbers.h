@@ -15,14 +15,17 @@ namespace exawarp::model {
 class LinkNumbers {
  public:
   explicit LinkNumbers(const Topology& topology) {
-    const std::uint32_t vertices = topology.devices() + topology.switches();
-    first_.reserve(std::size_t{vertices} + 1);
-    for (std::uint32_t v = 0; v < vertices; ++v) {
+    const std::uint32_t all = topology.devices() + topology.switches();
+    first_.reserve(std::size_t{all} + 1);
+    for (std::uint32_t v = 0; v < all; ++v) {
       first_.push_back(first_.back() + topology.ports({v}));
     }
   }
 
   [[nodiscard]] std::uint64_t count() const { return first_.back(); }
+  [[nodiscard]] std::uint32_t vertices() const {
+    return static_cast<std::uint32_t>(first_.size() - 1);
+  }
   // The link that leaves `v` by `port`.
   [[nodiscard]] std::uint64_t of(VertexId v, std::uint32_t port) const {
     return first_[v.value] + port;

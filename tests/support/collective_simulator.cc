@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <bitset>
+#include <functional>
 #include <map>
-#include <queue>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -69,6 +69,7 @@ class Simulation {
       : c_(c), cost_(cost), n_(c.members), sends_(n_), tx_(n_), rx_(n_), lanes_(n_) {
     for (std::uint32_t p = 0; p < n_; ++p) {
       for (std::uint32_t l = 0; l < c_.lanes; ++l) lanes_[p].push_back({.data = start(p)});
+      expected_.push_back(expected(p));
     }
   }
 
@@ -77,10 +78,11 @@ class Simulation {
       for (std::uint32_t l = 0; l < c_.lanes; ++l) enter(p, l);
     }
     while (!queue_.empty()) {
-      Message m = queue_.top();
-      queue_.pop();
+      std::ranges::pop_heap(queue_, std::greater<>());
+      Message m = std::move(queue_.back());
+      queue_.pop_back();
       now_ = m.time;
-      arrive(m);
+      arrive(std::move(m));
     }
     for (std::uint32_t p = 0; p < n_; ++p) check_end(p);
     for (const Time t : tx_) result_.time = std::max(result_.time, t);
@@ -133,9 +135,13 @@ class Simulation {
     if (t.peer == p || t.peer >= n_) return complain(p, "sends to itself or to nobody");
     ++result_.messages;
     const bool notice = c_.algorithm == Algorithm::in_network && t.bytes_received == 0;
-    queue_.push({left + cost_.latency, p, number_++, t.peer, lane, t.peer_phase,
-                 notice ? Time{0} : model::wire_time(t.bytes_received, cost_), notice,
-                 cut(p, lane, t)});
+    put({left + cost_.latency, p, number_++, t.peer, lane, t.peer_phase,
+         notice ? Time{0} : model::wire_time(t.bytes_received, cost_), notice, cut(p, lane, t)});
+  }
+
+  void put(Message&& m) {
+    queue_.push_back(std::move(m));
+    std::ranges::push_heap(queue_, std::greater<>());
   }
 
   // What the message carries; all-to-all: it leaves the sender.
@@ -159,7 +165,7 @@ class Simulation {
     return out;
   }
 
-  void arrive(Message& m) {
+  void arrive(Message&& m) {
     if (!m.received) {
       Time& clock = rx_[m.to];
       clock = std::max(now_, clock + m.wire);
@@ -167,7 +173,7 @@ class Simulation {
         m.time = clock;
         m.from = m.to;
         m.received = true;
-        return queue_.push(std::move(m));
+        return put(std::move(m));
       }
     }
     LaneState& state = lanes_[m.to][m.lane];
@@ -208,7 +214,7 @@ class Simulation {
         }
       }
       for (std::uint32_t b = 0; !exchanges() && b < n_; ++b) {
-        if (wants(p, b) && state.data.blocks[b] != expected(p, b)) {
+        if (wants(p, b) && state.data.blocks[b] != expected_[b]) {
           return complain(p, fmt::format("lacks something of block {}", b).c_str());
         }
       }
@@ -221,7 +227,7 @@ class Simulation {
     if (c_.type == schema::PERMUTE) return b == (p + n_ - c_.shift) % n_;
     return b == p || (c_.type != schema::REDUCE_SCATTER && c_.type != schema::SCATTER);
   }
-  [[nodiscard]] Members expected(std::uint32_t, std::uint32_t b) const {
+  [[nodiscard]] Members expected(std::uint32_t b) const {
     Members m;
     for (std::uint32_t q = 0; q < n_; ++q) m[q] = reduces() || q == b;
     return m;
@@ -237,7 +243,8 @@ class Simulation {
   std::vector<model::SendLineAlone> sends_;
   std::vector<Time> tx_, rx_;  // until when either side is busy
   std::vector<std::vector<LaneState>> lanes_;
-  std::priority_queue<Message, std::vector<Message>, std::greater<>> queue_;
+  std::vector<Members> expected_;  // contributions to each block, in the end
+  std::vector<Message> queue_;     // a heap, the next one in front
   Time now_;
   std::uint64_t number_ = 0;
   CollectiveRun result_;
