@@ -14,6 +14,7 @@ std::string_view kind_of(const model::MessageTrace::Row& row) {
   switch (model::carried_kind_of(row.carried)) {
     case model::Carried::chunk:
     case model::Carried::step:
+    case model::Carried::step_one_by_one:
       return "collective";
     case model::Carried::message:
       return "message";

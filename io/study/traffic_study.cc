@@ -38,6 +38,9 @@ const Keys<model::TrafficOptions>& traffic_keys() {
        K::integer("shift", &S::shift, {0, kDevicesMax}, "of `shift`"),
        K::integer("concurrent", &S::concurrent, {0, 1 << 20},
                   "messages of a device on their way to its line at once"),
+       K::flag("one_by_one", &S::one_by_one,
+               "messages of a device by one port follow each other, to whomever; else those to "
+               "different devices share it"),
        K::real("load", &S::load, {.min = 0, .max = 1, .min_excluded = true},
                "of `uniform` and `hotspot`: share of a device's first line"),
        K::real("hot_share", &S::hot_share, {.min = 0, .max = 1}, "of `hotspot`"),

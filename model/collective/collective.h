@@ -79,9 +79,10 @@ struct Blocks {
   std::uint32_t stride = 1;
 };
 
-// What a member hands over to one of its queues follows each other; its queues share an interface
-// in equal parts. Those of two trees have one for each neighbour in either, as NCCL has
-// connections.
+// At message fidelity what a member hands over to one of its queues follows each other; its queues
+// share an interface in equal parts. Those of two trees have one for each neighbour in either, as
+// NCCL has connections. Packets and flows have a connection to each receiver, but for messages that
+// leave `one_by_one`: of these the next one leaves when the one before it has left.
 constexpr std::uint8_t kQueuesMax = 8;
 
 struct Transfer {
@@ -91,6 +92,7 @@ struct Transfer {
   std::int64_t bytes_received = 0;   // that the receiver's interface carries
   Blocks blocks;
   std::uint8_t queue = 0;  // below kQueuesMax: see there
+  bool one_by_one = false;
   // A switch sends it, at once: neither time nor a turn on the sender's interface; `bytes` is 0.
   bool by_switch = false;
 };

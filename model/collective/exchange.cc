@@ -46,6 +46,13 @@ Transfer exchanged(const Collective& c, std::uint32_t position, std::uint32_t pe
   return t;
 }
 
+Transfer in_round(const Collective& c, std::uint32_t position, std::uint32_t peer,
+                  std::uint32_t round, const Blocks& blocks) {
+  Transfer t = exchanged(c, position, peer, round, blocks);
+  t.one_by_one = true;
+  return t;
+}
+
 Time all_pairs_time(const Collective& c, const Sequence& s, Time each) {
   const std::size_t others = c.members - 1;
   if (c.sizes.empty()) {

@@ -65,6 +65,10 @@ inline std::uint32_t distance_to(const Collective& c, std::uint32_t position, st
 // Of `blocks`, from `position` to `peer`.
 Transfer exchanged(const Collective& c, std::uint32_t position, std::uint32_t peer,
                    std::uint32_t peer_phase, const Blocks& blocks);
+// The same in rounds, of which each phase is one: a message leaves when that of the round before
+// has, as MPI_Sendrecv has it.
+Transfer in_round(const Collective& c, std::uint32_t position, std::uint32_t peer,
+                  std::uint32_t round, const Blocks& blocks);
 
 // Times of messages in sequence on the network of one collective.
 class Sequence {

@@ -83,7 +83,8 @@ Transfer TreeSteps::down(std::uint32_t index) const {
   Transfer t{.peer = position_of(child),
              .peer_phase = goes_up() ? 1u : 0u,
              .blocks = {0, c_.members},
-             .queue = queue(1 + index)};
+             .queue = queue(1 + index),
+             .one_by_one = !kind_.two_trees && !kind_.in_network};
   if (kind_.in_network) {
     t.bytes_received = network_bytes(c_);
     return t;

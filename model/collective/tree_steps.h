@@ -23,7 +23,9 @@ struct TreeKind {
 
 // One member of one lane of a tree algorithm (tree, double_tree, in_network; ring for broadcast
 // and reduce, as a chain). A member that both gathers and spreads goes through three phases
-// (wait for the children; up, wait for the parent; down), one that does either through two.
+// (wait for the children; up, wait for the parent; down), one that does either through two. In a
+// `tree` children are sent to one by one, as MPI's binomial trees send to them: the first passes on
+// what it has while the others wait.
 class TreeSteps {
  public:
   TreeSteps(const Collective& c, std::uint32_t position, const TreeKind& kind);

@@ -39,6 +39,7 @@ void CarriedMessages<Port, Source>::take(core::DeviceId from, const CarriedBody&
   switch (body.kind) {
     case Carried::chunk:
     case Carried::step:
+    case Carried::step_one_by_one:
       return take_collective(body);
     case Carried::message:
       return device_.take_message({0, body.time_ps, from.value, body.first, 0, body.lane});
@@ -56,12 +57,12 @@ void CarriedMessages<Port, Source>::take(core::DeviceId from, const CarriedBody&
 template <class Port, class Source>
 void CarriedMessages<Port, Source>::take_collective(const CarriedBody& body) {
   const std::uint8_t local = device_.channel_numbered(body.channel);
-  const bool is_step = body.kind == Carried::step;
-  const bool has_part = local != kNoChannel && device_.program().channels[local].stepped == is_step;
+  const bool steps = is_step(body.kind);
+  const bool has_part = local != kNoChannel && device_.program().channels[local].stepped == steps;
   frame_.ctx.check(has_part, "a device received a message of a collective it has no part in");
   if (!has_part) return;
   const Chunk chunk{0, body.time_ps, body.first, body.second, body.channel, 0, body.lane};
-  return is_step ? device_.take_step(local, chunk) : deliver_chunk(local, chunk);
+  return steps ? device_.take_step(local, chunk) : deliver_chunk(local, chunk);
 }
 
 // Takes the chunk, and those that had overtaken it; or keeps it until those before have come.
@@ -103,6 +104,7 @@ void CarriedMessages<Port, Source>::left(const CarriedBody& body, core::Time at)
       return on_message_left(body.second, at);
     case Carried::chunk:
     case Carried::step:
+    case Carried::step_one_by_one:
       return on_collective_left(body.channel, at);
   }
 }

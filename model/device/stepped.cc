@@ -180,18 +180,17 @@ template <class Port>
 bool Stepped<Port>::post(const Task& task, std::uint32_t lane, DeviceId peer, Interface interface,
                    const Transfer& t) {
   const ChannelState& channel = parts_.channels[task.channel];
-  return port_.post_step(
-      task.channel, interface,
-      {.to = peer,
-       .bytes = carried_bytes(payload(task, interface), t.bytes),
-       .body = std::bit_cast<MessageBody>(
-           CarriedBody{.time_ps = channel.last_entry.ps,
-                       .first = channel.ordinal,
-                       .second = t.peer_phase,
-                       .kind = Carried::step,
-                       .channel = program_.channels[task.channel].number,
-                       .lane = lane}),
-       .overhead = what(task).choice.step[static_cast<std::size_t>(interface)]});
+  return port_.post_step(task.channel, interface,
+                         {.to = peer,
+                          .bytes = carried_bytes(payload(task, interface), t.bytes),
+                          .body = std::bit_cast<MessageBody>(CarriedBody{
+                              .time_ps = channel.last_entry.ps,
+                              .first = channel.ordinal,
+                              .second = t.peer_phase,
+                              .kind = t.one_by_one ? Carried::step_one_by_one : Carried::step,
+                              .channel = program_.channels[task.channel].number,
+                              .lane = lane}),
+                          .overhead = what(task).choice.step[static_cast<std::size_t>(interface)]});
 }
 
 // When a message leaves; Time::max(): it has no way, and never does. What is `free` takes no time

@@ -157,6 +157,7 @@ TRAFFIC = [
     "size: 64 KiB\n  pattern: uniform\n  load: 0.3\n  messages: 20\n",
     "size: 64 KiB\n  pattern: permutation\n  start_spread: 1 us\n",
     "size: 64 KiB\n  pattern: all_to_all\n  concurrent: 2\n",
+    "size: 64 KiB\n  pattern: all_to_all\n  concurrent: 4\n  one_by_one: true\n",
     "size: 64 KiB\n  pattern: hotspot\n  hot_share: 0.2\n  messages: 9\n",
     "size: 64 KiB\n  pattern: shift\n  shift: 3\n",
 ]

@@ -57,17 +57,19 @@ TEST_P(FlowDifferential, IsMadeAnewFromItsDescription) {
 
 INSTANTIATE_TEST_SUITE_P(
     Patterns, FlowDifferential,
-    testing::Values(TrafficOptions{.pattern = TrafficPattern::all_to_all, .message_bytes = 3'000},
-                    TrafficOptions{.pattern = TrafficPattern::shift,
-                                   .message_bytes = 5'000,
-                                   .messages = 4,
-                                   .shift = 5},
-                    TrafficOptions{.pattern = TrafficPattern::uniform,
-                                   .message_bytes = 2'000,
-                                   .messages = 6,
-                                   .load = 0.7}),
+    testing::Values(
+        TrafficOptions{.pattern = TrafficPattern::all_to_all, .message_bytes = 3'000},
+        TrafficOptions{
+            .pattern = TrafficPattern::shift, .message_bytes = 5'000, .messages = 4, .shift = 5},
+        TrafficOptions{
+            .pattern = TrafficPattern::uniform, .message_bytes = 2'000, .messages = 6, .load = 0.7},
+        TrafficOptions{.pattern = TrafficPattern::all_to_all,
+                       .message_bytes = 3'000,
+                       .concurrent = 4,
+                       .one_by_one = true}),
     [](const auto& pattern) {
-      return std::string(core::name_of(pattern.param.pattern));
+      return std::string(core::name_of(pattern.param.pattern)) +
+             (pattern.param.one_by_one ? "_one_by_one" : "");
     });
 
 class FlowTraining : public testing::Test {

@@ -296,7 +296,7 @@ std::vector<std::string> study_words() {
         "collectives", "algorithm", "hierarchical", "across", "both_ways", "channels", "chunk",
         "payload", "expert", "expert_tensor", "context", "shard_group", "sharding", "storage",
         "capacity_factor", "steps", "moe", "mla", "family", "table_rows", "bottom_mlp", "blocks",
-        "mesh", "along", "senders", "concurrent", "link_kinds", "links", "eager_max",
+        "mesh", "along", "senders", "concurrent", "one_by_one", "link_kinds", "links", "eager_max",
         "slow_devices", "failed_switches", "latency_jitter"}) {
     words.push_back(key + std::string(": "));
   }

@@ -70,6 +70,7 @@ TrafficOptions random_traffic(Draws& draw, std::uint32_t devices, std::int64_t p
     flows.push_back({from, to, packets * packet_bytes + draw.below(200), start});
   }
   return {.pattern = TrafficPattern::flows,
+          .one_by_one = draw.chance(4),
           .flows = std::make_shared<const model::FlowList>(std::move(flows))};
 }
 

@@ -150,6 +150,7 @@ TrafficOptions random_traffic(LinkDraws& draw, std::uint32_t devices) {
   o.message_bytes = draw.between(1, largest);
   o.messages = o.pattern == TrafficPattern::all_to_all ? 1 : draw.between(1, 3);
   o.concurrent = draw.between(1, 4);
+  o.one_by_one = draw.chance(4);
   o.shift = draw.between(1, devices - 1);
   o.load = 1;
   o.hot_share = 0.4;

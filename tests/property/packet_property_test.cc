@@ -59,6 +59,7 @@ TrafficOptions random_traffic(Draws& draw, std::uint32_t devices, std::int64_t p
   o.message_bytes = static_cast<std::int64_t>(draw.below(60'000));
   o.messages = 1 + draw.below(4);
   o.concurrent = 1 + draw.below(4);
+  o.one_by_one = draw.chance(4);
   if (o.pattern == TrafficPattern::all_to_all && devices > 24) o.message_bytes %= 4'000;
   o.shift = 1 + draw.below(devices - 1);
   o.load = 0.3 + 0.1 * static_cast<double>(draw.below(7));

@@ -112,7 +112,8 @@ TEST(StateRebuild, OfTrafficLeavesTheDigest) {
                                       {.pattern = model::TrafficPattern::shift,
                                        .message_bytes = 9'000,
                                        .messages = 3,
-                                       .shift = 5 + draw.below(6)},
+                                       .shift = 5 + draw.below(6),
+                                       .one_by_one = draw.chance(2)},
                                       1);
     const tests::TrafficRun expected = tests::run_traffic(traffic, {}, 1);
     EXPECT_EQ(expected.totals.unfinished, 0u);

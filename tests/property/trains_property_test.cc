@@ -100,6 +100,7 @@ TrafficOptions random_traffic(Draws& draw, std::uint32_t devices, std::int64_t p
   const auto packets = static_cast<std::int64_t>(draw.below(static_cast<std::uint32_t>(most))) + 1;
   o.message_bytes = packets * packet_bytes - (draw.chance(2) ? 0 : draw.below(250));
   o.concurrent = draw.between(1, 4);
+  o.one_by_one = draw.chance(4);
   o.shift = draw.between(1, devices - 1);
   o.load = 0.3 + 0.1 * draw.below(7);
   o.hot_share = 0.4;

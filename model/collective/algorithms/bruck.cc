@@ -13,12 +13,12 @@ Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t,
                      std::uint32_t phase, std::uint32_t) {
   const std::uint32_t n = c.members, distance = 1u << phase;
   if (c.type == T::ALL_GATHER) {
-    return exchanged(c, position, position_at(c, std::uint64_t{position} + n - distance), phase,
-                     {.first = position, .count = std::min(distance, n - distance)});
+    return in_round(c, position, position_at(c, std::uint64_t{position} + n - distance), phase,
+                    {.first = position, .count = std::min(distance, n - distance)});
   }
   const std::uint32_t peer = position_at(c, std::uint64_t{position} + distance);
-  if (c.type == T::BARRIER) return exchanged(c, position, peer, phase, {.first = 0, .count = n});
-  return exchanged(c, position, peer, phase, {.first = phase, .count = 0, .by_bit = true});
+  if (c.type == T::BARRIER) return in_round(c, position, peer, phase, {.first = 0, .count = n});
+  return in_round(c, position, peer, phase, {.first = phase, .count = 0, .by_bit = true});
 }
 
 Time time(const Collective& c, const StepCost& cost) {

@@ -17,13 +17,13 @@ Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t,
                      std::uint32_t phase, std::uint32_t) {
   const std::uint32_t n = c.members;
   if (std::has_single_bit(n)) {
-    return exchanged(c, position, position ^ (1u << phase), phase, {.first = 0, .count = n});
+    return in_round(c, position, position ^ (1u << phase), phase, {.first = 0, .count = n});
   }
   const std::uint32_t bits_left = log2_ceil(n) - phase;
   const auto heard = static_cast<std::uint32_t>(std::uint64_t{n - 1} >> bits_left);
   const std::uint32_t one_more = (n - 1) >> (bits_left - 1) & 1u;
-  return exchanged(c, position, position_at(c, std::uint64_t{position} + heard + one_more), phase,
-                   {.first = 0, .count = n, .without_own = one_more == 0});
+  return in_round(c, position, position_at(c, std::uint64_t{position} + heard + one_more), phase,
+                  {.first = 0, .count = n, .without_own = one_more == 0});
 }
 
 Time time(const Collective& c, const StepCost& cost) {

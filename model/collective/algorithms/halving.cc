@@ -25,14 +25,14 @@ Transfer transfer_at(const Collective& c, std::uint32_t position, std::uint32_t,
   const std::uint32_t distance = 1u << (halves ? rounds - 1 - phase : phase % rounds);
   if (std::has_single_bit(n)) {
     const std::uint32_t partner = position ^ distance, owner = halves ? partner : position;
-    return exchanged(c, position, partner, phase,
-                     {.first = owner & ~(distance - 1), .count = distance});
+    return in_round(c, position, partner, phase,
+                    {.first = owner & ~(distance - 1), .count = distance});
   }
   const std::uint32_t count = std::min(distance, n - distance);
   const std::uint32_t further = position_at(c, std::uint64_t{position} + distance);
-  if (halves) return exchanged(c, position, further, phase, {.first = further, .count = count});
-  return exchanged(c, position, position_at(c, std::uint64_t{position} + n - distance), phase,
-                   {.first = position, .count = count});
+  if (halves) return in_round(c, position, further, phase, {.first = further, .count = count});
+  return in_round(c, position, position_at(c, std::uint64_t{position} + n - distance), phase,
+                  {.first = position, .count = count});
 }
 
 // The sum over d = 1, 2, 4 .. below n of a + w(min(d, n - d) s); all-reduce: twice.

@@ -47,6 +47,8 @@ class Region {
                                          std::uint32_t links) const;
   void wait_behind(std::uint32_t flow, const FlowStart& start);
   void take_next_message(std::uint32_t flow);
+  void change_way(std::uint32_t flow);
+  void join_links(std::uint32_t flow, std::uint32_t links);
   void count_start();
 
   void note_links(std::uint32_t flow);
@@ -101,8 +103,7 @@ void Region::on_start(DeviceId from, const FlowStart& start) {
   const std::uint32_t flow = take_place();
   record.due_at = s_.flows[flow].due_at;
   s_.flows.assign(ctx_, flow, record);
-  const std::uint32_t first = flow << network_.hop_shift();
-  for (std::uint32_t h = 0; h < links; ++h) s_.on_links.join(ctx_, first + h, scratch_.way[h]);
+  join_links(flow, links);
   s_.changed.push_back(ctx_, flow);
 }
 
@@ -112,14 +113,17 @@ void Region::count_start() {
   if (now > s_.totals.most_flows) ctx_.set(s_.totals.most_flows, now);
 }
 
-// The flow of this connection along the first links of scratch_.way, or kNoFlow.
+// The flow of this connection along the first links of scratch_.way, or, where messages leave one
+// by one, along the first of them; or kNoFlow.
 std::uint32_t Region::flow_along(DeviceId from, const FlowStart& start, std::uint32_t links) const {
   std::uint32_t hop = s_.on_links.links[scratch_.way[0]].first;
   for (; hop != kNoFlowHop; hop = s_.on_links.hops[hop].next) {
     const std::uint32_t flow = lists().flow_of(hop);
     const RegionFlow& other = s_.flows[flow];
-    if (other.source != from.value || other.destination != start.to().value) continue;
+    if (other.source != from.value) continue;
     if (other.body.connection() != start.body.connection()) continue;
+    if (start.body.one_by_one()) return flow;
+    if (other.destination != start.to().value) continue;
     const auto hops = lists().hops_of(flow).first(links);
     const auto link = [](const FlowHop& h) { return h.link; };
     if (std::ranges::equal(hops, std::span(scratch_.way).first(links), {}, link)) return flow;
@@ -129,7 +133,7 @@ std::uint32_t Region::flow_along(DeviceId from, const FlowStart& start, std::uin
 
 void Region::wait_behind(std::uint32_t flow, const FlowStart& start) {
   std::uint32_t place = s_.free_waiting;
-  const WaitingMessage message{.body = start.body, .bytes = start.bytes()};
+  const WaitingMessage message{.body = start.body, .bytes = start.bytes(), .to = start.to().value};
   if (place == kNoMessage) {
     place = s_.waiting.size();
     s_.waiting.push_back(ctx_, message);
@@ -146,7 +150,8 @@ void Region::wait_behind(std::uint32_t flow, const FlowStart& start) {
   ctx_.set(record.last_waiting, place);
 }
 
-// The first that waits behind a flow that has ended takes its place.
+// The first that waits behind a flow that has ended takes its place, and its way if that is another
+// one. Both ways are noted.
 void Region::take_next_message(std::uint32_t flow) {
   RegionFlow& record = s_.flows.at(flow);
   const std::uint32_t place = record.first_waiting;
@@ -156,11 +161,29 @@ void Region::take_next_message(std::uint32_t flow) {
   ctx_.set(record.since, s_.instant);
   ctx_.set(record.over, Time::max());
   ctx_.set(record.body, message.body);
+  ctx_.set(record.destination, message.to);
   ctx_.set(record.first_waiting, message.next);
   if (message.next == kNoMessage) ctx_.set(record.last_waiting, kNoMessage);
   ctx_.set(s_.waiting.at(place).next, s_.free_waiting);
   ctx_.set(s_.free_waiting, place);
+  if (message.body.one_by_one()) change_way(flow);
   note_links(flow);
+}
+
+// To that of the message which the flow has become. The links that it leaves are noted. Its first
+// link stays, and has not been seen since, so what it comes to is solved, even if it has been.
+void Region::change_way(std::uint32_t flow) {
+  const RegionFlow& record = s_.flows[flow];
+  s_.on_links.part(ctx_, flow, network_.hop_shift(),
+                   [&](std::uint32_t left) { scratch_.links.push_back(left); });
+  join_links(flow, network_.find_way({record.source}, {record.destination}, label_of(record.body),
+                                     ctx_, scratch_.way));
+}
+
+// The first `links` of scratch_.way.
+void Region::join_links(std::uint32_t flow, std::uint32_t links) {
+  const std::uint32_t first = flow << network_.hop_shift();
+  for (std::uint32_t h = 0; h < links; ++h) s_.on_links.join(ctx_, first + h, scratch_.way[h]);
 }
 
 void Region::on_due(std::uint32_t flow) {

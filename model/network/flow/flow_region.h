@@ -9,7 +9,8 @@
 //   changed the shares of all parts that either has touched are solved; what is over arrives
 //
 // Messages of one connection between two devices that go the same way follow each other: one is a
-// flow, the others wait, and take its place on its links one by one.
+// flow, the others wait, and take its place on its links one by one. So do those that leave one by
+// one (MessageBody), whomever they are for: of these each has its own way.
 //
 // One `due` a part is under way, of the flow that is over first: when it comes, all of the part is
 // solved again. An event of a flow whose end has moved since says nothing.
@@ -54,7 +55,7 @@ struct WaitingMessage {
   MessageBody body{};
   std::int64_t bytes = 0;
   std::uint32_t next = kNoMessage;  // behind the same flow, or of the free places
-  std::uint32_t unused = 0;
+  std::uint32_t to = 0;             // device
 };
 
 // What the region has done.

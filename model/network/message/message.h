@@ -105,8 +105,20 @@ struct BackgroundMessage {
 static_assert(sizeof(Chunk) <= pdes::kPayloadBytes && sizeof(Message) <= pdes::kPayloadBytes);
 
 // The same at packet fidelity, as the body of a message between endpoints (MessageBody). Kind and
-// channel say which connection it goes by: each channel has one to a device, and each stream.
-enum class Carried : std::uint16_t { chunk, step, message, request, ready, background };
+// channel say which connection it goes by: each channel has one to a device, and each stream. Steps
+// that leave one by one have MessageBody::kOneByOneBit.
+enum class Carried : std::uint16_t {
+  chunk,
+  step,
+  message,
+  request,
+  ready,
+  background,
+  step_one_by_one = 1 << 15 | step,
+};
+constexpr bool is_step(Carried kind) {
+  return kind == Carried::step || kind == Carried::step_one_by_one;
+}
 
 struct CarriedBody {
   std::int64_t time_ps = 0;   // chunk, step: entry; message, request: when it was handed over;

@@ -175,7 +175,7 @@ void Endpoint::send(const OutgoingMessage& message) {
   ctx_.check(route.port < state_.ports, "a message has no way to its destination");
   if (route.port >= state_.ports) return;
   const std::uint32_t port = route.port;
-  s.port = static_cast<std::uint16_t>(port);
+  s.port = s.first_port = static_cast<std::uint16_t>(port);
   s.waypoint = route.waypoint;
   s.channel = static_cast<std::uint8_t>(route.channel);
   if (network_.congestion_traits().has_state) {
@@ -372,8 +372,9 @@ void Endpoint::send_next(std::uint32_t port, Sending& s, Time due_at) {
 
 // Two that have one key by chance would be one connection.
 std::uint64_t Endpoint::connection_of(const Sending& s) const {
-  return core::mix64(std::uint64_t{s.body.connection()} << 32 | s.to) +
-         s.key % network_.queue_pairs();
+  const std::uint64_t connection = std::uint64_t{s.body.connection()} << 32;
+  if (s.body.one_by_one()) return core::mix64(connection | s.first_port);
+  return core::mix64(connection | s.to) + s.key % network_.queue_pairs();
 }
 
 // A new message waits for the one before it on its connection, if that has not left.
@@ -407,7 +408,7 @@ void Endpoint::start_follower(std::uint32_t port, const LeftMessage& left) {
   Sending* next = state_.sending.find(left.follower - 1);
   ctx_.check(next != nullptr && next->waits != 0, "a message does not wait that is next");
   if (next == nullptr) return;
-  ctx_.set(next->waits, 0u);
+  ctx_.set(next->waits, std::uint16_t{0});
   ctx_.set(next->not_before, left.at);
   if (network_.faults() != nullptr) take_another_route(*next);
   make_due(*next);

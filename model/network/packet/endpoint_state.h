@@ -42,7 +42,8 @@ struct Sending {
   core::Time told{};             // trains: when the first packet of the latest promise arrives
   std::uint32_t promised = 0;    // trains: packets before this one have been given or promised
   std::uint32_t ack_asked = 0;   // packets before this one will be acknowledged, if none is lost
-  std::uint32_t waits = 0;       // in order: for those before it on its connection
+  std::uint16_t waits = 0;       // in order: for those before it on its connection
+  std::uint16_t first_port = 0;  // by which it was to leave when it was handed over
   std::uint32_t follower = 0;    // in order: the number of the next one there, plus 1; 0: none yet
   CongestionState congestion{};
   PacketSet received{};          // selective repeat: acknowledged out of order
@@ -50,7 +51,7 @@ struct Sending {
 
 // Of messages in order: those of one connection by one queue pair that have not left.
 struct Connection {
-  std::uint64_t key = 0;   // of the receiver, the connection to it and the queue pair
+  std::uint64_t key = 0;   // of the connection and its receiver and queue pair, or its port
   std::uint64_t last = 0;  // message
 };
 struct Connections {

@@ -137,8 +137,13 @@ struct TrainCut {
 struct MessageBody {
   std::uint64_t words[3] = {0, 0, 0};
 
+  // In the last word: the connection is not one receiver's. Its messages that leave by one port
+  // follow each other, whomever they are for.
+  static constexpr std::uint32_t kOneByOneBit = 1u << 15;
+
   // Which of the sender's connections to the receiver it goes by: the low half of the last word.
   [[nodiscard]] std::uint32_t connection() const { return static_cast<std::uint32_t>(words[2]); }
+  [[nodiscard]] bool one_by_one() const { return (connection() & kOneByOneBit) != 0; }
 };
 
 // Goes from endpoint to endpoint beside the packets, over the least latency of the way, when a

@@ -99,7 +99,8 @@ class Sender : public EndpointListener {
     if (plan_.is_open() && k + 1 < plan_.messages_of(self())) post_in(interval());
     hand_over({.to = plan_.destination(self(), static_cast<std::uint32_t>(k)),
                .bytes = plan_.bytes(self(), static_cast<std::uint32_t>(k)),
-               .body = {{static_cast<std::uint64_t>(ctx_.now().ps), k, 0}}});
+               .body = {{static_cast<std::uint64_t>(ctx_.now().ps), k,
+                         plan_.options().one_by_one ? MessageBody::kOneByOneBit : 0}}});
   }
 
   const TrafficPlan& plan_;

@@ -44,6 +44,7 @@ struct TrafficOptions {
   std::uint32_t senders = 0;      // incast, outcast, pairs; 0: as many as there can be
   std::uint32_t shift = 1;
   std::uint32_t concurrent = 1;   // messages that a device has on its line at once
+  bool one_by_one = false;        // a message leaves when the device's last one has
   double load = 0.5;              // uniform, hotspot: of the device's first line
   double hot_share = 0.1;         // hotspot
   core::Time start_spread{0};     // devices start at random within this

@@ -271,6 +271,40 @@ TEST(Fidelities, ChunksOfTwoTreesShareALineAsPacketsDo) {
   }
 }
 
+// A member hands what it has to several children at once, and each in turn passes it on.
+TEST(Fidelities, ChildrenOfATreeAreSentToOneByOne) {
+  const Fabric fabric = on({family(SingleSwitchSpec{1, kLink, kLatencies})});
+  ClusterOptions options{.collectives = {{.choice = {.algorithm = Algorithm::tree}}}};
+  for (const CollectiveType type : {CollectiveType::BROADCAST, CollectiveType::SCATTER,
+                                    CollectiveType::ALL_REDUCE, CollectiveType::GATHER}) {
+    for (const std::uint32_t members : {3u, 8u, 13u, 24u}) {
+      const auto graph = tests::collectives(type, members, 4'000'000);
+      const double by_message = core::to_seconds(simulated(graph, fabric, options));
+      const double packets = core::to_seconds(simulated(graph, fabric, by_packets(options)));
+      EXPECT_NEAR(packets, by_message, by_message * 0.01)
+          << members << ", type " << static_cast<int>(type);
+      ClusterOptions by_flows = options;
+      by_flows.flows.emplace();
+      by_flows.flows->routing.policy = "deterministic";
+      const double flows = core::to_seconds(simulated(graph, fabric, by_flows));
+      EXPECT_NEAR(flows, by_message, by_message * 0.01)
+          << members << ", type " << static_cast<int>(type);
+    }
+  }
+}
+
+// Some of a node's members are done with a round in their node while others still send out of it.
+TEST(Fidelities, AMembersMessagesOfSeveralRoundsFollowEachOther) {
+  const Fabric fabric = in_nodes(family(SingleSwitchSpec{1, kLink, kLatencies}));
+  const ClusterOptions options{.collectives = {{.choice = {.algorithm = Algorithm::bruck}}}};
+  for (const CollectiveType type : {CollectiveType::ALL_GATHER, CollectiveType::ALL_TO_ALL}) {
+    const auto graph = tests::collectives(type, 16, 4'000'000);
+    const double by_message = core::to_seconds(simulated(graph, fabric, options));
+    const double packets = core::to_seconds(simulated(graph, fabric, by_packets(options)));
+    EXPECT_NEAR(packets, by_message, by_message * 0.01) << static_cast<int>(type);
+  }
+}
+
 // Twelve of a member's fifteen messages leave its node, 100 us each. Three do not, 10 us each; in
 // pairs the others wait for them, and all for a latency each.
 TEST(Fidelities, MembersOfTwoNodesDoNotMeetAtOneOfTheNext) {

@@ -95,6 +95,99 @@ TEST(FlowTimes, MessagesBetweenTwoDevicesFollowEachOther) {
   EXPECT_EQ(finished[2], way_over(1) + 5 * line_time(10'000));
 }
 
+TEST(FlowTimes, OneByOneTheyFollowEachOtherToWhomever) {
+  const auto topology = tests::chain(1, 1, 4);
+  const auto flows = listed({{.source = 1, .destination = 0, .bytes = 10'000, .start = Time{0}},
+                             {.source = 1, .destination = 2, .bytes = 20'000, .start = Time{0}},
+                             {.source = 1, .destination = 3, .bytes = 5'000, .start = Time{0}}});
+  const auto run =
+      flows_over(*topology, {.pattern = TrafficPattern::flows, .one_by_one = true, .flows = flows});
+  ASSERT_EQ(run.flows.size(), 3u);
+  EXPECT_EQ(run.flows[0].finished, way_over(1) + line_time(10'000));
+  EXPECT_EQ(run.flows[1].finished, way_over(1) + line_time(30'000));
+  EXPECT_EQ(run.flows[2].finished, way_over(1) + line_time(35'000));
+}
+
+// Messages of one switch's devices whose devices send them one by one, by a simulator of its own:
+// when each has left, in seconds. Shares by progressive filling over lines out and in.
+std::vector<double> ends_one_by_one(const std::vector<model::ListedFlow>& flows,
+                                    std::uint32_t devices) {
+  constexpr double kLine = static_cast<double>(kLineBytesPerS);
+  std::vector<double> left, ends(flows.size(), -1);
+  for (const auto& flow : flows) left.push_back(static_cast<double>(flow.bytes));
+  double now = 0;
+  for (;;) {
+    std::vector<std::size_t> heads;  // the first of each device that is not over
+    for (std::uint32_t d = 0; d < devices; ++d) {
+      for (std::size_t i = 0; i < flows.size(); ++i) {
+        if (flows[i].source != d || ends[i] >= 0) continue;
+        heads.push_back(i);
+        break;
+      }
+    }
+    if (heads.empty()) return ends;
+    std::vector<double> rate(flows.size(), 0), room(devices, kLine);
+    for (std::vector<std::size_t> open = heads; !open.empty();) {
+      std::vector<double> coming(devices, 0);
+      for (const std::size_t i : open) coming[flows[i].destination] += 1;
+      double least = kLine;
+      for (const std::size_t i : open) {
+        const std::uint32_t to = flows[i].destination;
+        least = std::min(least, room[to] / coming[to]);
+      }
+      std::vector<std::size_t> rest;
+      const std::vector<double> before = room;
+      for (const std::size_t i : open) {
+        const std::uint32_t to = flows[i].destination;
+        const bool is_held = least >= kLine || before[to] / coming[to] <= least * (1 + 1e-12);
+        if (!is_held) {
+          rest.push_back(i);
+          continue;
+        }
+        rate[i] = least;
+        room[to] -= least;
+      }
+      open = rest;
+    }
+    double step = 1e9;
+    for (const std::size_t i : heads) step = std::min(step, left[i] / rate[i]);
+    now += step;
+    for (const std::size_t i : heads) {
+      left[i] -= rate[i] * step;
+      if (left[i] < 1e-6) ends[i] = now;
+    }
+  }
+}
+
+// Equal sizes are drawn often: then messages end, and others begin, in one instant.
+TEST(FlowTimes, OneByOneTheyTakeWhatSharesOfLinesSay) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    tests::Draws draw(seed, 0x1b1);
+    const std::uint32_t devices = draw.between(2, 7);
+    std::vector<model::ListedFlow> flows;
+    const std::uint32_t messages = draw.between(1, 30);
+    for (std::uint32_t i = 0; i < messages; ++i) {
+      const std::uint32_t source = draw.below(devices);
+      flows.push_back({.source = source,
+                       .destination = (source + draw.between(1, devices - 1)) % devices,
+                       .bytes = std::int64_t{10'000} * (draw.chance(2) ? 1 : draw.between(1, 5)),
+                       .start = Time{0}});
+    }
+    const std::vector<double> expected = ends_one_by_one(flows, devices);
+    const auto topology = tests::chain(1, 1, devices - 1);
+    const auto run = flows_over(
+        *topology, {.pattern = TrafficPattern::flows, .one_by_one = true, .flows = listed(flows)});
+    ASSERT_EQ(run.flows.size(), flows.size());
+    std::vector<double> sorted = expected, took;
+    for (const auto& flow : run.flows) took.push_back(core::to_seconds(flow.finished));
+    std::ranges::sort(sorted);
+    std::ranges::sort(took);
+    for (std::size_t i = 0; i < took.size(); ++i) {
+      ASSERT_NEAR(took[i], core::to_seconds(way_over(1)) + sorted[i], 1e-10) << seed << " " << i;
+    }
+  }
+}
+
 TEST(FlowTimes, AParkingLotHoldsTheLongFlowBack) {
   // Devices 0 to 3 on leaf 0, 4 to 7 on leaf 1, one spine: 0 to 4, 1 to 5 share the ways up and
   // down; 2 to 3 has a leaf to itself.

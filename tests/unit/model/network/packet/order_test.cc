@@ -19,9 +19,11 @@ constexpr std::int64_t kPackets = 100;
 constexpr std::int64_t kBytes = kPackets * 1'000;
 constexpr Time kAlone = tests::line_time(kBytes);
 
-tests::TrafficRun run(const PacketOptions& network, std::vector<ListedFlow> flows) {
+tests::TrafficRun run(const PacketOptions& network, std::vector<ListedFlow> flows,
+                      bool one_by_one = false) {
   const auto topology = tests::leaf_spine(8, 2, 2);
   const TrafficOptions options{.pattern = TrafficPattern::flows,
+                               .one_by_one = one_by_one,
                                .flows = std::make_shared<const model::FlowList>(std::move(flows))};
   const model::TrafficModel traffic(*topology, network, options, 0);
   tests::TrafficRun run = tests::run_traffic(traffic);
@@ -31,9 +33,10 @@ tests::TrafficRun run(const PacketOptions& network, std::vector<ListedFlow> flow
 }
 
 // When messages had come, in that order.
-std::vector<Time> ends_of(const PacketOptions& network, std::vector<ListedFlow> flows) {
+std::vector<Time> ends_of(const PacketOptions& network, std::vector<ListedFlow> flows,
+                          bool one_by_one = false) {
   std::vector<Time> ends;
-  for (const model::FlowTimes::Flow& flow : run(network, std::move(flows)).flows) {
+  for (const model::FlowTimes::Flow& flow : run(network, std::move(flows), one_by_one).flows) {
     ends.push_back(flow.finished);
   }
   return ends;
@@ -67,6 +70,18 @@ TEST(Order, MessagesToSeveralDevicesTakeTurns) {
        ends_of(tests::plain_packets(),
                {{0, 2, kBytes, Time{0}}, {0, 4, kBytes, Time{0}}, {0, 6, kBytes, Time{0}}})) {
     expect_about(end, kAlone * 3);
+  }
+}
+
+TEST(Order, OneByOneTheyFollowEachOtherToWhomever) {
+  for (const bool trains : {false, true}) {
+    PacketOptions o = tests::plain_packets();
+    o.trains = trains;
+    const std::vector<Time> ends = ends_of(
+        o, {{0, 2, kBytes, Time{0}}, {0, 4, kBytes, Time{0}}, {0, 6, kBytes, Time{0}}}, true);
+    for (std::size_t i = 0; i < 3; ++i) {
+      expect_about(ends[i], kAlone * static_cast<std::int64_t>(i + 1));
+    }
   }
 }
 
