@@ -21,6 +21,9 @@ namespace exawarp::model {
 using core::DeviceId;
 using core::Time;
 
+static_assert(std::bit_cast<MessageBody>(CarriedBody{.kind = Carried::step_one_by_one})
+                  .one_by_one());
+
 template <class Port>
 typename Stepped<Port>::Place Stepped<Port>::place_of(const Task& task) const {
   Place place{what(task).collective,

@@ -142,8 +142,10 @@ struct MessageBody {
   static constexpr std::uint32_t kOneByOneBit = 1u << 15;
 
   // Which of the sender's connections to the receiver it goes by: the low half of the last word.
-  [[nodiscard]] std::uint32_t connection() const { return static_cast<std::uint32_t>(words[2]); }
-  [[nodiscard]] bool one_by_one() const { return (connection() & kOneByOneBit) != 0; }
+  [[nodiscard]] constexpr std::uint32_t connection() const {
+    return static_cast<std::uint32_t>(words[2]);
+  }
+  [[nodiscard]] constexpr bool one_by_one() const { return (connection() & kOneByOneBit) != 0; }
 };
 
 // Goes from endpoint to endpoint beside the packets, over the least latency of the way, when a
