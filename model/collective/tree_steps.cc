@@ -84,7 +84,7 @@ Transfer TreeSteps::down(std::uint32_t index) const {
              .peer_phase = goes_up() ? 1u : 0u,
              .blocks = {0, c_.members},
              .queue = queue(1 + index),
-             .one_by_one = !kind_.two_trees && !kind_.in_network};
+             .one_by_one = kind_.shape == TreeShape::halving};
   if (kind_.in_network) {
     t.bytes_received = network_bytes(c_);
     return t;
