@@ -87,7 +87,14 @@ class KvPlanner {
       }
     }
   }
-  [[nodiscard]] KvPlan plan() { return std::move(plan_); }
+  // Stages may send to the same receivers: each begins with another one, as partners of an exchange
+  // do, lest they meet there while others of their receivers have nothing to take.
+  [[nodiscard]] KvPlan plan() {
+    for (std::size_t sender = 0; sender < plan_.parts.size(); ++sender) {
+      begin_apart(plan_.parts[sender], sender / from_ranks_);
+    }
+    return std::move(plan_);
+  }
 
  private:
   void add_unit(std::vector<KvPart>& parts, const KvPart& part) {
@@ -97,6 +104,17 @@ class KvPlanner {
     }
     parts.push_back(part);
     ++plan_.messages;
+  }
+  // Of those that the same layers go to.
+  static void begin_apart(std::vector<KvPart>& parts, std::size_t stage) {
+    for (auto first = parts.begin(); first != parts.end();) {
+      const auto end = std::find_if(first, parts.end(), [&first](const KvPart& part) {
+        return part.layers != first->layers;
+      });
+      const auto receivers = static_cast<std::size_t>(end - first);
+      std::rotate(first, first + static_cast<std::ptrdiff_t>(stage % receivers), end);
+      first = end;
+    }
   }
 
   KvUnits units_;

@@ -108,7 +108,7 @@ struct KvPart {
   std::uint64_t bytes_per_token = 0;
 };
 struct KvPlan {
-  // By sending rank, and there by `layers`.
+  // By sending rank, and there by `layers`; of equal ones each stage begins with another receiver.
   std::vector<std::vector<KvPart>> parts;
   std::uint32_t messages = 0;  // of a request, or of each part of its prompt
 };

@@ -110,6 +110,24 @@ TEST(KvPlan, ReceiversOfOneHeadTakeTurnsWithThoseThatHaveIt) {
   for (const auto& parts : plan.parts) EXPECT_EQ(parts.size(), 2u);
 }
 
+// With and without messages of a layer each: at no time do two stages send to the same rank.
+TEST(KvPlan, StagesBeginWithReceiversOfTheirOwn) {
+  for (const std::uint32_t layers : {0u, 1u}) {
+    const KvPlan plan = kv_plan(small_model(), {.pipeline = 2}, {.tensor = 2}, layers);
+    ASSERT_EQ(plan.parts[0].size(), plan.parts[1].size());
+    for (std::size_t i = 0; i < plan.parts[0].size(); ++i) {
+      EXPECT_EQ(plan.parts[0][i].layers, plan.parts[1][i].layers);
+      EXPECT_NE(plan.parts[0][i].to, plan.parts[1][i].to) << i;
+    }
+  }
+  // Two stages send to each stage of the other pool.
+  const KvPlan staged = kv_plan(small_model(), {.pipeline = 4}, {.tensor = 2, .pipeline = 2}, 0);
+  EXPECT_EQ(staged.parts[0][0].to, 0u);
+  EXPECT_EQ(staged.parts[1][0].to, 1u);
+  EXPECT_EQ(staged.parts[2][0].to, 2u);
+  EXPECT_EQ(staged.parts[3][0].to, 3u);
+}
+
 // The scheduler hears of a request after 10 us, its device of the batch after 10 more, and it of
 // the end; the picosecond of the scheduler's instant is in there as well.
 TEST(ServedCluster, OneDeviceTakesItsTimeAndThreeMessagesToTheScheduler) {
@@ -143,6 +161,13 @@ TEST(ServedCluster, KeysAndValuesTakeTheirTimeOnTheNetwork) {
   EXPECT_EQ(answer.keys_transfer, 10_us + 10_us + keys + 10_us);
   const Time step = 1_ps + 10_us + 1_ms + 1_us + 10_us;
   EXPECT_EQ(answer.end, answer.first_token + 20_us + answer.keys_transfer + step);
+}
+
+// Two stages have two layers each, whose heads go to two ranks: none waits for the other's.
+TEST(ServedCluster, KeysOfTwoStagesDoNotMeet) {
+  const Answer answer = answer_of({pool_of({.pipeline = 2}, 50, 2), pool_of({.tensor = 2}, 50, 2)});
+  const Time keys = 2 * Time{std::int64_t{50} * 2 * 400 * kNodePsPerByte} + kNodeLatency;
+  EXPECT_EQ(answer.keys_transfer, 10_us + 10_us + keys + 10_us);
 }
 
 TEST(ServedCluster, RefusesLayoutsThatDoNotDivideTheModel) {
