@@ -105,7 +105,7 @@ class KvPlanner {
     parts.push_back(part);
     ++plan_.messages;
   }
-  // Of those that the same layers go to.
+  // Rotates what receivers of the same layers get by the stage that sends it.
   static void begin_apart(std::vector<KvPart>& parts, std::size_t stage) {
     for (auto first = parts.begin(); first != parts.end();) {
       const auto end = std::find_if(first, parts.end(), [&first](const KvPart& part) {
