@@ -119,7 +119,7 @@ struct Engine::Parts {
           .partitions_per_rank = locals,
           .moments_max = moments_max_for(placement.partitions())});
     if (options.rehearsal != nullptr) {
-      EXAWARP_CHECK(placement.ranks == 1 && options.threads == 1, placement.ranks, options.threads);
+      EXAWARP_CHECK(placement.ranks == 1, placement.ranks);
       meter.emplace(*options.rehearsal, locals);
     }
   }
@@ -281,7 +281,9 @@ void Engine::Parts::run_epoch(Time gvt) {
                          .horizon = std::min({saturating_add(gvt, window.span()), options.end,
                                               next_cut}),
                          .event_limit = window.event_limit()};
-  executor->for_each([&](std::uint32_t i) { partitions[i]->run_epoch(order); });
+  const auto run = [&](std::uint32_t i) { partitions[i]->run_epoch(order); };
+  if (meter) return meter->for_each(*executor, run);
+  executor->for_each(run);
 }
 
 void Engine::Parts::sample(Time gvt, std::uint64_t host_ns) {

@@ -48,8 +48,8 @@ struct EngineOptions {
   double sample_interval_s = 0;          // host seconds between moments of the time series; at
                                          // 0 there is none. All ranks pass the same
   Rehearsal* rehearsal = nullptr;        // the larger run whose epochs this one goes through, on
-                                         // one rank and one thread (pdes/rehearsal.h); outlives
-                                         // the engine. Null: none
+                                         // one rank (pdes/rehearsal.h); outlives the engine. Null:
+                                         // none
 };
 
 // How far a run has come; for progress output. Called on the rank's main thread.

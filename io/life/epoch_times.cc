@@ -1,7 +1,6 @@
 #include "io/life/epoch_times.h"
 
 #include <algorithm>
-#include <ctime>
 #include <numeric>
 
 #include "core/check.h"
@@ -68,49 +67,18 @@ EpochTimes times_of(const pdes::RehearsedEpoch& epoch, const RunShape& shape,
   return out;
 }
 
-std::uint64_t thread_processor_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-PlannedEpochs::PlannedEpochs(std::vector<Candidate> candidates, const Limits& limits)
+PlannedEpochs::PlannedEpochs(std::vector<Candidate> candidates, double sample_s)
     : candidates_(std::move(candidates)),
-      limits_(limits),
       times_(candidates_.size()),
-      sample_ns_(static_cast<std::uint64_t>(limits.sample_s * 1e9)),
-      processor_before_ns_(limits.processor_ns()) {
+      sample_ns_(static_cast<std::uint64_t>(sample_s * 1e9)) {
   EXAWARP_CHECK(!candidates_.empty(), candidates_.size());
 }
 
-// Which partition was at work when another process came is not known; all of them count for less.
-pdes::RehearsedEpoch PlannedEpochs::undisturbed(const pdes::RehearsedEpoch& epoch) {
-  const std::uint64_t wall_ns =
-      std::accumulate(epoch.busy_ns.begin(), epoch.busy_ns.end(), epoch.serial_ns);
-  // What happens between two epochs is in it, too: so it is more than they took, where this thread
-  // had its processor.
-  const std::uint64_t now_ns = limits_.processor_ns();
-  const std::uint64_t own_ns = std::min(wall_ns, now_ns - processor_before_ns_);
-  processor_before_ns_ = now_ns;
-  const double share =
-      wall_ns == 0 ? 1 : static_cast<double>(own_ns) / static_cast<double>(wall_ns);
-  const auto of = [&](std::uint64_t ns) {
-    return own_ns == wall_ns ? ns : static_cast<std::uint64_t>(static_cast<double>(ns) * share);
-  };
-  undisturbed_ns_.clear();
-  for (const std::uint64_t ns : epoch.busy_ns) undisturbed_ns_.push_back(of(ns));
-  host_ns_ += wall_ns;
-  own_ns_ += own_ns;
-  return {.busy_ns = undisturbed_ns_,
-          .departures = epoch.departures,
-          .serial_ns = of(epoch.serial_ns),
-          .committed_events = epoch.committed_events};
-}
-
-std::uint64_t PlannedEpochs::lost_ns(const pdes::RehearsedEpoch& measured) {
+std::uint64_t PlannedEpochs::lost_ns(const pdes::RehearsedEpoch& epoch) {
   ++epochs_;
-  const pdes::RehearsedEpoch epoch = undisturbed(measured);
+  host_ns_ += epoch.host_ns;
+  serial_ns_ += epoch.serial_ns;
+  taken_ns_ += epoch.taken_ns;
   double planned_wall_ns = 0;
   for (std::size_t c = 0; c < candidates_.size(); ++c) {
     const EpochTimes times = times_of(epoch, candidates_[c].shape, candidates_[c].costs);
@@ -141,7 +109,8 @@ void PlannedEpochs::end_stretch(std::uint64_t committed_events) {
 }
 
 double PlannedEpochs::processor_share() const {
-  return host_ns_ == 0 ? 1 : static_cast<double>(own_ns_) / static_cast<double>(host_ns_);
+  const std::uint64_t own_ns = busy_ns_ + serial_ns_, all_ns = own_ns + taken_ns_;
+  return all_ns == 0 ? 1 : static_cast<double>(own_ns) / static_cast<double>(all_ns);
 }
 
 }  // namespace exawarp::io

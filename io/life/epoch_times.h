@@ -1,4 +1,4 @@
-// What an epoch takes on several workers, from what each of its partitions takes on one.
+// What an epoch takes on several workers, from what each of its partitions takes.
 //
 // An epoch is over when its slowest rank is, and a rank when its slowest worker is; then come the
 // barrier and the exchange. Workers take tasks as pdes/parallel_loop.h has them: first their own,
@@ -10,7 +10,6 @@
 // so nothing is lost to imbalance. Without stealing it would be 40.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -35,10 +34,7 @@ std::uint64_t slowest_worker_ns(std::span<const std::uint64_t> tasks_ns, std::ui
 EpochTimes times_of(const pdes::RehearsedEpoch& epoch, const RunShape& shape,
                     const EpochCosts& costs);
 
-std::uint64_t thread_processor_ns();
-
 // The rehearsal of a run that is planned, and what it would take on it and on fewer workers.
-// An epoch in which other work had the processor counts for the time that this thread had it.
 class PlannedEpochs final : public pdes::Rehearsal {
  public:
   struct Candidate {
@@ -51,47 +47,35 @@ class PlannedEpochs final : public pdes::Rehearsal {
     double wall_ns = 0;        // that the planned run would have taken
   };
 
-  struct Limits {
-    double sample_s = 5;                      // of host time, then it is over
-    const std::atomic<bool>* stop = nullptr;  // over once that is set; null: never
-    // Processor time of the calling thread, in ns, ever.
-    std::uint64_t (*processor_ns)() = thread_processor_ns;
-  };
-  // `candidates`: the run that is planned, then others, whose ranks divide its.
-  PlannedEpochs(std::vector<Candidate> candidates, const Limits& limits);
+  // `candidates`: the run that is planned, then others, whose ranks divide its. Over after
+  // `sample_s` of host time.
+  PlannedEpochs(std::vector<Candidate> candidates, double sample_s);
 
   [[nodiscard]] std::uint32_t ranks() const override { return candidates_.front().shape.ranks; }
   [[nodiscard]] std::uint32_t threads() const override { return candidates_.front().shape.threads; }
   std::uint64_t lost_ns(const pdes::RehearsedEpoch& epoch) override;
-  [[nodiscard]] bool is_over() const override {
-    // relaxed: nothing is read because of it
-    return host_ns_ >= sample_ns_ ||
-           (limits_.stop != nullptr && limits_.stop->load(std::memory_order_relaxed));
-  }
+  [[nodiscard]] bool is_over() const override { return host_ns_ >= sample_ns_; }
 
   // By candidate, of the sample.
   [[nodiscard]] std::span<const EpochTimes> times() const { return times_; }
   [[nodiscard]] std::span<const Stretch> stretches() const { return stretches_; }
   [[nodiscard]] std::uint64_t epochs() const { return epochs_; }
-  // Of the epochs on this worker, by the clock on the wall.
+  // Of the epochs on the cores at hand, by the clock on the wall.
   [[nodiscard]] double host_s() const { return static_cast<double>(host_ns_) * 1e-9; }
-  // What the partitions took of it, and of the processor.
+  // What the partitions took, of processor time.
   [[nodiscard]] double busy_s() const { return static_cast<double>(busy_ns_) * 1e-9; }
-  // How much of its processor this thread had, 0 to 1: less where other work wanted it, too.
+  // How much of its processors the rehearsal had, 0 to 1: less where other work wanted them, too.
   [[nodiscard]] double processor_share() const;
 
  private:
-  pdes::RehearsedEpoch undisturbed(const pdes::RehearsedEpoch& epoch);
   void end_stretch(std::uint64_t committed_events);
 
   std::vector<Candidate> candidates_;
-  Limits limits_;
   std::vector<EpochTimes> times_;
   std::vector<Stretch> stretches_;
-  std::vector<std::uint64_t> undisturbed_ns_;  // by partition, of an epoch
   std::uint64_t sample_ns_;
-  std::uint64_t host_ns_ = 0, own_ns_ = 0, busy_ns_ = 0;
-  std::uint64_t processor_before_ns_;
+  std::uint64_t host_ns_ = 0;
+  std::uint64_t busy_ns_ = 0, serial_ns_ = 0, taken_ns_ = 0;  // of processor time
   std::uint64_t epochs_ = 0;
   std::uint64_t stretch_host_ns_ = 0;    // where the last stretch ended
   std::uint64_t stretch_events_ = 0;

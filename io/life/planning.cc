@@ -4,11 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <fstream>
-#include <latch>
-#include <thread>
 
 #include "core/machine.h"
 #include "core/units.h"
@@ -21,8 +18,6 @@ namespace exawarp::io {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr double kForever = 1e9;  // seconds
 
 std::uint64_t resident_bytes() {
   std::uint64_t mapped_pages = 0, pages = 0;
@@ -89,62 +84,6 @@ double events_in_all(const Plannable& what, const Simulated& done, std::uint64_t
   return static_cast<double>(listed);
 }
 
-// The piece that is measured and its copies: these begin when it is ready, so that its memory is
-// its own until then, and all go into their first event together.
-class SideBySide {
- public:
-  explicit SideBySide(std::uint32_t copies) : copies_(copies), ready_(copies) {}
-
-  [[nodiscard]] std::uint32_t copies() const { return copies_; }
-
-  // Of the piece: lets the copies prepare, and waits for them.
-  void piece_is_ready() {
-    begin();
-    ready_.wait();
-  }
-  // At the end of the piece, however it came about.
-  void end() {
-    is_over_.store(true, std::memory_order_relaxed);  // a copy that reads it late only ends later
-    begin();
-  }
-  void wait_for_piece() { begun_.wait(); }
-  void copy_is_ready() { ready_.count_down(); }
-  [[nodiscard]] const std::atomic<bool>& is_over() const { return is_over_; }
-
- private:
-  void begin() {
-    if (!has_begun_.exchange(true)) begun_.count_down();
-  }
-
-  std::uint32_t copies_;
-  std::latch begun_{1}, ready_;
-  std::atomic<bool> has_begun_{false}, is_over_{false};
-};
-
-// A copy goes through the same epochs until the piece is over. What it throws, the piece does too.
-void run_copy(const Plannable& what, const PlanRequest& request,
-              const PlannedEpochs::Candidate& run, SideBySide& others) {
-  others.wait_for_piece();
-  bool is_ready = false;
-  const auto ready = [&] {
-    if (!is_ready) others.copy_is_ready();
-    is_ready = true;
-  };
-  try {
-    PlannedEpochs epochs({run}, {.sample_s = kForever, .stop = &others.is_over()});
-    RunOptions options = request.options;
-    options.threads = request.shape.threads;
-    options.rehearsal = &epochs;
-    options.ready = [&](std::uint64_t) { ready(); };
-    const auto transport = pdes::make_single_transport();
-    if (!others.is_over().load(std::memory_order_relaxed)) {
-      std::visit([&](const auto& of) { simulate_piece(of, options, *transport); }, what);
-    }
-  } catch (...) {
-  }
-  ready();
-}
-
 struct Measured {
   PlanSample sample;
   std::uint32_t partitions = 1;
@@ -165,51 +104,31 @@ void add_result(const pdes::RunResult& result, PlanSample& sample) {
 }
 
 Measured measure(const Plannable& what, const PlanRequest& request, PlannedEpochs& epochs,
-                 SideBySide& others) {
+                 std::uint32_t threads) {
   Measured out;
   std::uint64_t listed = 0;
   const Clock::time_point start = Clock::now();
   RunOptions options = request.options;
   options.threads = request.shape.threads;
   options.rehearsal = &epochs;
+  options.rehearsal_threads = threads;
   options.ready = [&](std::uint64_t events_expected) {
     out.sample.prepared_s = std::chrono::duration<double>(Clock::now() - start).count();
     out.sample.peak_bytes = peak_rss_bytes();
     out.sample.resident_bytes = resident_bytes();
     listed = events_expected;
-    others.piece_is_ready();
   };
   const auto transport = pdes::make_single_transport();
   const Simulated done =
       std::visit([&](const auto& of) { return simulate_piece(of, options, *transport); }, what);
   add_result(done.result, out.sample);
-  // Copies have grown as much.
-  const std::uint64_t peak = std::max(peak_rss_bytes(), out.sample.resident_bytes);
-  out.sample.grown_bytes = (peak - out.sample.resident_bytes) / (others.copies() + 1);
+  out.sample.grown_bytes =
+      std::max(peak_rss_bytes(), out.sample.resident_bytes) - out.sample.resident_bytes;
   out.sample.whole = !done.result.stopped;
   out.sample.events_in_all = events_in_all(what, done, listed);
   out.partitions = done.result.partition_count;
   out.status = done.status;
   return out;
-}
-
-// With as many copies beside it as the planned run has workers of a host beside each.
-Measured measure_side_by_side(const Plannable& what, const PlanRequest& request,
-                              PlannedEpochs& epochs, const PlannedEpochs::Candidate& run,
-                              std::uint32_t copies) {
-  SideBySide others(copies);
-  std::vector<std::jthread> threads;
-  try {
-    for (std::uint32_t c = 0; c < copies; ++c) {
-      threads.emplace_back([&] { run_copy(what, request, run, others); });
-    }
-    Measured out = measure(what, request, epochs, others);
-    others.end();
-    return out;
-  } catch (...) {
-    others.end();
-    throw;
-  }
 }
 
 std::string name_of(const Plannable& what) {
@@ -257,7 +176,8 @@ void add_assumptions(const PlanRequest& request, const MachineCosts& costs,
                     request.round_trip_s * 1e6, rounds_between(request.hosts)));
   }
   if (epochs.processor_share() < 0.95) {
-    add(fmt::format("other work took {:.0f} % of this processor, which is taken off; a quiet "
+    add(
+        fmt::format("other work took {:.0f} % of these processors, which is taken off; a quiet "
                     "machine tells more",
                     100 * (1 - epochs.processor_share())));
   }
@@ -275,10 +195,10 @@ PlanReport make_plan(const Plannable& what, const PlanRequest& request) {
     candidates.push_back({shape, costs.of(shape, hosts, request.round_trip_s)});
   }
   const PlannedEpochs::Candidate run = candidates.front();
-  PlannedEpochs epochs(candidates, {.sample_s = request.sample_s});
+  PlannedEpochs epochs(candidates, request.sample_s);
   const std::uint32_t together =
       std::min(workers_of_host(request), core::discover_machine().workers_max);
-  const Measured measured = measure_side_by_side(what, request, epochs, run, together - 1);
+  const Measured measured = measure(what, request, epochs, together);
 
   PlanReport report;
   report.study = name_of(what);

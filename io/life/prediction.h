@@ -17,7 +17,7 @@ constexpr double kWorthwhile = 0.10;
 // 24.4 MB with it and without).
 constexpr std::uint64_t kMpiBytes = 25 << 20;
 
-// What was simulated here, on one worker, of a run of `ranks` ranks.
+// What was simulated here, in one process, of a run of several ranks.
 struct PlanSample {
   double prepared_s = 0;     // until everything was placed; each rank does the same
   double constructed_s = 0;  // then, until the first event; ranks share it

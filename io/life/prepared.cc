@@ -59,7 +59,7 @@ Prepared prepare(const Placeable& what, const pdes::EngineOptions& engine,
                                          options.notify, transport);
   const bool rehearses = options.rehearsal != nullptr;
   const std::uint32_t ranks = rehearses ? rehearsed_ranks(options) : transport.ranks();
-  out.engine.threads = rehearses ? 1 : workers.threads;
+  out.engine.threads = rehearses ? options.rehearsal_threads : workers.threads;
   agree(transport, [&] {
     Placed placed = what.place({.atoms = what.atoms,
                                 .ranks = ranks,

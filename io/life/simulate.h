@@ -60,6 +60,7 @@ struct RunOptions {
   bool forks = false;  // but for changes from there on, of a study
   pdes::Rehearsal* rehearsal = nullptr;  // the larger run to go through the epochs of, on one rank;
                                          // `threads` and `partitions` are those of its ranks
+  std::uint32_t rehearsal_threads = 1;   // that go through them
 
   // All may be empty.
   Notify notify = {};  // lines for the user

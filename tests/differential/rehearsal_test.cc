@@ -1,5 +1,5 @@
-// A run on one worker that goes through the epochs of a larger one: what it executes, undoes and
-// sends is what that would.
+// A run that goes through the epochs of a larger one: what it executes, undoes and sends is what
+// that would.
 #include "pdes/rehearsal.h"
 
 #include <gtest/gtest.h>
@@ -36,14 +36,15 @@ class Recorded final : public pdes::Rehearsal {
 
 class RehearsalOfPhold : public testing::Test {
  protected:
-  pdes::RunResult rehearsed(core::Time window) {
+  pdes::RunResult rehearsed(core::Time window, std::uint32_t threads = 1) {
     core::Placement placement = matrix_.placer(kRanks, kPartitions);
     placement.partitions_per_rank = placement.partitions();
     placement.ranks = 1;
     const auto transport = pdes::make_single_transport();
-    pdes::Engine engine(*model_, placement,
-                        {.end = matrix_.end, .window = window, .rehearsal = &recorded_},
-                        *transport);
+    pdes::Engine engine(
+        *model_, placement,
+        {.threads = threads, .end = matrix_.end, .window = window, .rehearsal = &recorded_},
+        *transport);
     return engine.run();
   }
   pdes::RunResult parallel(core::Time window) const {
@@ -59,9 +60,12 @@ class RehearsalOfPhold : public testing::Test {
   Recorded recorded_;
 };
 
-TEST_F(RehearsalOfPhold, GoesThroughTheEpochsOfTheRunThatItRehearses) {
+class RehearsalOnThreads : public RehearsalOfPhold,
+                           public testing::WithParamInterface<std::uint32_t> {};
+
+TEST_P(RehearsalOnThreads, GoesThroughTheEpochsOfTheRunThatItRehearses) {
   const core::Time window = 3 * pdes::kPholdUnit;
-  const pdes::RunResult mine = rehearsed(window), run = parallel(window);
+  const pdes::RunResult mine = rehearsed(window, GetParam()), run = parallel(window);
   EXPECT_EQ(mine.digest, run.digest);
   EXPECT_EQ(mine.total.gvt_rounds, run.total.gvt_rounds);
   EXPECT_EQ(mine.total.processed_events, run.total.processed_events);
@@ -72,6 +76,8 @@ TEST_F(RehearsalOfPhold, GoesThroughTheEpochsOfTheRunThatItRehearses) {
   EXPECT_EQ(recorded_.epochs + 1, mine.total.gvt_rounds);
   EXPECT_EQ(recorded_.committed, run.total.committed_events());
 }
+
+INSTANTIATE_TEST_SUITE_P(Threads, RehearsalOnThreads, testing::Values(1, 2, 4));
 
 TEST_F(RehearsalOfPhold, HasTheSameResultsWhateverItsWindowBecomes) {
   EXPECT_EQ(rehearsed(core::Time{0}).digest, parallel(core::Time{0}).digest);

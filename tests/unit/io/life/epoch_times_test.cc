@@ -50,7 +50,11 @@ TEST(SlowestWorker, IsBetweenTheMeanAndTheSum) {
 }
 
 pdes::RehearsedEpoch epoch_of(const Tasks& busy_ns, const Tasks& departures) {
-  return {.busy_ns = busy_ns, .departures = departures, .serial_ns = 5, .committed_events = 100};
+  return {.busy_ns = busy_ns,
+          .departures = departures,
+          .serial_ns = 5,
+          .host_ns = 50,
+          .committed_events = 100};
 }
 
 TEST(EpochTimes, OfOneWorkerAreWorkAndWhatItsMainThreadDoes) {
@@ -80,21 +84,9 @@ TEST(EpochTimes, PayForTheBarrierOfThreads) {
   EXPECT_EQ(t.barrier_ns, 305);
 }
 
-// Of a thread that has had its processor all the time.
-std::uint64_t always_running() {
-  static std::uint64_t now_ns = 0;
-  return now_ns += 1'000'000'000;
-}
-// A microsecond between two looks.
-std::uint64_t hardly_running() {
-  static std::uint64_t now_ns = 0;
-  return now_ns += 1'000;
-}
-
 TEST(PlannedEpochs, TellTheWindowWhatTheWorkersWouldLose) {
   PlannedEpochs epochs(
-      {{.shape = {2, 1}, .costs = {.exchange_ns = 100}}, {.shape = {1, 1}, .costs = {}}},
-      {.processor_ns = always_running});
+      {{.shape = {2, 1}, .costs = {.exchange_ns = 100}}, {.shape = {1, 1}, .costs = {}}}, 5);
   const Tasks busy{10, 40}, sent{0, 0};
   // Two workers, for 40 + 5 + 100 each, of which they work for 50 together.
   EXPECT_EQ(epochs.lost_ns(epoch_of(busy, sent)), 2u * 145 - 50);
@@ -104,27 +96,28 @@ TEST(PlannedEpochs, TellTheWindowWhatTheWorkersWouldLose) {
   EXPECT_EQ(epochs.processor_share(), 1);
 }
 
-TEST(PlannedEpochs, TakeOffWhatOtherWorkHad) {
-  PlannedEpochs epochs({{.shape = {2, 1}, .costs = {}}}, {.processor_ns = hardly_running});
-  const Tasks busy{3'000, 1'000}, sent{0, 0};
-  epochs.lost_ns({.busy_ns = busy, .departures = sent, .serial_ns = 0});
-  EXPECT_EQ(epochs.times()[0].wall_ns(), 750);  // a quarter
+TEST(PlannedEpochs, SayWhatOtherWorkHad) {
+  PlannedEpochs epochs({{.shape = {2, 1}, .costs = {}}}, 5);
+  const Tasks busy{500, 250}, sent{0, 0};
+  epochs.lost_ns(
+      {.busy_ns = busy, .departures = sent, .serial_ns = 250, .taken_ns = 3'000, .host_ns = 2'600});
+  EXPECT_EQ(epochs.times()[0].wall_ns(), 750);
   EXPECT_EQ(epochs.processor_share(), 0.25);
-  EXPECT_DOUBLE_EQ(epochs.host_s(), 4e-6);
+  EXPECT_DOUBLE_EQ(epochs.host_s(), 2.6e-6);
+  EXPECT_DOUBLE_EQ(epochs.busy_s(), 0.75e-6);
 }
 
-TEST(PlannedEpochs, AreOverAfterTheSampleOrWhenTold) {
-  PlannedEpochs short_one({{.shape = {1, 1}, .costs = {}}},
-                          {.sample_s = 50e-9, .processor_ns = always_running});
+TEST(PlannedEpochs, AreOverAfterTheSample) {
+  PlannedEpochs epochs({{.shape = {1, 1}, .costs = {}}}, 50e-9);
   const Tasks busy{50}, sent{0};
-  EXPECT_FALSE(short_one.is_over());
-  short_one.lost_ns(epoch_of(busy, sent));
-  EXPECT_TRUE(short_one.is_over());
-  std::atomic<bool> stop{false};
-  const PlannedEpochs told({{.shape = {1, 1}, .costs = {}}}, {.stop = &stop});
-  EXPECT_FALSE(told.is_over());
-  stop = true;
-  EXPECT_TRUE(told.is_over());
+  EXPECT_FALSE(epochs.is_over());
+  epochs.lost_ns(epoch_of(busy, sent));
+  EXPECT_TRUE(epochs.is_over());
+}
+
+TEST(Undisturbed, IsWhatWorkHadOfItsProcessor) {
+  EXPECT_EQ(pdes::undisturbed_ns(1'000, 1'100), 1'000u);  // measured around it
+  EXPECT_EQ(pdes::undisturbed_ns(1'000, 400), 400u);
 }
 
 }  // namespace

@@ -51,16 +51,10 @@ TEST(Limit, IsTheLargestShare) {
   EXPECT_EQ(limit_of({.work_ns = 5, .exchange_ns = 6}), PlanLimit::exchange);
 }
 
-std::uint64_t at_work_always() {
-  static std::uint64_t now_ns = 0;
-  return now_ns += 1'000'000'000;
-}
-
 // Two ranks of one thread, whose partitions take so long in each of `epochs` epochs.
 PlanReport predicted(std::vector<std::uint64_t> busy_ns, const PlanSample& sample, int epochs) {
   const std::vector<RunShape> shapes{{2, 1}, {1, 1}};
-  PlannedEpochs planned({{.shape = shapes[0], .costs = {}}, {.shape = shapes[1], .costs = {}}},
-                        {.processor_ns = at_work_always});
+  PlannedEpochs planned({{.shape = shapes[0], .costs = {}}, {.shape = shapes[1], .costs = {}}}, 5);
   const std::vector<std::uint64_t> sent(busy_ns.size());
   for (int e = 0; e < epochs; ++e) {
     planned.lost_ns({.busy_ns = busy_ns, .departures = sent, .serial_ns = 0});
